@@ -96,8 +96,14 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
     rows: list[Row] = []
     able = []
     for worker in workers:
-        row: Row = {"workload": workload.name, "side": worker.side.label, "backend": worker.side.backend,
-                    "pack": worker.side.pack, "unit": workload.unit, "aim": aim_of(workload, worker.side)}  # fmt: skip
+        row: Row = {
+            "workload": workload.name,
+            "side": worker.side.label,
+            "backend": worker.side.backend,
+            "pack": worker.side.pack,
+            "unit": workload.unit,
+            "aim": aim_of(workload, worker.side),
+        }
         rows.append(row)
         try:
             if workload.unit == "s":
@@ -145,8 +151,10 @@ def in_units(value: float, unit: str) -> str:
     return f"{value / scale:.2f} {name}"
 
 
-HEADER = (f"{'workload':55s} {'flambeau on':11s} {'PyTorch':>10s} {'flambeau':>10s} {'ratio':>6s} {'aim':>5s} {'spread':>7s}"
-          f" {'peak memory':>19s} {'ratio':>6s} {'aim':>5s}")  # fmt: skip
+HEADER = (
+    f"{'workload':55s} {'flambeau on':11s} {'PyTorch':>10s} {'flambeau':>10s} {'ratio':>6s} {'aim':>5s} {'spread':>7s}"
+    f" {'peak memory':>19s} {'ratio':>6s} {'aim':>5s}"
+)
 
 
 def line(row: Row) -> str:
@@ -154,8 +162,10 @@ def line(row: Row) -> str:
     if "error" in row:
         return f"{start} FAILS: {row['error']}"
     spread = "" if row["spread"] is None else f"{row['spread']:.0%}{'*' if row['disturbed'] else ''}"
-    text = (f"{start} {in_units(row['theirs'], row['unit']):>10s} {in_units(row['ours'], row['unit']):>10s} {row['ratio']:6.2f}"
-            f" {row['aim'] or '':>5} {spread:>7s}")  # fmt: skip
+    text = (
+        f"{start} {in_units(row['theirs'], row['unit']):>10s} {in_units(row['ours'], row['unit']):>10s} {row['ratio']:6.2f}"
+        f" {row['aim'] or '':>5} {spread:>7s}"
+    )
     if memory := row.get("memory"):
         ratio = "small" if memory["ratio"] is None else f"{memory['ratio']:.2f}"
         text += f" {memory['theirs'] / 1e6:7.1f} {memory['ours'] / 1e6:7.1f} MB {ratio:>7s} {memory['aim']:>5}"
@@ -169,8 +179,16 @@ def agrees(row: Row) -> bool:
 def machine(threads: int, versions: Sequence[str]) -> Row:
     """Where and when this was measured."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {"date": time.strftime("%Y-%m-%d"), "platform": platform.platform(), "processor": processor(), "cpus": os.cpu_count(),
-            "threads": threads, "python": platform.python_version(), "load": load, "versions": list(versions)}  # fmt: skip
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "platform": platform.platform(),
+        "processor": processor(),
+        "cpus": os.cpu_count(),
+        "threads": threads,
+        "python": platform.python_version(),
+        "load": load,
+        "versions": list(versions),
+    }
 
 
 def processor() -> str:
@@ -185,26 +203,33 @@ def processor() -> str:
 
 
 def print_machine(facts: Row) -> None:
-    print(f"{facts['date']}, {facts['processor']}, {facts['cpus']} CPUs, {facts['threads']} threads, Python {facts['python']}, "
-          + ", ".join(facts["versions"]))  # fmt: skip
+    print(
+        f"{facts['date']}, {facts['processor']}, {facts['cpus']} CPUs, {facts['threads']} threads, Python {facts['python']}, "
+        + ", ".join(facts["versions"])
+    )
     if facts["load"] and facts["load"] > 0.5:
         print(f"The machine is not idle: its load is {facts['load']:.1f}.  Times will be uncertain.")
 
 
 def markdown(facts: Row, rows: Sequence[Row]) -> str:
     """The rows as a table for the documentation, with where they were measured."""
-    lines = [f"Measured {facts['date']} on {facts['processor']}, {facts['threads']} threads, Python {facts['python']}, "
-             f"{', '.join(facts['versions'])}; medians of turns taken within one run.", "",
-             "| workload | flambeau on | PyTorch | flambeau | ratio | ratio of peak memory |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        f"Measured {facts['date']} on {facts['processor']}, {facts['threads']} threads, Python {facts['python']}, "
+        f"{', '.join(facts['versions'])}; medians of turns taken within one run.",
+        "",
+        "| workload | flambeau on | PyTorch | flambeau | ratio | ratio of peak memory |",
+        "|---|---|---|---|---|---|",
+    ]
     for row in rows:
         if "error" in row:
             lines.append(f"| {row['workload']} | {row['side']} | | fails | | |")
             continue
         times = [in_units(row[side], row["unit"]) for side in ("theirs", "ours")]
         memory = (row.get("memory") or {}).get("ratio")
-        lines.append(f"| {row['workload']} | {row['side']} | {times[0]} | {times[1]} | {row['ratio']:.2f} | "
-                     f"{'' if memory is None else format(memory, '.2f')} |")  # fmt: skip
+        lines.append(
+            f"| {row['workload']} | {row['side']} | {times[0]} | {times[1]} | {row['ratio']:.2f} | "
+            f"{'' if memory is None else format(memory, '.2f')} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -263,8 +288,10 @@ def main() -> int:
         parser.error(f"none of the backends {args.backends!r} can be used here")
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(side, args.threads)) for side in sides]
-        references = {device: stack.enter_context(Worker(pytorch_side(device), args.threads))
-                      for device in sorted({side.device for side in sides})}  # fmt: skip
+        references = {
+            device: stack.enter_context(Worker(pytorch_side(device), args.threads))
+            for device in sorted({side.device for side in sides})
+        }
         versions = {worker.ask("versions"): None for worker in [*references.values(), *workers]}
         facts = machine(args.threads, list(versions))
         print_machine(facts)

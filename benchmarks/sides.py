@@ -44,8 +44,11 @@ def flambeau_sides() -> list[Side]:
     from flambeau import backend as registry
 
     manager = registry.plugins()
-    packs = {entry.name: entry.dist.name if entry.dist else "" for entry in entry_points(group="flambeau.plugins")
-             if hasattr(manager.get_plugin(entry.name), "flambeau_kernels")}  # fmt: skip
+    packs = {
+        entry.name: entry.dist.name if entry.dist else ""
+        for entry in entry_points(group="flambeau.plugins")
+        if hasattr(manager.get_plugin(entry.name), "flambeau_kernels")
+    }
     sides = []
     for name in sorted(registry.installed(), key=lambda name: name != "numpy"):
         try:

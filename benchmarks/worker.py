@@ -1,6 +1,6 @@
 """One side of the comparison: reads requests, one JSON list a line, and answers each with a line.  ``compare.py`` starts it.
 
-    python benchmarks/worker.py LIBRARY DEVICE PACK THREADS
+python benchmarks/worker.py LIBRARY DEVICE PACK THREADS
 """
 
 from __future__ import annotations

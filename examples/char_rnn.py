@@ -1,7 +1,7 @@
 """A character-level LSTM that learns to write like a text.
 
-    python -m flambeau examples/char_rnn.py
-    python -m flambeau examples/char_rnn.py --text my.txt --epochs 20 --sample 400
+python -m flambeau examples/char_rnn.py
+python -m flambeau examples/char_rnn.py --text my.txt --epochs 20 --sample 400
 """
 
 import argparse
@@ -70,8 +70,10 @@ def main():
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             total += loss.item() * len(batch)
-        print(f"epoch {epoch:2d}  loss {total / len(windows):.3f}  ({math.exp(total / len(windows)):.1f} of {len(alphabet)} "
-              "characters)")
+        print(
+            f"epoch {epoch:2d}  loss {total / len(windows):.3f}  ({math.exp(total / len(windows)):.1f} of {len(alphabet)} "
+            "characters)"
+        )
     print(write(model, alphabet, text[:1], args.sample))
 
 

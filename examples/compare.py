@@ -17,10 +17,19 @@ def losses(torch, steps, seed):
     images = torch.rand(512, 1, 16, 16)
     labels = torch.randint(0, 10, (512,))
     model = nn.Sequential(
-        nn.Conv2d(1, 8, 3), nn.GELU(), nn.AvgPool2d(2),
-        nn.Conv2d(8, 16, 3, bias=False), nn.BatchNorm2d(16), nn.SiLU(), nn.AvgPool2d(2),
-        nn.Flatten(), nn.Dropout(0.25), nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 10),
-    )  # fmt: skip
+        nn.Conv2d(1, 8, 3),
+        nn.GELU(),
+        nn.AvgPool2d(2),
+        nn.Conv2d(8, 16, 3, bias=False),
+        nn.BatchNorm2d(16),
+        nn.SiLU(),
+        nn.AvgPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(0.25),
+        nn.Linear(64, 32),
+        nn.Tanh(),
+        nn.Linear(32, 10),
+    )
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     dataset = torch.utils.data.TensorDataset(images, labels)
     found = []

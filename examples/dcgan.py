@@ -1,6 +1,6 @@
 """A small DCGAN of the handwritten digits (Radford, Metz & Chintala, 2015).
 
-    python -m flambeau examples/dcgan.py --epochs 30 --image digits.png
+python -m flambeau examples/dcgan.py --epochs 30 --image digits.png
 """
 
 import argparse
@@ -15,19 +15,28 @@ LATENT = 16
 def generator():
     """From 16 random numbers to an 8 x 8 image in [-1, 1]."""
     return nn.Sequential(
-        nn.ConvTranspose2d(LATENT, 32, 2), nn.BatchNorm2d(32), nn.ReLU(),
-        nn.ConvTranspose2d(32, 16, 4, stride=2, padding=1), nn.BatchNorm2d(16), nn.ReLU(),
-        nn.ConvTranspose2d(16, 1, 4, stride=2, padding=1), nn.Tanh(),
-    )  # fmt: skip
+        nn.ConvTranspose2d(LATENT, 32, 2),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        nn.ConvTranspose2d(32, 16, 4, stride=2, padding=1),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.ConvTranspose2d(16, 1, 4, stride=2, padding=1),
+        nn.Tanh(),
+    )
 
 
 def discriminator():
     """From an image to how real it looks."""
     return nn.Sequential(
-        nn.Conv2d(1, 16, 4, stride=2, padding=1), nn.LeakyReLU(0.2),
-        nn.Conv2d(16, 32, 4, stride=2, padding=1), nn.BatchNorm2d(32), nn.LeakyReLU(0.2),
-        nn.Conv2d(32, 1, 2), nn.Flatten(0),
-    )  # fmt: skip
+        nn.Conv2d(1, 16, 4, stride=2, padding=1),
+        nn.LeakyReLU(0.2),
+        nn.Conv2d(16, 32, 4, stride=2, padding=1),
+        nn.BatchNorm2d(32),
+        nn.LeakyReLU(0.2),
+        nn.Conv2d(32, 1, 2),
+        nn.Flatten(0),
+    )
 
 
 def initialise(module):

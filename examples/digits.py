@@ -95,12 +95,8 @@ def plot(path, losses, images, targets, predictions):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--epochs", type=int, default=20, help="passes over the training digits (default: 20)"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--epochs", type=int, default=20, help="passes over the training digits (default: 20)")
     parser.add_argument("--lr", type=float, default=3e-3, help="learning rate (default: 0.003)")
     parser.add_argument("--batch-size", type=int, default=32, help="digits per step (default: 32)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default: 0)")

@@ -1,6 +1,6 @@
 """REINFORCE (Williams, 1992) on a small environment of its own: keep a ball on a tilting beam.
 
-    python -m flambeau examples/policy_gradient.py
+python -m flambeau examples/policy_gradient.py
 """
 
 import argparse

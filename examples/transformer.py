@@ -1,6 +1,6 @@
 """A transformer encoder that reads the handwritten digits row by row (Vaswani et al., "Attention Is All You Need", 2017).
 
-    python -m flambeau examples/transformer.py
+python -m flambeau examples/transformer.py
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """A variational autoencoder of the handwritten digits (Kingma & Welling, "Auto-Encoding Variational Bayes", 2013).
 
-    python -m flambeau examples/vae.py
-    python -m flambeau examples/vae.py --epochs 60 --image digits.png
+python -m flambeau examples/vae.py
+python -m flambeau examples/vae.py --epochs 60 --image digits.png
 """
 
 import argparse

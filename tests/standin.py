@@ -35,9 +35,17 @@ def raises(kind, text, call):
 
 def run(code: str, *, cudnn: bool = False, **environment: str) -> str:
     """What code prints in a process whose CuPy, and if wanted cuDNN, are stand-ins."""
-    path = os.pathsep.join([str(STANDINS), *([str(STANDINS / "with_cudnn")] if cudnn else []), os.environ.get("PYTHONPATH", ""), *sys.path])
+    path = os.pathsep.join(
+        [str(STANDINS), *([str(STANDINS / "with_cudnn")] if cudnn else []), os.environ.get("PYTHONPATH", ""), *sys.path]
+    )
     everything = {**os.environ, "OMP_NUM_THREADS": "1", **environment, "PYTHONPATH": path}
-    done = subprocess.run([sys.executable, "-c", PRELUDE + textwrap.dedent(code)], capture_output=True, text=True, check=False,
-                          env=everything, timeout=300)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=everything,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -17,9 +17,16 @@ def test_without_devices() -> None:
     accelerator.set_device_index(-1)
     with accelerator.device_index(None):
         pass
-    for call in (accelerator.current_device_index, accelerator.synchronize, accelerator.current_stream, accelerator.empty_cache,
-                 accelerator.memory_allocated, lambda: accelerator.set_device_index(0), lambda: accelerator.memory_stats(0),
-                 lambda: accelerator.device_index(0).__enter__()):  # fmt: skip
+    for call in (
+        accelerator.current_device_index,
+        accelerator.synchronize,
+        accelerator.current_stream,
+        accelerator.empty_cache,
+        accelerator.memory_allocated,
+        lambda: accelerator.set_device_index(0),
+        lambda: accelerator.memory_stats(0),
+        lambda: accelerator.device_index(0).__enter__(),
+    ):
         with pytest.raises(RuntimeError, match=r"Cannot access accelerator device when none is available\."):
             call()
 

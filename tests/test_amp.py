@@ -420,8 +420,12 @@ def test_state_goes_on_where_it_was():
     problem.iterate()
     state = problem.scaler.state_dict()
     assert state == {
-        "scale": 8.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 3, "_growth_tracker": 1,
-    }  # fmt: skip
+        "scale": 8.0,
+        "growth_factor": 2.0,
+        "backoff_factor": 0.5,
+        "growth_interval": 3,
+        "_growth_tracker": 1,
+    }
     fresh, used = Problem(), Problem()
     used.iterate()
     for other in (fresh, used):

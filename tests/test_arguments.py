@@ -9,7 +9,22 @@ from flambeau.nn import functional as F
 import flambeau as torch
 
 X = torch.tensor([1.0, 2.0, 3.0])
-OF_TENSORS_ALONE = ("maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "dot", "mv", "mm", "outer", "kron", "dist", "equal", "isclose")
+OF_TENSORS_ALONE = (
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "atan2",
+    "hypot",
+    "dot",
+    "mv",
+    "mm",
+    "outer",
+    "kron",
+    "dist",
+    "equal",
+    "isclose",
+)
 NUMBER_SECOND = ("eq", "ne", "lt", "le", "gt", "ge", "fmod", "copysign")
 NUMBER_EITHER_WAY = ("add", "sub", "mul", "div", "pow", "remainder", "floor_divide", "xlogy")
 
@@ -105,8 +120,12 @@ def test_tensors_of_no_dimensions_stand_for_numbers(name):
     """With the same values, and without an effect on the dtype; their gradients too."""
     call, number = OF_NUMBERS[name]
     results = []
-    for given in (number, torch.tensor(number), torch.tensor(number, dtype=torch.float64 if type(number) is float else torch.int32),
-                  torch.nn.Parameter(torch.tensor(number), requires_grad=False)):  # fmt: skip
+    for given in (
+        number,
+        torch.tensor(number),
+        torch.tensor(number, dtype=torch.float64 if type(number) is float else torch.int32),
+        torch.nn.Parameter(torch.tensor(number), requires_grad=False),
+    ):
         torch.manual_seed(0)
         x = torch.tensor([-0.9, 0.3, 0.5, 0.7], requires_grad=True)
         made = call(x, given)
@@ -141,7 +160,11 @@ def test_a_mode_sees_the_tensor_that_stands_for_a_number():
 def test_positions_may_be_tensors_of_one_element():
     one = torch.tensor([1])
     assert X.select(0, one).item() == 2 and X.narrow(0, 1, one).tolist() == [2] and X.topk(one).values.tolist() == [3]
-    for refused in (lambda: X.sum(dim=torch.tensor([0, 0])), lambda: torch.unsqueeze(X, torch.tensor([0])), lambda: X.narrow(0, torch.tensor(1.0), 1)):
+    for refused in (
+        lambda: X.sum(dim=torch.tensor([0, 0])),
+        lambda: torch.unsqueeze(X, torch.tensor([0])),
+        lambda: X.narrow(0, torch.tensor(1.0), 1),
+    ):
         with pytest.raises((TypeError, RuntimeError)):
             refused()
 
@@ -308,7 +331,12 @@ def test_factors_of_another_category():
     whole, flags = torch.tensor([1, 2]), torch.tensor([True, False])
     for name in ("add", "sub", "rsub"):
         function = getattr(torch, name)
-        for x, alpha, words in ((X, True, "Boolean alpha"), (whole, True, "Boolean alpha"), (whole, 2.0, "floating point"), (X, 1j, "complex")):
+        for x, alpha, words in (
+            (X, True, "Boolean alpha"),
+            (whole, True, "Boolean alpha"),
+            (whole, 2.0, "floating point"),
+            (X, 1j, "complex"),
+        ):
             with pytest.raises(RuntimeError, match=words):
                 function(x, x, alpha=alpha)
     with pytest.raises(RuntimeError, match="Boolean alpha"):

@@ -13,8 +13,16 @@ import pytest
 import flambeau as torch
 
 xp = torch.ones(1).__array_namespace__()
-NOT_THE_STANDARDS = {"ArrayAPIStrictFlags", "Device", "ALL_DEVICES", "CPU_DEVICE", "__version__", "get_array_api_strict_flags",
-                     "set_array_api_strict_flags", "reset_array_api_strict_flags"}  # fmt: skip
+NOT_THE_STANDARDS = {
+    "ArrayAPIStrictFlags",
+    "Device",
+    "ALL_DEVICES",
+    "CPU_DEVICE",
+    "__version__",
+    "get_array_api_strict_flags",
+    "set_array_api_strict_flags",
+    "reset_array_api_strict_flags",
+}
 SIGNED, UNSIGNED = ("int8", "int16", "int32", "int64"), ("uint8", "uint16", "uint32", "uint64")
 INTEGERS, FLOATS, COMPLEX = SIGNED + UNSIGNED, ("float32", "float64"), ("complex64", "complex128")
 REALS, NUMBERS = INTEGERS + FLOATS, INTEGERS + FLOATS + COMPLEX
@@ -99,8 +107,17 @@ def test_inspection() -> None:
     assert info.capabilities().keys() == theirs.capabilities().keys()
     assert info.default_device() == torch.ones(1).device and info.default_device() in info.devices()
     assert info.default_dtypes()["integral"] is torch.int64
-    kinds = (None, "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric",
-             ("bool", "integral"))  # fmt: skip
+    kinds = (
+        None,
+        "bool",
+        "signed integer",
+        "unsigned integer",
+        "integral",
+        "real floating",
+        "complex floating",
+        "numeric",
+        ("bool", "integral"),
+    )
     for kind in kinds:
         assert info.dtypes(kind=kind).keys() == theirs.dtypes(kind=kind).keys()
     with pytest.raises(ValueError, match="decimal"):
@@ -173,7 +190,9 @@ def test_unary(name: str) -> None:
 def test_special_cases_of_one(name: str) -> None:
     both(lambda n, x: getattr(n, name)(x), np.array(EXTREMES))
     if "complex128" in UNARY[name] and name not in ("sign", "reciprocal", "square", "log1p", "log2"):  # open in the standard
-        both(lambda n, x: getattr(n, name)(x), np.array([complex(a, b) for a in (0.0, 1.0, -2.0) for b in (0.0, -1.0, 3.0)]) + 0.5)
+        both(
+            lambda n, x: getattr(n, name)(x), np.array([complex(a, b) for a in (0.0, 1.0, -2.0) for b in (0.0, -1.0, 3.0)]) + 0.5
+        )
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -247,15 +266,32 @@ def test_division_by_and_of_infinities(name: str, x1: float, x2: float, expected
 def test_operators_are_the_functions() -> None:
     for dtype in NUMBERS:
         x, y = torch.asarray(array((2, 3), dtype, low=1)), torch.asarray(array((3,), dtype, seed=1, low=1))
-        pairs = [(x + y, xp.add(x, y)), (x - y, xp.subtract(x, y)), (x * y, xp.multiply(x, y)), (x == y, xp.equal(x, y)),
-                 (x != y, xp.not_equal(x, y)), (x**y, xp.pow(x, y)), (abs(x), xp.abs(x)), (+x, xp.positive(x)),
-                 (2 - x, xp.subtract(2, x)), (x @ y, xp.matmul(x, y))]  # fmt: skip
+        pairs = [
+            (x + y, xp.add(x, y)),
+            (x - y, xp.subtract(x, y)),
+            (x * y, xp.multiply(x, y)),
+            (x == y, xp.equal(x, y)),
+            (x != y, xp.not_equal(x, y)),
+            (x**y, xp.pow(x, y)),
+            (abs(x), xp.abs(x)),
+            (+x, xp.positive(x)),
+            (2 - x, xp.subtract(2, x)),
+            (x @ y, xp.matmul(x, y)),
+        ]
         if dtype not in COMPLEX:
-            pairs += [(x < y, xp.less(x, y)), (x >= y, xp.greater_equal(x, y)), (x // y, xp.floor_divide(x, y)),
-                      (x % y, xp.remainder(x, y))]  # fmt: skip
+            pairs += [
+                (x < y, xp.less(x, y)),
+                (x >= y, xp.greater_equal(x, y)),
+                (x // y, xp.floor_divide(x, y)),
+                (x % y, xp.remainder(x, y)),
+            ]
         if dtype in INTEGERS:
-            pairs += [(x & y, xp.bitwise_and(x, y)), (x ^ y, xp.bitwise_xor(x, y)), (x << y, xp.bitwise_left_shift(x, y)),
-                      (~x, xp.bitwise_invert(x))]  # fmt: skip
+            pairs += [
+                (x & y, xp.bitwise_and(x, y)),
+                (x ^ y, xp.bitwise_xor(x, y)),
+                (x << y, xp.bitwise_left_shift(x, y)),
+                (~x, xp.bitwise_invert(x)),
+            ]
         for a, b in pairs:
             assert a.dtype is b.dtype and torch.equal(a, b)
 
@@ -397,8 +433,25 @@ def test_calls(name: str) -> None:
 
 
 def test_every_function_is_called() -> None:
-    from_tables = {*UNARY, *BINARY, "result_type", "can_cast", "isdtype", "finfo", "iinfo", "broadcast_shapes", "from_dlpack", "empty",
-                   "empty_like", "max", "min", "mean", "all", "any", "count_nonzero"}  # fmt: skip
+    from_tables = {
+        *UNARY,
+        *BINARY,
+        "result_type",
+        "can_cast",
+        "isdtype",
+        "finfo",
+        "iinfo",
+        "broadcast_shapes",
+        "from_dlpack",
+        "empty",
+        "empty_like",
+        "max",
+        "min",
+        "mean",
+        "all",
+        "any",
+        "count_nonzero",
+    }
     source = inspect.getsource(inspect.getmodule(test_every_function_is_called))  # type: ignore[arg-type]
     missing = [path for path in FUNCTIONS if path not in from_tables and f"n.{path}(" not in source]
     by_name = {"fft.ifft", "fft.hfft", "fft.irfft", "fft.fft"}
@@ -413,14 +466,21 @@ def test_every_function_is_called() -> None:
 def test_errors() -> None:
     x = torch.ones(2, 1, 3)
     for error, call in (
-        (ValueError, lambda: xp.squeeze(x, 0)), (IndexError, lambda: xp.sum(x, axis=5)), (ValueError, lambda: xp.sum(x, axis=(0, -3))),
-        (ValueError, lambda: xp.take(x, torch.tensor([0]))), (ValueError, lambda: xp.nonzero(torch.tensor(1))),
-        (ValueError, lambda: xp.cumulative_sum(x)), (ValueError, lambda: xp.reshape(xp.permute_dims(torch.ones(2, 3), (1, 0)), (6,), copy=False)),
-        (ValueError, lambda: xp.broadcast_shapes((2,), (3,))), (TypeError, lambda: xp.result_type(torch.uint64, torch.int8)),
-        (ValueError, lambda: xp.result_type(1, 2)), (ValueError, lambda: x.to_device("cpu", stream=1)),
-        (ValueError, lambda: xp.vecdot(x, x[..., :1])), (ValueError, lambda: xp.linalg.vecdot(x[..., :1], x)),
+        (ValueError, lambda: xp.squeeze(x, 0)),
+        (IndexError, lambda: xp.sum(x, axis=5)),
+        (ValueError, lambda: xp.sum(x, axis=(0, -3))),
+        (ValueError, lambda: xp.take(x, torch.tensor([0]))),
+        (ValueError, lambda: xp.nonzero(torch.tensor(1))),
+        (ValueError, lambda: xp.cumulative_sum(x)),
+        (ValueError, lambda: xp.reshape(xp.permute_dims(torch.ones(2, 3), (1, 0)), (6,), copy=False)),
+        (ValueError, lambda: xp.broadcast_shapes((2,), (3,))),
+        (TypeError, lambda: xp.result_type(torch.uint64, torch.int8)),
+        (ValueError, lambda: xp.result_type(1, 2)),
+        (ValueError, lambda: x.to_device("cpu", stream=1)),
+        (ValueError, lambda: xp.vecdot(x, x[..., :1])),
+        (ValueError, lambda: xp.linalg.vecdot(x[..., :1], x)),
         (RuntimeError, lambda: xp.linalg.cross(x, x[..., :1])),
-    ):  # fmt: skip
+    ):
         with pytest.raises(error):
             call()
 
@@ -429,7 +489,9 @@ def test_memory() -> None:
     x = torch.arange(6.0)
     assert xp.reshape(x, (2, 3), copy=False).data_ptr() == x.data_ptr() != xp.reshape(x, (2, 3), copy=True).data_ptr()
     assert xp.astype(x, torch.float32, copy=False) is x and xp.astype(x, torch.float32).data_ptr() != x.data_ptr()
-    assert xp.from_dlpack(np.arange(3.0)).dtype is torch.float64 and xp.empty((2, 0)).shape == xp.empty_like(torch.ones(2, 0)).shape
+    assert (
+        xp.from_dlpack(np.arange(3.0)).dtype is torch.float64 and xp.empty((2, 0)).shape == xp.empty_like(torch.ones(2, 0)).shape
+    )
     assert x.to_device(x.device) is x
     source = np.arange(3.0)
     xp.from_dlpack(source, copy=False)[0] = 5

@@ -93,8 +93,13 @@ NUMBERS = {"accuracy_score", "r2_score"}  # Python numbers, for any array librar
 
 
 def report(calls: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, "-c", COMPARE.format(calls=calls)], capture_output=True, text=True, check=False,
-                          env={**os.environ, "FLAMBEAU_BACKEND": "numpy"})  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", COMPARE.format(calls=calls)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "FLAMBEAU_BACKEND": "numpy"},
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 

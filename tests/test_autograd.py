@@ -87,7 +87,9 @@ def test_weights_by_position_and_their_errors():
     assert x.grad.tolist() == [6, 33]
     with pytest.raises(RuntimeError, match=r"grad_output\[0\] has a shape of torch.Size\(\[3\]\) and output\[0\]"):
         (x * 2).backward(torch.ones(3))
-    with pytest.raises(RuntimeError, match="For complex Tensors, both grad_output and output are required to have the same dtype"):
+    with pytest.raises(
+        RuntimeError, match="For complex Tensors, both grad_output and output are required to have the same dtype"
+    ):
         (x * 2).backward(torch.ones(2, dtype=torch.complex64))
     with pytest.raises(TypeError, match="gradients can be either Tensors or None, but got float"):
         torch.autograd.backward([x * 2], [3.0])
@@ -234,7 +236,6 @@ def test_an_error_inside_backward_leaves_the_engine_usable():
     assert x.grad.tolist() == [2, 2]
 
 
-
 # --- the graph ----------------------------------------------------------------------------------------------------
 
 
@@ -263,11 +264,20 @@ def test_accumulators_are_shared_while_they_live():
 def test_names_of_nodes():
     x = leaf(2, 2)
     made = {
-        "AddBackward0": x + 1, "MulBackward0": x * 2, "DivBackward0": x / 2, "SumBackward0": x.sum(), "MmBackward0": x @ x,
-        "ExpBackward0": x.exp(), "ReluBackward0": x.relu(), "CloneBackward0": x.clone(), "PowBackward0": x**2,
-        "TransposeBackward0": x.transpose(0, 1), "CatBackward0": torch.cat([x, x]), "SelectBackward0": x[0],
+        "AddBackward0": x + 1,
+        "MulBackward0": x * 2,
+        "DivBackward0": x / 2,
+        "SumBackward0": x.sum(),
+        "MmBackward0": x @ x,
+        "ExpBackward0": x.exp(),
+        "ReluBackward0": x.relu(),
+        "CloneBackward0": x.clone(),
+        "PowBackward0": x**2,
+        "TransposeBackward0": x.transpose(0, 1),
+        "CatBackward0": torch.cat([x, x]),
+        "SelectBackward0": x[0],
         "UnbindBackward0": x.unbind()[0],
-    }  # fmt: skip
+    }
     assert {name: each.grad_fn.name() for name, each in made.items()} == {name: name for name in made}
     assert repr(made["AddBackward0"]).endswith("grad_fn=<AddBackward0>)")
 
@@ -296,7 +306,6 @@ def test_reading_the_gradient_of_a_result_warns():
     y = leaf(2) * 2
     with pytest.warns(UserWarning, match="The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"):
         assert y.grad is None
-
 
 
 # --- modes --------------------------------------------------------------------------------------------------------
@@ -399,7 +408,6 @@ def test_views_and_inference_mode():
         views[1].add_(1)
 
 
-
 # --- anomalies ----------------------------------------------------------------------------------------------------
 
 
@@ -441,7 +449,6 @@ def test_anomaly_mode_reports_errors_and_ends():
         with torch.autograd.set_detect_anomaly(True, check_nan=False):
             (x * float("nan")).sum().backward()
     assert not torch.is_anomaly_enabled()
-
 
 
 # --- depth and memory ---------------------------------------------------------------------------------------------
@@ -572,7 +579,6 @@ def test_activations_die_with_backward():
     assert gone() is None and out.grad_fn is not None
 
 
-
 # --- threads ------------------------------------------------------------------------------------------------------
 
 
@@ -647,7 +653,6 @@ def test_modes_hooks_and_levels_belong_to_a_thread():
 
     with torch.no_grad(), graph.saved_tensors_hooks(lambda t: 1 / 0, lambda t: t):
         in_threads(3, work)
-
 
 
 # --- Variable -----------------------------------------------------------------------------------------------------

@@ -79,8 +79,10 @@ def test_on_several_devices(count: int, expected: list[float]) -> None:
 
 def devices_of(name: str) -> list[str]:
     """All devices of a backend, one after the other and then together; none where its library finds no device."""
-    code = ("import flambeau; backend = flambeau.backend.find({name!r})\n"
-            "flambeau.ones(1, device=backend.device_type); print(backend.device_type, backend.device_count())")  # fmt: skip
+    code = (
+        "import flambeau; backend = flambeau.backend.find({name!r})\n"
+        "flambeau.ones(1, device=backend.device_type); print(backend.device_type, backend.device_count())"
+    )
     done = subprocess.run([sys.executable, "-c", code.format(name=name)], capture_output=True, text=True, timeout=100)
     if done.returncode:
         assert "No CUDA GPUs are available" in done.stderr or "No module named 'cupy'" in done.stderr, done.stderr

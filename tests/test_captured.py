@@ -77,13 +77,17 @@ MADE_INSIDE = {
 def test_tensors_made_inside_are_written_to(transform, write):
     """With the result that the same function has without a write."""
     same = {
-        "a copy": lambda a, x: a * 2 * x, "of the argument": lambda a, x: x * a, "zeros": lambda a, x: x * a,
-        "through a view": lambda a, x: torch.cat([x[:1], torch.zeros_like(x[1:])]) * x, "through an alias": lambda a, x: x,
+        "a copy": lambda a, x: a * 2 * x,
+        "of the argument": lambda a, x: x * a,
+        "zeros": lambda a, x: x * a,
+        "through a view": lambda a, x: torch.cat([x[:1], torch.zeros_like(x[1:])]) * x,
+        "through an alias": lambda a, x: x,
         "grown": lambda a, x: x,
-    }[write]  # fmt: skip
+    }[write]
     captured, x = torch.tensor([-1.0, 2.0, 3.0]), torch.arange(1.0, 4.0)
-    torch.testing.assert_close(TRANSFORMS[transform](lambda x: MADE_INSIDE[write](captured, x), x),
-                               TRANSFORMS[transform](lambda x: same(captured, x), x))  # fmt: skip
+    torch.testing.assert_close(
+        TRANSFORMS[transform](lambda x: MADE_INSIDE[write](captured, x), x), TRANSFORMS[transform](lambda x: same(captured, x), x)
+    )
 
 
 def test_a_transform_inside_captures_what_was_made_in_the_one_outside():

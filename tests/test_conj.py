@@ -113,11 +113,16 @@ def losses():
         return y.abs().pow(2).sum()
 
     return {
-        "product": lambda z: (z.conj() * z * 2j).sum().abs(), "adjoint": lambda z: (z.mH @ z @ z).abs().sum(),
-        "imaginary part": lambda z: z.conj().imag.pow(2).sum(), "part": lambda z: (z.conj()[0] * z[1]).imag.sum(),
-        "twice": lambda z: z.conj().t().conj().abs().pow(3).sum(), "joined": lambda z: torch.cat([z.conj(), z]).abs().pow(3).sum(),
-        "through the view": through_the_view, "through the base": through_the_base, "through the part": through_the_part,
-    }  # fmt: skip
+        "product": lambda z: (z.conj() * z * 2j).sum().abs(),
+        "adjoint": lambda z: (z.mH @ z @ z).abs().sum(),
+        "imaginary part": lambda z: z.conj().imag.pow(2).sum(),
+        "part": lambda z: (z.conj()[0] * z[1]).imag.sum(),
+        "twice": lambda z: z.conj().t().conj().abs().pow(3).sum(),
+        "joined": lambda z: torch.cat([z.conj(), z]).abs().pow(3).sum(),
+        "through the view": through_the_view,
+        "through the base": through_the_base,
+        "through the part": through_the_part,
+    }
 
 
 @pytest.mark.parametrize("name", losses())

@@ -28,7 +28,9 @@ def test_questions_have_answers() -> None:
     assert dict(cuda.memory_stats()) == dict(cuda.host_memory_stats()) == cuda.memory_stats_as_nested_dict() == {}
     assert cuda.get_arch_list() == [] and cuda.get_gencode_flags() == "" and cuda.default_generators == ()
     assert cuda.get_rng_state_all() == [] and not cuda.is_bf16_supported() and not cuda.is_tf32_supported()
-    assert not cuda.is_current_stream_capturing() and "process" not in cuda.list_gpu_processes() + cuda.list_gpu_processes("cuda:0")
+    assert not cuda.is_current_stream_capturing() and "process" not in cuda.list_gpu_processes() + cuda.list_gpu_processes(
+        "cuda:0"
+    )
     for nothing in (cuda.empty_cache, cuda.seed, cuda.seed_all, cuda.caching_allocator_enable):
         assert nothing() is None
     cuda.manual_seed(1)

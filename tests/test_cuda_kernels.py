@@ -42,8 +42,12 @@ def test_nvcc_compiles_the_kernels(architecture: str, tmp_path: Path) -> None:
         f"{KERNELS.read_text()}\nextern const void* const instances[];\nconst void* const instances[] = {{{table}}};\n"
     )
     binary = tmp_path / "kernels.cubin"
-    done = subprocess.run([compiler, "-std=c++17", "-Werror", "all-warnings", "-cubin", f"-arch={architecture}", "-o", binary, source],
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        [compiler, "-std=c++17", "-Werror", "all-warnings", "-cubin", f"-arch={architecture}", "-o", binary, source],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     contents = binary.read_bytes()
     for name in {each.partition("<")[0] for each in instances()}:
@@ -69,8 +73,9 @@ def elementwise() -> dict[str, str]:
     for path in sorted(BACKEND.glob("*.py")):
         pattern = r'ElementwiseKernel\(\s*"([^"]+)",\s*"T out",\s*"([^"]+)",\s*"(\w+)",?\s*\)'
         for parameters, operation, name in re.findall(pattern, path.read_text()):
-            found[name] = (f"template <typename T> __global__ void {name}({parameters}, T* result) "
-                           f"{{ T out; {operation}; *result = out; }}")  # fmt: skip
+            found[name] = (
+                f"template <typename T> __global__ void {name}({parameters}, T* result) {{ T out; {operation}; *result = out; }}"
+            )
     return found
 
 

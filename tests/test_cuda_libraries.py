@@ -15,19 +15,28 @@ import pytest
 
 BACKEND = Path(__file__).parents[1] / "backends/flambeau_backends/cupy"
 WITH_CUPY = pytest.mark.skipif(importlib.util.find_spec("cupy") is None, reason="NOT CHECKED: CuPy is not installed")
-WITH_CUDNN = pytest.mark.skipif(importlib.util.find_spec("cudnn") is None, reason="NOT CHECKED: nvidia-cudnn-frontend is not installed")
+WITH_CUDNN = pytest.mark.skipif(
+    importlib.util.find_spec("cudnn") is None, reason="NOT CHECKED: nvidia-cudnn-frontend is not installed"
+)
 
 
 def run(code: str, **environment: str) -> str:
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=300,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment})  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @WITH_CUPY
 def test_without_a_device_everything_can_be_imported_and_asked() -> None:
-    run("""
+    run(
+        """
         import flambeau as torch
         from flambeau import backend
         cuda = torch.cuda
@@ -43,7 +52,9 @@ def test_without_a_device_everything_can_be_imported_and_asked() -> None:
             else:
                 raise AssertionError(call)
         assert torch.ones(2).sum() == 2
-    """, CUDA_VISIBLE_DEVICES="")  # fmt: skip
+    """,
+        CUDA_VISIBLE_DEVICES="",
+    )
 
 
 def names_of(path: Path) -> set[str]:

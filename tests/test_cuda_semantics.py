@@ -8,7 +8,8 @@ from standin import run
 
 def test_the_documents_example_of_cuda_semantics() -> None:
     """The notes on CUDA semantics, line by line, on three devices."""
-    run("""
+    run(
+        """
         x = torch.cuda.FloatTensor(1)
         assert x.get_device() == 0
         y = torch.FloatTensor(1).cuda()
@@ -39,7 +40,9 @@ def test_the_documents_example_of_cuda_semantics() -> None:
                 raises(RuntimeError, "two devices, cuda:0 and cuda:1", lambda: x.add_(a))
                 a.fill_(index + 5)
                 assert x.copy_(a).get_device() == 0 and x.item() == index + 5
-    """, STANDIN_DEVICES="3")  # fmt: skip
+    """,
+        STANDIN_DEVICES="3",
+    )
 
 
 def test_it_is_lazy() -> None:
@@ -52,11 +55,14 @@ def test_it_is_lazy() -> None:
         x = torch.ones(1000, device="cuda")
         assert is_initialized() and torch.cuda.memory_allocated() >= 4096
     """)
-    run("""
+    run(
+        """
         raises(RuntimeError, "No CUDA GPUs are available", lambda: torch.ones(1, device="cuda"))
         raises(RuntimeError, "No CUDA GPUs are available", lambda: torch.ones(1).cuda())
         raises(RuntimeError, "when none is available", torch.ones(1).pin_memory)
-    """, STANDIN_DEVICES="0")  # fmt: skip
+    """,
+        STANDIN_DEVICES="0",
+    )
 
 
 def test_a_forked_process_is_told_to_be_spawned() -> None:
@@ -139,7 +145,9 @@ def test_gradients_travel_between_devices() -> None:
     """)
 
 
-@pytest.mark.parametrize("families", ["activations,indexing,joining,matrix,reductions", "scatter,sorting,statistics,views,losses"])
+@pytest.mark.parametrize(
+    "families", ["activations,indexing,joining,matrix,reductions", "scatter,sorting,statistics,views,losses"]
+)
 def test_operations_on_a_device_that_is_not_current(families: str) -> None:
     """Values and derivatives of the samples, on the second device while the first is current."""
     run(f"""

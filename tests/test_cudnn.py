@@ -21,7 +21,9 @@ ALL = ["cudnn conv_fprop", "cudnn conv_dgrad", "cudnn conv_wgrad"]
 
 
 def test_convolution() -> None:
-    run(PRELUDE + f"""
+    run(
+        PRELUDE
+        + f"""
         ALL = {ALL}
         def names(*args):
             return [each[0] for each in compare(*args)]
@@ -39,11 +41,15 @@ def test_convolution() -> None:
         # the result lies in memory as the input does
         x = randn(2, 4, 7, 8, device="cuda").to(memory_format=torch.channels_last)
         assert F.conv2d(x, randn(6, 4, 3, 3, device="cuda")).is_contiguous(memory_format=torch.channels_last)
-    """, cudnn=True)  # fmt: skip
+    """,
+        cudnn=True,
+    )
 
 
 def test_switches_choose_engines() -> None:
-    run(PRELUDE + """
+    run(
+        PRELUDE
+        + """
         def notes(dtype=torch.float32):
             return compare(lambda x, w: F.conv2d(x, w), randn(2, 4, 7, 8).to(dtype), randn(6, 4, 3, 3).to(dtype), atol=0.5)[0][1:]
         cudnn = torch.backends.cudnn
@@ -53,20 +59,28 @@ def test_switches_choose_engines() -> None:
             assert notes() == ("TENSOR_CORE",) and notes(torch.float16) == ()
         with cudnn.flags(enabled=True, deterministic=True):
             assert notes() == ("NONDETERMINISTIC",)
-    """, cudnn=True)  # fmt: skip
+    """,
+        cudnn=True,
+    )
 
 
 def test_layer_norm() -> None:
-    run(PRELUDE + """
+    run(
+        PRELUDE
+        + """
         used = compare(lambda x, w, b: F.layer_norm(x, (5,), w, b), randn(3, 4, 5), randn(5), randn(5))
         assert [each[0] for each in used] == ["cudnn layernorm", "cudnn layernorm_backward"]
         assert compare(lambda x: F.layer_norm(x, (5,)), randn(3, 4, 5)) == []
         assert compare(lambda x, w, b: F.group_norm(x, 2, w, b), randn(3, 4, 5), randn(4), randn(4)) == []
-    """, cudnn=True)  # fmt: skip
+    """,
+        cudnn=True,
+    )
 
 
 def test_attention() -> None:
-    run(PRELUDE + """
+    run(
+        PRELUDE
+        + """
         attend = F.scaled_dot_product_attention
         inputs = [randn(2, 3, 4, 8).half() for _ in range(3)]
         for options in ({}, {"is_causal": True}, {"scale": 0.3}):
@@ -80,4 +94,6 @@ def test_attention() -> None:
         q, k, v = (each.cuda().requires_grad_() for each in inputs)
         slope, = torch.autograd.grad(attend(q, k, v, is_causal=True).float().square().sum(), q, create_graph=True)
         assert torch.autograd.grad(slope.float().sum(), k)[0].isfinite().all()
-    """, cudnn=True)  # fmt: skip
+    """,
+        cudnn=True,
+    )

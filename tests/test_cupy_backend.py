@@ -303,8 +303,11 @@ def test_data_parallel_on_two_devices() -> None:
 
 
 def test_no_device() -> None:
-    run("""
+    run(
+        """
         assert not torch.cuda.is_available()
         raises(RuntimeError, "No CUDA GPUs are available", torch.cuda.init)
         assert torch.ones(2).sum() == 2 and torch.cuda.memory_allocated() == 0
-    """, STANDIN_DEVICES="0")  # fmt: skip
+    """,
+        STANDIN_DEVICES="0",
+    )

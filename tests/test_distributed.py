@@ -29,8 +29,13 @@ def together(rank: int, url: str, check: str) -> None:
 
 def collectives(rank: int) -> None:
     ones = torch.ones(4)
-    for op, expected in ((dist.ReduceOp.SUM, 6), (dist.ReduceOp.AVG, 2), (dist.ReduceOp.PRODUCT, 6), (dist.ReduceOp.MIN, 1),
-                         (dist.ReduceOp.MAX, 3)):  # fmt: skip
+    for op, expected in (
+        (dist.ReduceOp.SUM, 6),
+        (dist.ReduceOp.AVG, 2),
+        (dist.ReduceOp.PRODUCT, 6),
+        (dist.ReduceOp.MIN, 1),
+        (dist.ReduceOp.MAX, 3),
+    ):
         t = ones * (rank + 1)
         assert dist.all_reduce(t, op) is None and t.tolist() == [expected] * 4
     for shape in ((), (0,), (2, 5)):

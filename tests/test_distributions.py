@@ -51,9 +51,7 @@ CONTINUOUS = {
     "Weibull": (lambda: D.Weibull(t(1.5), t(2.5)), (0, 8)),
     "RelaxedBernoulli": (lambda: D.RelaxedBernoulli(t(1.5), logits=t(0.3)), (0, 1)),
     "Transformed": (
-        lambda: D.TransformedDistribution(
-            D.Normal(t(0.0), t(0.5)), [D.AffineTransform(1.0, -1.0), D.TanhTransform()]
-        ),
+        lambda: D.TransformedDistribution(D.Normal(t(0.0), t(0.5)), [D.AffineTransform(1.0, -1.0), D.TanhTransform()]),
         (-1, 1),
     ),
     "Mixture": (
@@ -72,9 +70,7 @@ DISCRETE = {
 MULTIVARIATE = {
     "Dirichlet": lambda: D.Dirichlet(t(2.0, 3.0, 1.5)),
     "LogisticNormal": lambda: D.LogisticNormal(t(0.1, 0.2), t(0.5, 0.6)),
-    "LowRankMultivariateNormal": lambda: D.LowRankMultivariateNormal(
-        t(0.0, 1.0), t(1.0, 0.5)[:, None], t(1.0, 2.0)
-    ),
+    "LowRankMultivariateNormal": lambda: D.LowRankMultivariateNormal(t(0.0, 1.0), t(1.0, 0.5)[:, None], t(1.0, 2.0)),
     "LKJCholesky": lambda: D.LKJCholesky(3, t(1.5).squeeze()),
     "Multinomial": lambda: D.Multinomial(5, t(1.0, 2.0, 3.0)),
     "MultivariateNormal": lambda: D.MultivariateNormal(t(0.0, 1.0), torch.stack([t(2.0, 0.5), t(0.5, 1.0)])),
@@ -235,9 +231,7 @@ def test_reparametrised_gradients(build, params):
     torch.manual_seed(1)
     build(*tensors).rsample((5,)).sum().backward()
     for i, tensor in enumerate(tensors):
-        assert tensor.grad.item() == pytest.approx(
-            same_noise_difference(build, params, i), rel=1e-4, abs=1e-6
-        )
+        assert tensor.grad.item() == pytest.approx(same_noise_difference(build, params, i), rel=1e-4, abs=1e-6)
 
 
 def beta_cdf(x, a, b):
@@ -305,12 +299,8 @@ def test_multivariate_normals_agree():
         assert distribution.batch_shape == torch.Size((4, 2))
         np.testing.assert_allclose(numpy(distribution.log_prob(tensors["x"])), expected)
         np.testing.assert_allclose(numpy(distribution.covariance_matrix[1]), covariance, atol=1e-12)
-        np.testing.assert_allclose(
-            numpy(distribution.precision_matrix[1]), np.linalg.inv(covariance), atol=1e-12
-        )
-        np.testing.assert_allclose(
-            numpy(distribution.scale_tril[1]), np.linalg.cholesky(covariance), atol=1e-12
-        )
+        np.testing.assert_allclose(numpy(distribution.precision_matrix[1]), np.linalg.inv(covariance), atol=1e-12)
+        np.testing.assert_allclose(numpy(distribution.scale_tril[1]), np.linalg.cholesky(covariance), atol=1e-12)
         np.testing.assert_allclose(numpy(distribution.variance[1]), covariance.diagonal(axis1=-2, axis2=-1))
         np.testing.assert_allclose(numpy(D.kl_divergence(distribution, full)), np.zeros((4, 2)), atol=1e-12)
 
@@ -516,15 +506,11 @@ def test_probs_and_logits_are_lazy():
 
 
 def test_validation():
-    with pytest.raises(
-        ValueError, match=r"Expected parameter scale \(Tensor of shape \(2,\)\) of distribution Normal"
-    ):
+    with pytest.raises(ValueError, match=r"Expected parameter scale \(Tensor of shape \(2,\)\) of distribution Normal"):
         D.Normal(0.0, torch.tensor([1.0, -1.0]))
     D.Normal(0.0, torch.tensor([1.0, -1.0]), validate_args=False)
     beta = D.Beta(torch.ones(2), 1.0)
-    with pytest.raises(
-        ValueError, match=r"to be within the support \(Interval\(lower_bound=0.0, upper_bound=1.0\)\)"
-    ):
+    with pytest.raises(ValueError, match=r"to be within the support \(Interval\(lower_bound=0.0, upper_bound=1.0\)\)"):
         beta.log_prob(torch.tensor([0.5, 2.0]))
     with pytest.raises(ValueError, match="not broadcastable with batch_shape"):
         beta.log_prob(torch.ones(3))
@@ -563,9 +549,7 @@ def test_subclasses():
     shifted = Shifted(torch.zeros(()))
     assert shifted.expand((2,)).shift is shifted.shift
     assert shifted.expand((2,)).loc.shape == (2,)
-    with pytest.raises(
-        NotImplementedError, match="Subclass Careless of Normal that defines a custom __init__"
-    ):
+    with pytest.raises(NotImplementedError, match="Subclass Careless of Normal that defines a custom __init__"):
         Careless().expand((2,))
     with pytest.warns(UserWarning, match="does not define `arg_constraints`"):
         bare = D.Distribution()

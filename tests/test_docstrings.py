@@ -39,8 +39,13 @@ def public_members(namespace: str) -> list[tuple[str, Any]]:
     """The classes and functions that the libraries around the core define; some are the core's own, called by their names."""
     module = importlib.import_module(namespace)
     members = [(name, getattr(module, name)) for name in module.__all__]
-    return [(name, member) for name, member in members if (inspect.isclass(member) or inspect.isfunction(member))
-            and member.__module__.startswith(("flambeau_nnlib", "flambeau_vision")) and not is_of_the_core(member)]
+    return [
+        (name, member)
+        for name, member in members
+        if (inspect.isclass(member) or inspect.isfunction(member))
+        and member.__module__.startswith(("flambeau_nnlib", "flambeau_vision"))
+        and not is_of_the_core(member)
+    ]
 
 
 def is_of_the_core(member: Any) -> bool:
@@ -88,5 +93,7 @@ def test_every_docstring_shows_an_example(namespace: str) -> None:
 
 @pytest.mark.parametrize("namespace", ["flambeau.nn"])
 def test_layers_say_the_shapes_of_input_and_output(namespace: str) -> None:
-    layers = [(name, member) for name, member in public_members(namespace) if inspect.isclass(member) and "forward" in member.__dict__]
+    layers = [
+        (name, member) for name, member in public_members(namespace) if inspect.isclass(member) and "forward" in member.__dict__
+    ]
     assert not [name for name, member in layers if "Shape:" not in (member.__doc__ or "")]

@@ -222,8 +222,11 @@ def test_saved_tensors_are_watched() -> None:
     x = leaf(1.0, 2.0)
     y = x.exp()
     y.add_(1)
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: \[torch(.cuda)?.DoubleTensor \[2\]\].* is at version 1; "
-                                           "expected version 0"):  # fmt: skip
+    with pytest.raises(
+        RuntimeError,
+        match=r"modified by an inplace operation: \[torch(.cuda)?.DoubleTensor \[2\]\].* is at version 1; "
+        "expected version 0",
+    ):
         y.sum().backward()
     y = x * 2
     y.add_(1).mul_(x)  # neither saved what the other overwrote

@@ -88,8 +88,12 @@ def test_large_arrays_too(loud, size):
     assert size == 1 or x[:-1].eq(90).all()
 
 
-IN_PLACE = [each for family in ("arithmetic", "pointwise", "elementary") for each in families()[family]
-            if each.inplace and each.method and "float32" in each.dtypes and hasattr(torch.Tensor, each.name + "_")]  # fmt: skip
+IN_PLACE = [
+    each
+    for family in ("arithmetic", "pointwise", "elementary")
+    for each in families()[family]
+    if each.inplace and each.method and "float32" in each.dtypes and hasattr(torch.Tensor, each.name + "_")
+]
 EXTREMES = np.array([0, -0.0, INF, -INF, NAN, 3e38, -3e38, 1e-38, -1, 1, 700], np.float32)
 
 
@@ -109,8 +113,10 @@ class InPlace:
 @pytest.mark.parametrize("sample", IN_PLACE, ids=lambda each: each.name)
 def test_every_operation_in_place(loud, sample):
     rng = np.random.default_rng(0)
-    arrays = [np.where(rng.random(each.shape) < 0.5, rng.choice(EXTREMES, each.shape), each) if each.dtype == np.float32 else each
-              for each in sample.arrays(np, "float32")]  # fmt: skip
+    arrays = [
+        np.where(rng.random(each.shape) < 0.5, rng.choice(EXTREMES, each.shape), each) if each.dtype == np.float32 else each
+        for each in sample.arrays(np, "float32")
+    ]
     tensors = [torch.tensor(each.astype(given.dtype)) for each, given in zip(arrays, sample.arrays(np, "float32"), strict=True)]
     with np.errstate(all="ignore"):
         expected = sample.call(InPlace(sample.name), *tensors)

@@ -24,8 +24,13 @@ SHORT = {
 def run(name: str, *arguments: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "flambeau", str(EXAMPLES / f"{name}.py"), *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=240, check=False, env={**os.environ, "MPLBACKEND": "Agg"},
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 

@@ -29,14 +29,18 @@ def test_halved_transforms_of_several_dimensions(dims):
     x = signal(3, 4, 5)
     halved = torch.fft.ihfftn(x, dim=dims)
     whole = np.fft.ifftn(x.numpy(), axes=dims)
-    np.testing.assert_allclose(halved.resolve_conj().numpy(), np.take(whole, range(x.shape[dims[-1]] // 2 + 1), dims[-1]), atol=1e-12)
+    np.testing.assert_allclose(
+        halved.resolve_conj().numpy(), np.take(whole, range(x.shape[dims[-1]] // 2 + 1), dims[-1]), atol=1e-12
+    )
     back = torch.fft.hfftn(halved, [x.shape[each] for each in dims], dims)
     torch.testing.assert_close(back, x)
     with pytest.raises(RuntimeError, match="real input"):
         torch.fft.ihfftn(halved)
 
 
-@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "irfft2", "rfftn", "hfftn", "ihfft2", "ihfftn"])
+@pytest.mark.parametrize(
+    "name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "irfft2", "rfftn", "hfftn", "ihfft2", "ihfftn"]
+)
 def test_gradients(name):
     x = signal(3, 4)
     x = x if name.startswith(("rfft", "ihfft")) else torch.complex(x, signal(3, 4, seed=1))

@@ -142,7 +142,8 @@ def test_against_reverse_mode(function):
     "look", [lambda x: x.view(-1), lambda x: x[:2], lambda x: x.t(), lambda x: x[1], lambda x: x.unfold(0, 2, 1), lambda x: x]
 )
 @pytest.mark.parametrize(
-    "operation", [lambda z: z * z, lambda z: torch.where(z > 0, z, z), lambda z: torch.cat([z, z * z, z]), lambda z: z.clone().mul_(z)]
+    "operation",
+    [lambda z: z * z, lambda z: torch.where(z > 0, z, z), lambda z: torch.cat([z, z * z, z]), lambda z: z.clone().mul_(z)],
 )
 def test_one_view_given_twice(look, operation):
     x, direction = torch.tensor([[0.3, -1.2], [0.7, 2.1], [-0.4, 1.1]]), torch.tensor([[1.0, -2.0], [0.5, 0.1], [3.0, -1.0]])

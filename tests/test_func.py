@@ -196,10 +196,16 @@ def test_indexing_by_batched_indices():
     same(vmap(lambda i: x[:, i])(rows), x[:, rows].movedim(1, 0))
     same(vmap(lambda a, i: a.gather(0, i))(x, rows), x.gather(1, rows))
     same(vmap(lambda i: F.embedding(i, x))(rows % 3), x[rows % 3])
-    same(vmap(lambda i: x[0].index_add(0, i, torch.ones(2)))(rows), torch.stack([x[0].index_add(0, i, torch.ones(2)) for i in rows]))
+    same(
+        vmap(lambda i: x[0].index_add(0, i, torch.ones(2)))(rows),
+        torch.stack([x[0].index_add(0, i, torch.ones(2)) for i in rows]),
+    )
     same(vmap(lambda i: x[0].scatter(0, i, 9.0))(rows), torch.stack([x[0].scatter(0, i, 9.0) for i in rows]))
     same(vmap(lambda i: F.one_hot(i, 4))(rows).float(), F.one_hot(rows, 4).float())
-    same(vmap(F.cross_entropy)(normal(3, 2, 4), rows), torch.stack([F.cross_entropy(a, b) for a, b in zip(normal(3, 2, 4), rows, strict=True)]))
+    same(
+        vmap(F.cross_entropy)(normal(3, 2, 4), rows),
+        torch.stack([F.cross_entropy(a, b) for a, b in zip(normal(3, 2, 4), rows, strict=True)]),
+    )
 
 
 def test_writes():
@@ -421,8 +427,10 @@ def test_tangents_are_not_written_to():
 
 
 def test_compositions():
-    same(grad(lambda w: vmap(grad(lambda a: (a * w).sin()))(y).sum())(torch.tensor(2.0)),
-         sum((each * 2).cos() - 2 * each * (each * 2).sin() for each in y))  # fmt: skip
+    same(
+        grad(lambda w: vmap(grad(lambda a: (a * w).sin()))(y).sum())(torch.tensor(2.0)),
+        sum((each * 2).cos() - 2 * each * (each * 2).sin() for each in y),
+    )
     same(vmap(lambda a, t: jvp(torch.sin, (a,), (t,))[1])(x, x), x * x.cos())
     same(vmap(lambda a: vjp(torch.sin, a)[1](a)[0])(x), x * x.cos())
     for look in (lambda a: a.unfold(0, 2, 2), lambda a: a.as_strided((2, 2), (2, 1))):
@@ -470,8 +478,10 @@ def test_functional_call():
     zeros = {name: torch.zeros_like(each) for name, each in state.items()}
     same(functional_call(model, {}, (x,)), model(x))
     same(functional_call(model, zeros | {"second.bias": torch.ones(2)}, x), torch.ones(3, 2))
-    same(functional_call(model, [{"scale": torch.tensor(2.0)}, {"second.bias": torch.ones(2)}], (x,), {"power": 2}),
-         (model(x) - model.second.bias + 1) ** 2)  # fmt: skip
+    same(
+        functional_call(model, [{"scale": torch.tensor(2.0)}, {"second.bias": torch.ones(2)}], (x,), {"power": 2}),
+        (model(x) - model.second.bias + 1) ** 2,
+    )
     assert all(model.state_dict()[name].equal(each) for name, each in state.items())  # as before
     with pytest.raises(RuntimeError, match=r"Unexpected key\(s\): 'nothing'.\n\tMissing key\(s\): 'first.bias', 'first.weight'"):
         functional_call(model, {"nothing": torch.ones(1)}, (x,), strict=True)
@@ -561,7 +571,10 @@ def test_rearrange():
     batch = normal(2, 3, 4, 6)
     rearrange = torch.func.rearrange
     same(rearrange(batch, "b c h w -> b (h w) c"), batch.permute(0, 2, 3, 1).reshape(2, 24, 3))
-    same(rearrange(batch, "b c (h i) (w j) -> (b i j) c h w", i=2, j=3), batch.reshape(2, 3, 2, 2, 2, 3).permute(0, 3, 5, 1, 2, 4).reshape(12, 3, 2, 2))
+    same(
+        rearrange(batch, "b c (h i) (w j) -> (b i j) c h w", i=2, j=3),
+        batch.reshape(2, 3, 2, 2, 2, 3).permute(0, 3, 5, 1, 2, 4).reshape(12, 3, 2, 2),
+    )
     same(rearrange(batch, "b ... w -> w b ..."), batch.permute(3, 0, 1, 2))
     with pytest.raises(ValueError):
         rearrange(batch, "a b -> b a")
@@ -577,7 +590,10 @@ def test_gradients_of_writes_to_memory():
     same(torch.autograd.grad((b * weights).sum(), a)[0], weights[0, 1:])
     b = torch.zeros(2, 3)
     b[1:].as_strided((2,), (2,), 3).copy_(a)
-    same(torch.autograd.grad((torch.cat([torch.zeros(1, 3), b]) * torch.arange(9.0).reshape(3, 3)).sum(), a)[0], torch.tensor([6.0, 8]))
+    same(
+        torch.autograd.grad((torch.cat([torch.zeros(1, 3), b]) * torch.arange(9.0).reshape(3, 3)).sum(), a)[0],
+        torch.tensor([6.0, 8]),
+    )
     c = torch.ones(2, 3, requires_grad=True)
     b = c * 1
     b.t().as_strided((2,), (1,)).mul_(torch.tensor([10.0, 100]))

@@ -45,7 +45,9 @@ def test_dropout_in_place_changes_its_input():
     assert made is x and 300 < int((x == 0).sum()) < 700
 
 
-@pytest.mark.parametrize(("function", "shape"), [(F.dropout1d, (40, 30, 5)), (F.dropout2d, (40, 30, 2, 3)), (F.dropout3d, (40, 30, 2, 3, 2))])
+@pytest.mark.parametrize(
+    ("function", "shape"), [(F.dropout1d, (40, 30, 5)), (F.dropout2d, (40, 30, 2, 3)), (F.dropout3d, (40, 30, 2, 3, 2))]
+)
 def test_channel_dropout_drops_whole_channels(function, shape):
     torch.manual_seed(0)
     flat = function(torch.ones(shape), 0.4).reshape(1200, -1)
@@ -195,7 +197,7 @@ def test_cross_entropy_loses_no_digits_to_what_all_logits_have_in_common(offset,
     x = torch.tensor([[0.0, 1.0, 3.5]] * 4 * (space or (1,))[0]).reshape(4, *space, 3).movedim(-1, 1) + offset
     x.requires_grad_()
     losses = F.cross_entropy(x, torch.zeros(4, *space, dtype=torch.long), reduction="none")
-    slopes, = torch.autograd.grad(losses.sum(), x)
+    (slopes,) = torch.autograd.grad(losses.sum(), x)
     weights = np.exp([0.0, 1.0, 3.5])
     np.testing.assert_allclose(losses.detach().numpy(), np.full((4, *space), np.log(weights.sum())), 4e-7)
     expected = weights / weights.sum() - [1, 0, 0]
@@ -207,9 +209,9 @@ def test_second_derivative_of_soft_margin_loss_keeps_its_digits(label):
     values = np.array([-60.0, -30, -20, -10, -1, 0, 1, 10, 20, 60])
     x = torch.tensor(values, dtype=torch.float32, requires_grad=True)
     loss = F.soft_margin_loss(x, torch.full((10,), label), reduction="sum")
-    first, = torch.autograd.grad(loss, x, create_graph=True)
-    second, = torch.autograd.grad(first.sum(), x, create_graph=True)
-    third, = torch.autograd.grad(second.sum(), x)
+    (first,) = torch.autograd.grad(loss, x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x, create_graph=True)
+    (third,) = torch.autograd.grad(second.sum(), x)
     right, wrong = 1 / (1 + np.exp(-values)), 1 / (1 + np.exp(values))
     np.testing.assert_allclose(first.detach().numpy(), -label * (wrong if label > 0 else right), 1e-6)
     inner = slice(1, None) if label > 0 else slice(None, -1)  # at the end, an exponential's square overflows
@@ -415,7 +417,9 @@ def test_pools_that_always_give_indices():
     x = normal(2, 3, 6, 6)
     for name, *args in (("max_pool2d", 2), ("max_pool2d", 3, 1, 1, 1, False, False), ("adaptive_max_pool2d", (2, 3))):
         made, indices = getattr(F, f"{name}_with_indices")(x, *args)
-        assert made.equal(getattr(F, name)(x, *args)) and made.flatten().equal(x.flatten(2).gather(2, indices.flatten(2)).flatten())
+        assert made.equal(getattr(F, name)(x, *args)) and made.flatten().equal(
+            x.flatten(2).gather(2, indices.flatten(2)).flatten()
+        )
     torch.manual_seed(0)
     wanted = F.fractional_max_pool2d(x, 2, 3, return_indices=True)
     torch.manual_seed(0)
@@ -545,7 +549,13 @@ def attend(q, k, v, heads, w_in, b_in, w_out, b_out, mask=None):
 
 @pytest.fixture
 def heads():
-    made = dict(zip(("w_in", "b_in", "w_out", "b_out"), (normal(*s, seed=i) for i, s in enumerate(((24, 8), (24,), (8, 8), (8,)))), strict=True))
+    made = dict(
+        zip(
+            ("w_in", "b_in", "w_out", "b_out"),
+            (normal(*s, seed=i) for i, s in enumerate(((24, 8), (24,), (8, 8), (8,)))),
+            strict=True,
+        )
+    )
 
     def run(q, k, v, **options):
         return F.multi_head_attention_forward(
@@ -631,8 +641,12 @@ def test_what_attention_refuses():
 
 def test_view_after_convolution():
     """Results are contiguous, as programs expect that flatten them by ``view``."""
-    for layer in (F.conv2d(normal(2, 9, 6, 6), normal(4, 9, 3, 3), padding=1), F.max_pool2d(normal(2, 3, 4, 4), 2),
-                  F.conv_transpose2d(normal(2, 9, 3, 3), normal(9, 4, 2, 2)), F.interpolate(normal(1, 2, 3, 3), 5, mode="bilinear")):  # fmt: skip
+    for layer in (
+        F.conv2d(normal(2, 9, 6, 6), normal(4, 9, 3, 3), padding=1),
+        F.max_pool2d(normal(2, 3, 4, 4), 2),
+        F.conv_transpose2d(normal(2, 9, 3, 3), normal(9, 4, 2, 2)),
+        F.interpolate(normal(1, 2, 3, 3), 5, mode="bilinear"),
+    ):
         assert layer.is_contiguous() and layer.view(len(layer), -1).shape[0] == len(layer)
 
 

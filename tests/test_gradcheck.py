@@ -29,10 +29,15 @@ class Wrong(Function):
         (x,) = ctx.saved_tensors
         right = grad * 3 * x**2
         return {
-            "right": lambda: right, "value": lambda: right * 1.1, "shape": lambda: right.sum().expand(1, *right.shape),
-            "constant": lambda: 3 * x**2, "random": lambda: right + torch.rand_like(right) * 1e-7, "none": lambda: None,
-            "second": lambda: right.detach() + 0 * x, "detached": lambda: grad.detach() * 3 * x**2,
-        }[ctx.how](), None  # fmt: skip
+            "right": lambda: right,
+            "value": lambda: right * 1.1,
+            "shape": lambda: right.sum().expand(1, *right.shape),
+            "constant": lambda: 3 * x**2,
+            "random": lambda: right + torch.rand_like(right) * 1e-7,
+            "none": lambda: None,
+            "second": lambda: right.detach() + 0 * x,
+            "detached": lambda: grad.detach() * 3 * x**2,
+        }[ctx.how](), None
 
     @staticmethod
     def jvp(ctx, tangent, _):
@@ -68,7 +73,9 @@ def test_complex_derivatives(fast):
         def backward(ctx, grad):
             return grad * 2j  # the conjugate is missing
 
-    with pytest.raises(GradcheckError, match="While considering the (imaginary|real) part of complex outputs only, Jacobian mismatch"):
+    with pytest.raises(
+        GradcheckError, match="While considering the (imaginary|real) part of complex outputs only, Jacobian mismatch"
+    ):
         gradcheck(Conjugated.apply, z, fast_mode=fast)
 
 
@@ -155,7 +162,10 @@ def test_arguments_are_checked():
         gradcheck(torch.sin, torch.ones(2, dtype=torch.float64))
     with pytest.raises(RuntimeError, match="The 0th input has a dimension with stride 0"):
         gradcheck(torch.sin, double(1, 2).detach().expand(3, 2).requires_grad_())
-    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision"), pytest.raises(GradcheckError):
+    with (
+        pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision"),
+        pytest.raises(GradcheckError),
+    ):
         gradcheck(torch.sin, torch.ones(2, requires_grad=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -29,10 +29,18 @@ OPTIONAL = {"safetensors", "opt_einsum", "scipy"}  # only ever inside a function
 def imported(path: Path) -> list[tuple[str, bool, int]]:
     """Top-level packages that a file imports: the name, whether at module level, and the line."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    guarded = {id(node) for outer in ast.walk(tree) if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef))
-               for node in ast.walk(outer)}  # fmt: skip
-    guarded |= {id(node) for outer in ast.walk(tree) if isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.dump(outer.test)
-                for node in ast.walk(outer)}  # fmt: skip
+    guarded = {
+        id(node)
+        for outer in ast.walk(tree)
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(outer)
+    }
+    guarded |= {
+        id(node)
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.dump(outer.test)
+        for node in ast.walk(outer)
+    }
     found = []
     for node in ast.walk(tree):
         found += [(name.partition(".")[0], id(node) not in guarded, node.lineno) for name in names_imported(node)]
@@ -94,10 +102,12 @@ def in_subprocess(code: str, **environment: str) -> str:
 
 
 def test_only_the_selected_backend_is_imported() -> None:
-    code = ("import flambeau as torch, sys, json; torch.ones(2).sum()\n"
-            "plugins = [source.split()[0] for source in torch.backend.installed().values()]\n"
-            "print(json.dumps([m for m in sys.modules if m.partition('.')[0] in (*plugins, 'cupy', 'flambeau_nnlib', "
-            "'flambeau_vision') or m.startswith('flambeau_backends.')]))")  # fmt: skip
+    code = (
+        "import flambeau as torch, sys, json; torch.ones(2).sum()\n"
+        "plugins = [source.split()[0] for source in torch.backend.installed().values()]\n"
+        "print(json.dumps([m for m in sys.modules if m.partition('.')[0] in (*plugins, 'cupy', 'flambeau_nnlib', "
+        "'flambeau_vision') or m.startswith('flambeau_backends.')]))"
+    )
     loaded = set(json.loads(in_subprocess(code, FLAMBEAU_BACKEND="numpy")))
     assert {name.split(".")[1] for name in loaded if name.startswith("flambeau_backends.")} == {"numpy"}
     assert not {name for name in loaded if not name.startswith("flambeau_backends.")}
@@ -105,22 +115,22 @@ def test_only_the_selected_backend_is_imported() -> None:
 
 def test_import_costs_less_than_twice_numpy(tmp_path: Path) -> None:
     """Medians of whole processes with compiled code at hand, less that of an empty one, taken in turns."""
-    code = ("import subprocess, sys, time, statistics\n"
-            "def cost(what):\n"
-            "    start = time.perf_counter(); subprocess.run([sys.executable, '-c', what], check=True)\n"
-            "    return time.perf_counter() - start\n"
-            "cost('import numpy'); cost('import flambeau')\n"
-            "rounds = [(cost('pass'), cost('import numpy'), cost('import flambeau')) for _ in range(9)]\n"
-            "print(*(statistics.median(each) for each in zip(*rounds)))")  # fmt: skip
+    code = (
+        "import subprocess, sys, time, statistics\n"
+        "def cost(what):\n"
+        "    start = time.perf_counter(); subprocess.run([sys.executable, '-c', what], check=True)\n"
+        "    return time.perf_counter() - start\n"
+        "cost('import numpy'); cost('import flambeau')\n"
+        "rounds = [(cost('pass'), cost('import numpy'), cost('import flambeau')) for _ in range(9)]\n"
+        "print(*(statistics.median(each) for each in zip(*rounds)))"
+    )
     cached = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
     empty, numpy, ours = map(float, in_subprocess(code, **cached).split())
     assert ours - empty < 2 * (numpy - empty), f"import flambeau {ours - empty:.3f} s, import numpy {numpy - empty:.3f} s"
 
 
 def test_unknown_backend_lists_the_installed_ones() -> None:
-    code = ("import flambeau as torch\n"
-            "try: torch.ones(1)\n"
-            "except RuntimeError as error: print(error)")  # fmt: skip
+    code = "import flambeau as torch\ntry: torch.ones(1)\nexcept RuntimeError as error: print(error)"
     message = in_subprocess(code, FLAMBEAU_BACKEND="nosuch")
     assert "nosuch" in message and "numpy" in message and "cupy" in message and "pip install" in message
 
@@ -128,19 +138,27 @@ def test_unknown_backend_lists_the_installed_ones() -> None:
 def test_exported_names_exist_and_are_documented() -> None:
     for name in flambeau.calls.op.PUBLIC:
         public = getattr(flambeau, name)
-        assert getattr(public, "__wrapped__", public) is flambeau.calls.op.PUBLIC[name] or public is flambeau.calls.op.PUBLIC[name]
+        assert (
+            getattr(public, "__wrapped__", public) is flambeau.calls.op.PUBLIC[name] or public is flambeau.calls.op.PUBLIC[name]
+        )
 
 
 def test_files_that_documents_name_exist() -> None:
     files = [path.as_posix() for folder in (*PACKAGES, "plugins", "tests") for path in (ROOT / folder).rglob("*.py")]
-    missing = [f"{document.name}: {named}" for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-               for named in re.findall(r"`((?:[\w-]+/)*[\w-]+\.py)`", document.read_text(encoding="utf-8"))
-               if not any(path.endswith("/" + named) for path in files)]  # fmt: skip
+    missing = [
+        f"{document.name}: {named}"
+        for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        for named in re.findall(r"`((?:[\w-]+/)*[\w-]+\.py)`", document.read_text(encoding="utf-8"))
+        if not any(path.endswith("/" + named) for path in files)
+    ]
     assert not missing
 
 
 @pytest.mark.parametrize("folder", [*PACKAGES, "tests", "examples", "benchmarks", "plugins"])
 def test_no_file_is_too_long(folder: str) -> None:
-    long = [f"{path.relative_to(ROOT)}: {count}" for path in (ROOT / folder).rglob("*.py")
-            if (count := len(path.read_text(encoding="utf-8").splitlines())) > 800]  # fmt: skip
+    long = [
+        f"{path.relative_to(ROOT)}: {count}"
+        for path in (ROOT / folder).rglob("*.py")
+        if (count := len(path.read_text(encoding="utf-8").splitlines())) > 800
+    ]
     assert not long

@@ -158,9 +158,13 @@ def test_where_a_checkpoint_goes(server, tmp_path, monkeypatch):
     monkeypatch.setenv("TORCH_MODEL_ZOO", "x")
     with pytest.warns(UserWarning, match="TORCH_MODEL_ZOO is deprecated"):
         loaded = hub.load_state_dict_from_url(
-            f"{server.url}/a.pth", model_dir=str(tmp_path / "here"), file_name="b.pth", map_location="cpu",
-            weights_only=True, progress=False,
-        )  # fmt: skip
+            f"{server.url}/a.pth",
+            model_dir=str(tmp_path / "here"),
+            file_name="b.pth",
+            map_location="cpu",
+            weights_only=True,
+            progress=False,
+        )
     assert loaded == {"x": 1}
     assert os.listdir(tmp_path / "here") == ["b.pth"]
 

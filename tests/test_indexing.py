@@ -33,8 +33,11 @@ def indices(draw: Any) -> tuple[Any, ...]:
             bound = st.one_of(st.none(), st.integers(-size - 1, size + 1))
             items.append(slice(draw(bound), draw(bound), draw(st.sampled_from([None, 1, 2]))))
         elif kind == "array":
-            items.append(np.array(draw(st.lists(st.integers(-size, size - 1), min_size=int(np.prod(common)),
-                                                max_size=int(np.prod(common))))).reshape(common))  # fmt: skip
+            items.append(
+                np.array(
+                    draw(st.lists(st.integers(-size, size - 1), min_size=int(np.prod(common)), max_size=int(np.prod(common))))
+                ).reshape(common)
+            )
         elif kind == "mask" and not any(isinstance(each, np.ndarray) for each in items):
             items.append(np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size))))
             common = (int(items[-1].sum()),)
@@ -202,8 +205,14 @@ def test_an_ellipsis_for_nothing_stands_between_no_indices():
 
 def test_parts_of_expanded_tensors_can_be_written_to():
     """Where each of their elements has a place of its own; and zero is zero everywhere."""
-    for write in (lambda x: x[0].add_(1), lambda x: x[1].fill_(2), lambda x: x.__setitem__(0, 2.0), lambda x: x[0].copy_(torch.full((3,), 2.0)),
-                  lambda x: x[:, 0:2][0].mul_(2), lambda x: x.__setitem__((0, slice(2)), 2.0)):  # fmt: skip
+    for write in (
+        lambda x: x[0].add_(1),
+        lambda x: x[1].fill_(2),
+        lambda x: x.__setitem__(0, 2.0),
+        lambda x: x[0].copy_(torch.full((3,), 2.0)),
+        lambda x: x[:, 0:2][0].mul_(2),
+        lambda x: x.__setitem__((0, slice(2)), 2.0),
+    ):
         x = torch.ones(3).expand(2, 3)
         write(x)
         assert x[0].tolist() == x[1].tolist() and x[0, :2].tolist() == [2, 2]

@@ -188,11 +188,17 @@ def test_what_a_write_is_called():
         y[1:3] = 0.0
 
     names = {
-        "ZeroBackward0": torch.Tensor.zero_, "FillBackward2": lambda y: y.fill_(3), "FillBackward3": lambda y: y.fill_(torch.tensor(3.0)),
-        "torch::autograd::CopyBackwards": whole, "torch::autograd::CopySlices": part, "IndexPutBackward0": by_mask,
-        "IndexFillBackward0": lambda y: y.index_fill_(0, three, 9.0), "IndexCopyBackward0": lambda y: y.index_copy_(0, three, one),
-        "IndexAddBackward0": lambda y: y.index_add_(0, three, one), "AddcmulBackward0": lambda y: y.addcmul_(one, one),
-    }  # fmt: skip
+        "ZeroBackward0": torch.Tensor.zero_,
+        "FillBackward2": lambda y: y.fill_(3),
+        "FillBackward3": lambda y: y.fill_(torch.tensor(3.0)),
+        "torch::autograd::CopyBackwards": whole,
+        "torch::autograd::CopySlices": part,
+        "IndexPutBackward0": by_mask,
+        "IndexFillBackward0": lambda y: y.index_fill_(0, three, 9.0),
+        "IndexCopyBackward0": lambda y: y.index_copy_(0, three, one),
+        "IndexAddBackward0": lambda y: y.index_add_(0, three, one),
+        "AddcmulBackward0": lambda y: y.addcmul_(one, one),
+    }
     for name, write in names.items():
         y = leaf(4) * 1
         write(y)
@@ -201,6 +207,7 @@ def test_what_a_write_is_called():
 
 def test_views_that_a_write_to_their_base_leaves_behind():
     """Their gradient would be wrong: asking for it is an error."""
+
     class Same(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -282,7 +289,6 @@ def test_detached_memory_is_shared():
     assert x.tolist() == [2, 2, 2] and x._version == 1
     x.data = torch.zeros(5)
     assert x.shape == (5,) and x.requires_grad and x.is_leaf
-
 
 
 # --- saved tensors ------------------------------------------------------------------------------------------------

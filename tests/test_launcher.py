@@ -86,10 +86,15 @@ def test_modules_of_the_program_get_it_too(folder):
 
 
 def test_the_launcher_affects_nothing_else(folder):
-    folder({"torch.py": "name = 'mine'", "prog.py": """
+    folder(
+        {
+            "torch.py": "name = 'mine'",
+            "prog.py": """
         import subprocess, sys
         print(subprocess.run([sys.executable, "-c", "import torch; print(torch.name)"]).returncode)
-    """})
+    """,
+        }
+    )
     assert flambeau("prog.py") == "mine\n0\n"
 
 
@@ -218,7 +223,9 @@ def test_interrupt(folder):
 
 
 def test_pickles_and_late_threads_see_the_program_as_main(folder):
-    folder({"prog.py": """
+    folder(
+        {
+            "prog.py": """
         import atexit, pickle, sys, threading, time
         class Thing: pass
         def later():
@@ -226,7 +233,9 @@ def test_pickles_and_late_threads_see_the_program_as_main(folder):
             print(type(pickle.loads(pickle.dumps(Thing()))) is Thing, sys.modules["__main__"].Thing is Thing)
         atexit.register(later)
         threading.Thread(target=later).start()
-    """})
+    """
+        }
+    )
     assert_same_as_python("prog.py")
 
 
@@ -272,7 +281,10 @@ def test_multiprocessing_children_see_it(folder, method):
 
 
 def test_process_pool(folder):
-    folder(FAKE_TORCH | {"prog.py": """
+    folder(
+        FAKE_TORCH
+        | {
+            "prog.py": """
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
         import torch
@@ -283,12 +295,16 @@ def test_process_pool(folder):
         if __name__ == "__main__":
             with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
                 print(set(pool.map(name, range(4))))
-    """})
+    """
+        }
+    )
     assert flambeau("prog.py") == "{'flambeau'}\n"
 
 
 def test_traceback_of_a_child(folder):
-    folder({"prog.py": """
+    folder(
+        {
+            "prog.py": """
         import multiprocessing
         def work():
             1/0
@@ -297,7 +313,9 @@ def test_traceback_of_a_child(folder):
             child.start()
             child.join()
             print(child.exitcode)
-    """})
+    """
+        }
+    )
     assert_same_as_python("prog.py")
 
 
@@ -339,7 +357,9 @@ def test_bad_command_line(args):
 
 
 def test_libraries_switches_are_modules(folder):
-    folder({"prog.py": """
+    folder(
+        {
+            "prog.py": """
         import torch
         import torch.backends.cudnn as cudnn
         import torch.backends.mps, torch.backends.mkl, torch.backends.openmp, torch.backends.cuda, torch.backends.cpu
@@ -351,5 +371,7 @@ def test_libraries_switches_are_modules(folder):
         with torch.backends.cudnn.flags(enabled=False):
             print(cudnn.enabled, cudnn.benchmark, torch.backends.mps.is_available())
         print(cudnn.enabled, cudnn.benchmark, cudnn.deterministic)
-    """})
+    """
+        }
+    )
     assert flambeau("prog.py") == "True True\nFalse False False\nTrue True True\n"

@@ -483,7 +483,7 @@ def test_gradient_of_cross_map_response_norm_sums_over_channels_as_pytorch_does(
     x, slopes = floats(2, 7, 3, 4), floats(2, 7, 3, 4)
     given = torch.tensor(x, requires_grad=True)
     result = nn.CrossMapLRN2d(size, 0.5, 0.6)(given)
-    made, = torch.autograd.grad(result, given, torch.tensor(slopes))
+    (made,) = torch.autograd.grad(result, given, torch.tensor(slopes))
     root = result.detach().numpy() / x
     ratios = slopes * result.detach().numpy() * root ** (1 / 0.6)
     sums = np.stack([ratios[:, max(c + first, 0) : max(c + last + 1, 0)].sum(1) for c in range(7)], 1)

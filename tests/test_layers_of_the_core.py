@@ -44,8 +44,13 @@ def modules_of(folder: str) -> dict[str, Path]:
 def imports_of(name: str, path: Path, modules: dict[str, Path]) -> Iterator[tuple[str, int]]:
     """The modules of the same source root that a module imports, wherever in it, but for what only type checkers read."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    ignored = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-               for statement in node.body for inner in ast.walk(statement)}  # fmt: skip
+    ignored = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
     for node in ast.walk(tree):
         if id(node) in ignored:
             continue
@@ -103,13 +108,54 @@ def test_no_circles(folder: str) -> None:
 
 def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
     """The folders of the layers apart, and what is for authors of backends and layers."""
-    ours = {"backend", "extension", "array_api", "conformance", "launching", "protocols", "subclasses", "operations", "calls",
-            "transforms", "tensors", "tape", "runtime", "values"}  # fmt: skip
+    ours = {
+        "backend",
+        "extension",
+        "array_api",
+        "conformance",
+        "launching",
+        "protocols",
+        "subclasses",
+        "operations",
+        "calls",
+        "transforms",
+        "tensors",
+        "tape",
+        "runtime",
+        "values",
+    }
     pytorch = {
-        "__config__", "__init__", "__main__", "_tensor", "_tensor_str", "_utils", "accelerator", "autograd", "backends", "compiler",
-        "cpu", "cuda", "fft", "func", "functional", "linalg", "masked", "mps", "overrides", "random", "return_types",
-        "serialization", "signal", "special", "storage", "testing", "types", "utils", "version", "xpu",
-    }  # fmt: skip
+        "__config__",
+        "__init__",
+        "__main__",
+        "_tensor",
+        "_tensor_str",
+        "_utils",
+        "accelerator",
+        "autograd",
+        "backends",
+        "compiler",
+        "cpu",
+        "cuda",
+        "fft",
+        "func",
+        "functional",
+        "linalg",
+        "masked",
+        "mps",
+        "overrides",
+        "random",
+        "return_types",
+        "serialization",
+        "signal",
+        "special",
+        "storage",
+        "testing",
+        "types",
+        "utils",
+        "version",
+        "xpu",
+    }
     here = {path.stem for path in (ROOT / "core/flambeau").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert here <= pytorch | ours
 
@@ -134,8 +180,14 @@ def test_nobody_above_imports_what_is_inside_of_the_core(folder: str) -> None:
                 names = [alias.name for alias in node.names]
             else:
                 continue
-            inside += [f"{path.relative_to(ROOT)}:{node.lineno} imports {name}" for name in names
-                       if name.startswith("flambeau.") and name.split(".")[1] in INNER]  # fmt: skip
-            inside += [f"{path.relative_to(ROOT)}:{node.lineno} imports {name}" for name in names
-                       if name.startswith("flambeau_backends.numpy.") and name != "flambeau_backends.numpy.packs"]  # fmt: skip
+            inside += [
+                f"{path.relative_to(ROOT)}:{node.lineno} imports {name}"
+                for name in names
+                if name.startswith("flambeau.") and name.split(".")[1] in INNER
+            ]
+            inside += [
+                f"{path.relative_to(ROOT)}:{node.lineno} imports {name}"
+                for name in names
+                if name.startswith("flambeau_backends.numpy.") and name != "flambeau_backends.numpy.packs"
+            ]
     assert not inside, "\n".join(inside)

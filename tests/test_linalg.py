@@ -102,8 +102,9 @@ def test_einsum_as_numpy(equation, shapes, installed, monkeypatch):
     operands = [random(*shape, seed=number) for number, shape in enumerate(shapes)]
     close(torch.einsum(equation, *operands), np.einsum(equation, *(each.numpy() for each in operands)))
     if all(each.numel() for each in operands):
-        assert torch.autograd.gradcheck(lambda *given: torch.einsum(equation, *given),
-                                        [each.requires_grad_() for each in operands])
+        assert torch.autograd.gradcheck(
+            lambda *given: torch.einsum(equation, *given), [each.requires_grad_() for each in operands]
+        )
 
 
 def test_einsum_by_sublists():
@@ -218,8 +219,10 @@ def test_powers_and_exponential():
     close(LA.matrix_power(A, 5), A @ A @ A @ A @ A)
     close(LA.matrix_power(A, -2) @ A @ A, eye(3).expand(2, 3, 3), 1e-8)
     values, vectors = LA.eigh(20 * (A + A.mT))
-    close(LA.matrix_exp(20 * (A + A.mT)) / values.amax().exp(),
-          (vectors * (values - values.amax()).exp().unsqueeze(-2)) @ vectors.mT)
+    close(
+        LA.matrix_exp(20 * (A + A.mT)) / values.amax().exp(),
+        (vectors * (values - values.amax()).exp().unsqueeze(-2)) @ vectors.mT,
+    )
     assert LA.matrix_exp(torch.zeros(2, 2)).tolist() == [[1, 0], [0, 1]]
 
 
@@ -396,7 +399,7 @@ def test_least_squares_are_one_operation(driver):
     for each in found[:2]:
         assert each.grad_fn.name() == "LinalgLstsqBackward0"
         assert len(each.grad_fn.next_functions) == 2
-    slopes, = torch.autograd.grad(found.residuals.sum(), B)
+    (slopes,) = torch.autograd.grad(found.residuals.sum(), B)
     close(slopes, 2 * (B - A @ found.solution).detach() if driver != "gelsy" else torch.zeros(4, 2).double())
 
 
@@ -410,7 +413,7 @@ def test_a_power_of_zero_has_a_gradient_of_zero():
 
 def derivatives_of_norm(values, p):
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
-    first, = torch.autograd.grad(LA.vector_norm(x, p), x, create_graph=True)
+    (first,) = torch.autograd.grad(LA.vector_norm(x, p), x, create_graph=True)
     return first.detach(), torch.autograd.grad(first.sum(), x)[0]
 
 
@@ -456,7 +459,7 @@ def test_derivatives_by_a_cholesky_factor_are_those_by_all_its_elements(name, up
     def derivatives(function):
         factor = L.clone().requires_grad_()
         loss = (function(factor) * weights).sum().abs()
-        first, = torch.autograd.grad(loss, factor, create_graph=True)
+        (first,) = torch.autograd.grad(loss, factor, create_graph=True)
         return first, *torch.autograd.grad((first * first.conj()).real.sum(), factor)
 
     for ours, wanted in zip(derivatives(solved), derivatives(by_all_elements), strict=True):
@@ -479,7 +482,7 @@ def test_derivatives_of_distances(p, mode):
 def test_exponential_of_half_precision_overflows_only_where_its_result_does(dtype):
     A = torch.tensor([[5.0, 1.25], [2.5, 5.0]], dtype=dtype, requires_grad=True)
     made = LA.matrix_exp(A)
-    slopes, = torch.autograd.grad(made.sum(), A)
+    (slopes,) = torch.autograd.grad(made.sum(), A)
     wide = A.detach().double().requires_grad_()
     expected = LA.matrix_exp(wide)
     assert made.dtype is slopes.dtype is dtype

@@ -30,9 +30,7 @@ def follow(optimizer, scheduler, epochs=EPOCHS, key="lr"):
         values.append([float(group[key]) for group in optimizer.param_groups])
         optimizer.step()
         scheduler.step()
-        assert [float(lr) for lr in scheduler.get_last_lr()] == [
-            float(g["lr"]) for g in optimizer.param_groups
-        ]
+        assert [float(lr) for lr in scheduler.get_last_lr()] == [float(g["lr"]) for g in optimizer.param_groups]
     return np.array(values)
 
 
@@ -106,9 +104,7 @@ SCHEDULES = {
         np.interp(e, [0, 6], [LR, 0.1]),
     ),
     "SequentialLR": (
-        lambda o: S.SequentialLR(
-            o, [S.ConstantLR(o, 0.1, 10), S.ExponentialLR(o, 0.9), S.StepLR(o, 2)], [4, 9]
-        ),
+        lambda o: S.SequentialLR(o, [S.ConstantLR(o, 0.1, 10), S.ExponentialLR(o, 0.9), S.StepLR(o, 2)], [4, 9]),
         LR * np.where(e < 4, 0.1, np.where(e < 9, 0.9 ** (e - 4.0), 0.1 ** ((e - 9.0) // 2))),
     ),
     "ChainedScheduler": (
@@ -116,9 +112,7 @@ SCHEDULES = {
         LR * np.where(e < 7, 0.1, 1) * 0.9**e,
     ),
     "nested": (
-        lambda o: S.SequentialLR(
-            o, [S.ChainedScheduler([S.LinearLR(o, 0.5), S.StepLR(o, 3)]), S.ExponentialLR(o, 0.5)], [9]
-        ),
+        lambda o: S.SequentialLR(o, [S.ChainedScheduler([S.LinearLR(o, 0.5), S.StepLR(o, 3)]), S.ExponentialLR(o, 0.5)], [9]),
         LR * np.where(e < 9, np.minimum(0.5 + 0.1 * e, 1) * 0.1 ** (e // 3), 0.5 ** (e - 9.0)),
     ),
 }
@@ -134,9 +128,7 @@ def test_formula(make, expected):
 
 
 @pytest.mark.filterwarnings("ignore:Detected call")
-@pytest.mark.parametrize(
-    "name", [name for name in SCHEDULES if not name.startswith((*BOUNDED, "SWALR", "Cosine"))]
-)
+@pytest.mark.parametrize("name", [name for name in SCHEDULES if not name.startswith((*BOUNDED, "SWALR", "Cosine"))])
 def test_groups_keep_their_proportions(name):
     make, expected = SCHEDULES[name]
     optimizer = optimizer_of(LR, 3 * LR)
@@ -174,11 +166,7 @@ def test_schedules_go_on_from_checkpoints(make, expected):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name
-        for name in SCHEDULES
-        if name.endswith("LR") and name not in ("MultiplicativeLR", "SequentialLR", "SWALR")
-    ],
+    [name for name in SCHEDULES if name.endswith("LR") and name not in ("MultiplicativeLR", "SequentialLR", "SWALR")],
 )
 def test_steps_to_any_epoch(name):
     """By the closed forms; MultiplicativeLR has none."""
@@ -220,9 +208,7 @@ def test_resuming():
             0.8 - 0.2 * triangle(e, 4, 4),
         ),
         (
-            lambda o: S.OneCycleLR(
-                o, 0.5, 25, 0, 0, 0.2, "linear", base_momentum=0.6, max_momentum=0.8, three_phase=True
-            ),
+            lambda o: S.OneCycleLR(o, 0.5, 25, 0, 0, 0.2, "linear", base_momentum=0.6, max_momentum=0.8, three_phase=True),
             np.interp(e, [0, 4, 8], [0.8, 0.6, 0.8]),
         ),
     ],
@@ -382,9 +368,7 @@ def test_a_scheduler_without_a_rule():
 def test_the_order_of_steps():
     optimizer = optimizer_of(LR)
     scheduler = S.StepLR(optimizer, 1)
-    with pytest.warns(
-        UserWarning, match=r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`"
-    ):
+    with pytest.warns(UserWarning, match=r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`"):
         scheduler.step()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -403,9 +387,7 @@ def test_a_step_that_is_replaced():
         scheduler.step()
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in SCHEDULES if name.endswith(("LR", "Restarts")) and name != "SequentialLR"]
-)
+@pytest.mark.parametrize("name", [name for name in SCHEDULES if name.endswith(("LR", "Restarts")) and name != "SequentialLR"])
 def test_get_lr_is_not_for_users(name):
     scheduler = SCHEDULES[name][0](optimizer_of(LR))
     with pytest.warns(UserWarning, match=r"please use `get_last_lr\(\)`"):

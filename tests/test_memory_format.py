@@ -66,7 +66,11 @@ def test_results_of_turned_tensors_can_be_viewed(name):
 
 @pytest.mark.parametrize("layout", [lambda x: x, lambda x: x.transpose(2, 3), lambda x: x.contiguous(memory_format=LAST)])
 def test_gradients_lie_in_memory_as_their_leaves_do(layout):
-    for use in (lambda x: x.sum(), lambda x: x.transpose(0, 3).exp().sum(), lambda x: (x.permute(1, 0, 2, 3) * image(4, 2, 6, 6)).sum()):
+    for use in (
+        lambda x: x.sum(),
+        lambda x: x.transpose(0, 3).exp().sum(),
+        lambda x: (x.permute(1, 0, 2, 3) * image(4, 2, 6, 6)).sum(),
+    ):
         x = layout(image()).detach().requires_grad_()
         use(x).backward()
         assert x.grad.stride() == x.stride()

@@ -84,11 +84,19 @@ def test_half_precision_is_added_up_in_single(dtype):
     x, zeros = torch.full((n,), 0.5, dtype=dtype), torch.zeros(n, dtype=torch.int64)
     one = torch.ones(1, dtype=dtype)
     sums = {
-        "sum": x.sum(), "mean": x.mean() * n, "cumsum": x.cumsum(0)[-1], "dot": torch.dot(x, x) * 2,
-        "mm": (x[None] @ x[:, None]).squeeze() * 2, "einsum": torch.einsum("i,i", x, x) * 2, "norm": x.norm() ** 2 * 2,
-        "index_add": (one * 0).index_add(0, zeros, x)[0], "scatter_add": (one * 0).scatter_add(0, zeros, x)[0],
-        "index_put": (one * 0).index_put((zeros,), x, accumulate=True)[0], "nansum": x.nansum(), "trapezoid": torch.trapezoid(x) + 0.5,
-    }  # fmt: skip
+        "sum": x.sum(),
+        "mean": x.mean() * n,
+        "cumsum": x.cumsum(0)[-1],
+        "dot": torch.dot(x, x) * 2,
+        "mm": (x[None] @ x[:, None]).squeeze() * 2,
+        "einsum": torch.einsum("i,i", x, x) * 2,
+        "norm": x.norm() ** 2 * 2,
+        "index_add": (one * 0).index_add(0, zeros, x)[0],
+        "scatter_add": (one * 0).scatter_add(0, zeros, x)[0],
+        "index_put": (one * 0).index_put((zeros,), x, accumulate=True)[0],
+        "nansum": x.nansum(),
+        "trapezoid": torch.trapezoid(x) + 0.5,
+    }
     for name, made in sums.items():
         assert made.dtype is dtype, name
         assert abs(made.float().item() / (n / 2) - 1) < 8e-3, name
@@ -189,7 +197,9 @@ def test_powers_of_one_half(shape, dtype):
             exponents.append(torch.full((shape[0], *(1 for _ in shape[1:])), 0.5, dtype=dtype))
         for exponent, wanted in [(0.5, root), *((each, power) for each in exponents)]:
             for sign in (1, -1):
-                expected = np.divide(1, wanted) if sign < 0 and wanted else wanted if sign > 0 else math.copysign(math.inf, wanted)
+                expected = (
+                    np.divide(1, wanted) if sign < 0 and wanted else wanted if sign > 0 else math.copysign(math.inf, wanted)
+                )
                 made = (x ** (sign * exponent)).numpy()
                 np.testing.assert_array_equal(made, np.full(made.shape, expected))
                 assert math.isnan(expected) or (np.signbit(made) == np.signbit(expected)).all()
@@ -212,12 +222,17 @@ def test_equal_elements_share_the_gradient_of_what_they_are_all_equal_to(name):
 
 def test_clamp_between_tensors():
     """On a bound, the gradient is the element's own; where the bounds are the wrong way round, the upper one's."""
-    x, low, high = (torch.tensor(each, requires_grad=True) for each in ([0.0, 1, 2, 3, 4, 5], [1.0, 1, 1, 1, 1, 7], [3.0, 3, 3, 3, 3, 6]))
+    x, low, high = (
+        torch.tensor(each, requires_grad=True) for each in ([0.0, 1, 2, 3, 4, 5], [1.0, 1, 1, 1, 1, 7], [3.0, 3, 3, 3, 3, 6])
+    )
     made = x.clamp(low, high)
     assert made.tolist() == [1, 1, 2, 3, 3, 6]
     grads = torch.autograd.grad(made.sum(), [x, low, high])
     assert [each.tolist() for each in grads] == [[0, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1]]
-    assert [each.tolist() for each in torch.autograd.grad(x.clamp(min=low).sum(), [x, low])] == [[0, 1, 1, 1, 1, 0], [1, 0, 0, 0, 0, 1]]
+    assert [each.tolist() for each in torch.autograd.grad(x.clamp(min=low).sum(), [x, low])] == [
+        [0, 1, 1, 1, 1, 0],
+        [1, 0, 0, 0, 0, 1],
+    ]
     assert torch.ones(2, dtype=torch.int64).clamp(max=torch.tensor([0.5, 2])).tolist() == [0.5, 1]
     with pytest.raises(TypeError, match="invalid combination of arguments"):
         x.clamp(low, 1)
@@ -267,8 +282,12 @@ def test_search_with_nans(dtype, right):
     assert torch.searchsorted(rows[0], given, right=right).tolist() == wanted
     assert torch.searchsorted(rows, given.expand(2, 7), right=right).tolist() == [wanted] * 2
     # past a NaN, as past a smaller number: what halving finds
-    assert torch.searchsorted(torch.tensor([0.0, 1.0, math.nan], dtype=dtype), torch.tensor([0.0, 1.0], dtype=dtype)).tolist() == [0, 1]
-    assert torch.searchsorted(torch.tensor([0.0, math.nan, math.nan], dtype=dtype), torch.tensor([0.0], dtype=dtype)).tolist() == [3]
+    assert torch.searchsorted(
+        torch.tensor([0.0, 1.0, math.nan], dtype=dtype), torch.tensor([0.0, 1.0], dtype=dtype)
+    ).tolist() == [0, 1]
+    assert torch.searchsorted(
+        torch.tensor([0.0, math.nan, math.nan], dtype=dtype), torch.tensor([0.0], dtype=dtype)
+    ).tolist() == [3]
 
 
 def test_search_in_long_rows_takes_no_memory_of_all_pairs():
@@ -304,11 +323,13 @@ def test_complex_numbers_of_halves_keep_their_digits():
 def derivatives(function, *values):
     """The gradient of the sum of what a function makes of numbers, and that of the gradient's sum."""
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
-    first, = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+    (first,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
     return first.tolist(), torch.autograd.grad(first.sum(), x)[0].tolist()
 
 
-@pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"])
+@pytest.mark.parametrize(
+    "name", ["mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"]
+)
 def test_the_mean_of_no_losses_has_a_gradient(name):
     x = torch.zeros(0, 3, requires_grad=True)
     loss = getattr(F, name)(x, torch.zeros(0, 3))
@@ -328,7 +349,7 @@ def test_second_derivative_of_binary_cross_entropy_where_it_is_certain():
 @pytest.mark.parametrize("name", ["round", "floor", "ceil", "trunc", "sign", "sgn"])
 def test_steps_pass_nothing_on(name):
     x = torch.tensor([1.5, 2.5], requires_grad=True)
-    slopes, = torch.autograd.grad(getattr(torch, name)(x), x, torch.tensor([math.nan, math.inf]))
+    (slopes,) = torch.autograd.grad(getattr(torch, name)(x), x, torch.tensor([math.nan, math.inf]))
     assert slopes.tolist() == [0, 0]
 
 

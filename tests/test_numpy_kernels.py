@@ -31,7 +31,9 @@ def agree(name, arrays, *params, tolerance=1e-9):
     wanted = OPS[name].forward(np, *arrays, *params)
     for a, b in zip(got, wanted, strict=True) if isinstance(wanted, tuple) else [(got, wanted)]:
         assert np.shape(a) == np.shape(b)
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"{name}{[each.shape for each in arrays if each is not None]}{params}")
+        np.testing.assert_allclose(
+            a, b, rtol=tolerance, atol=tolerance, err_msg=f"{name}{[each.shape for each in arrays if each is not None]}{params}"
+        )
     return got
 
 
@@ -83,11 +85,20 @@ def test_what_the_forward_keeps_serves_the_gradient(geometry):
     made = kernels.KERNELS["convolution"](x, w, None, stride, padding, dilation, groups, workspace)
     kept = kernels.KERNELS["convolution_weight"](made, x, w.shape, stride, padding, dilation, groups, workspace)
     assert not workspace  # it is used up, so that its memory goes
-    np.testing.assert_allclose(kept, kernels.KERNELS["convolution_weight"](made, x, w.shape, stride, padding, dilation, groups), 1e-9, 1e-9)
+    np.testing.assert_allclose(
+        kept, kernels.KERNELS["convolution_weight"](made, x, w.shape, stride, padding, dilation, groups), 1e-9, 1e-9
+    )
 
 
 @few
-@given(st.integers(1, 5), st.sampled_from([16, 17]), st.sampled_from([16, 19]), st.integers(3, 14), st.integers(3, 14), st.integers(0, 2))
+@given(
+    st.integers(1, 5),
+    st.sampled_from([16, 17]),
+    st.sampled_from([16, 19]),
+    st.integers(3, 14),
+    st.integers(3, 14),
+    st.integers(0, 2),
+)
 def test_winograd(batch, channels, outputs, height, width, padding):
     """Its rounding errors are those of single precision, ten times over."""
     x, w = normal(batch, channels, height, width, dtype=np.float32), normal(outputs, channels, 3, 3, seed=1, dtype=np.float32)
@@ -104,7 +115,9 @@ def test_winograd(batch, channels, outputs, height, width, padding):
 def test_windows(geometry):
     batch, _, channels, _, space, window, stride, padding, dilation = geometry
     if len(space) != 2:
-        space, window, stride, padding, dilation = ((each * 2)[:2] for each in (space[:1], window[:1], stride[:1], padding[:1], dilation[:1]))
+        space, window, stride, padding, dilation = (
+            (each * 2)[:2] for each in (space[:1], window[:1], stride[:1], padding[:1], dilation[:1])
+        )
     x = normal(batch, channels, *space)
     agree("im2col", [x], tuple(window), tuple(dilation), tuple(padding), tuple(stride))
     columns = OPS["im2col"].forward(np, x, tuple(window), tuple(dilation), tuple(padding), tuple(stride))
@@ -133,7 +146,9 @@ def test_pooling(geometry, ceil_mode, count_padding):
         np.add.at(wanted[sample, channel], indices[sample, channel].reshape(-1), slopes[sample, channel].reshape(-1))
     np.testing.assert_allclose(got, wanted.reshape(x.shape), 1e-9, 1e-9)
     ones = (1,) * n
-    size = pooled_size(space, window, stride, tuple(min(p, k // 2) for p, k in zip(padding, window, strict=True)), ones, ceil_mode)
+    size = pooled_size(
+        space, window, stride, tuple(min(p, k // 2) for p, k in zip(padding, window, strict=True)), ones, ceil_mode
+    )
     padding = tuple(min(p, k // 2) for p, k in zip(padding, window, strict=True))
     agree(f"avg_pool{n}d_windows", [x], window, stride, padding, size, count_padding, None)
     agree("avg_pool_backward", [normal(batch, channels, *size)], tuple(space), window, stride, padding, size, count_padding, 3)
@@ -144,7 +159,9 @@ def test_pooling(geometry, ceil_mode, count_padding):
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "log_sum_exp"])
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
-@pytest.mark.parametrize(("shape", "dim"), [((7, 5), 1), ((7, 5), 0), ((3, 4, 5, 2), 1), ((300, 200), 1), ((1, 1), 0), ((0, 3), 1), ((6,), 0)])
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((7, 5), 1), ((7, 5), 0), ((3, 4, 5, 2), 1), ((300, 200), 1), ((1, 1), 0), ((0, 3), 1), ((6,), 0)]
+)
 def test_softmax(name, shape, dim, scale):
     if 0 in shape and name == "log_sum_exp":
         assert kernels.KERNELS[name](normal(*shape), dim).shape == (0, 2)
@@ -343,7 +360,9 @@ def test_gru(steps, batch, size, with_bias, reverse):
     for a, b in zip(fast, formula, strict=True):
         np.testing.assert_allclose(a.numpy(), b.detach().numpy(), 1e-8, 1e-9)
     made = made.detach().numpy()
-    again = kernels.KERNELS["gru_backward"](slopes.numpy(), gates, h, weight, bias, made, reverse, {})  # which the forward left empty
+    again = kernels.KERNELS["gru_backward"](
+        slopes.numpy(), gates, h, weight, bias, made, reverse, {}
+    )  # which the forward left empty
     for a, b in zip((each for each in again if each is not None), fast, strict=True):
         np.testing.assert_allclose(a, b.numpy(), 1e-12, 1e-12)
 

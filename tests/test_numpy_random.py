@@ -238,9 +238,7 @@ def test_a_clone_is_independent():
     assert digest(generator) == before
 
 
-@pytest.mark.parametrize(
-    ("size", "message"), [(50, "of size 5056 but found .* 50"), (5056, "Invalid mt19937 state")]
-)
+@pytest.mark.parametrize(("size", "message"), [(50, "of size 5056 but found .* 50"), (5056, "Invalid mt19937 state")])
 def test_bad_states(size, message):
     with pytest.raises(RuntimeError, match=message):
         Generator().set_state(np.zeros(size, np.uint8))
@@ -255,9 +253,7 @@ def test_uniform_against_numpys_own_engine():
     doubles = (words[::2] << 32 | words[1::2]) % 2**53 / 2**53
     np.testing.assert_array_equal(Generator(9).uniform((50, 1000), f64).ravel(), doubles)
     np.testing.assert_array_equal(Generator(9).bernoulli((50_000,), bool, 0.7), doubles < 0.7)
-    np.testing.assert_array_equal(
-        Generator(9).integers((100_000,), i64, -3, 1000), words.astype(i64) % 1003 - 3
-    )
+    np.testing.assert_array_equal(Generator(9).integers((100_000,), i64, -3, 1000), words.astype(i64) % 1003 - 3)
 
 
 @pytest.mark.parametrize("dtype", [f32, f64])
@@ -282,9 +278,7 @@ def test_permutation_against_swaps_one_by_one(n, seed):
     assert Generator(seed).permutation(n, i64).tolist() == places
 
 
-@pytest.mark.parametrize(
-    "name", ["uniform", "normal", "exponential", "cauchy", "log_normal", "integers", "bernoulli"]
-)
+@pytest.mark.parametrize("name", ["uniform", "normal", "exponential", "cauchy", "log_normal", "integers", "bernoulli"])
 @pytest.mark.parametrize("dtype", [f32, f64])
 def test_chunks_do_not_show(name, dtype, monkeypatch):
     n = 5003

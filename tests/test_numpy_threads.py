@@ -83,7 +83,9 @@ def test_products_can_be_kept_to_one_thread(count):
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
 
 
-@pytest.mark.parametrize("shape", [(3, 4, 5), (64, 320, 50), (257, 300, 311), (101, 300, 900), (900, 301, 101), (0, 3, 4), (3, 0, 4)])
+@pytest.mark.parametrize(
+    "shape", [(3, 4, 5), (64, 320, 50), (257, 300, 311), (101, 300, 900), (900, 301, 101), (0, 3, 4), (3, 0, 4)]
+)
 def test_products_of_any_size(count, shape):
     rng = np.random.default_rng(0)
     left, right = rng.standard_normal(shape[:2]), rng.standard_normal(shape[1:])

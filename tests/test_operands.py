@@ -171,7 +171,9 @@ def test_a_reshaped_tensor_is_a_view_where_it_can_be(order, sizes, dim, cut, ran
     shape.append(left)
     made, wanted = x.reshape(shape), x.numpy().reshape(shape)
     np.testing.assert_array_equal(made.numpy(), wanted)
-    assert (made.data_ptr() == x.data_ptr()) is np.shares_memory(wanted, x.numpy()) and made._is_view() is np.shares_memory(wanted, x.numpy())
+    assert (made.data_ptr() == x.data_ptr()) is np.shares_memory(wanted, x.numpy()) and made._is_view() is np.shares_memory(
+        wanted, x.numpy()
+    )
 
 
 def test_truth_of_bytes_is_in_bytes():

@@ -290,9 +290,7 @@ def test_complex_numbers_are_pairs(cls, reference, options):
         for grad in grads:
             p.grad = torch.tensor(grad)
             optimizer.step()
-    np.testing.assert_allclose(
-        torch.view_as_real(z.detach()).numpy(), w.detach().numpy(), rtol=1e-6, atol=1e-8
-    )
+    np.testing.assert_allclose(torch.view_as_real(z.detach()).numpy(), w.detach().numpy(), rtol=1e-6, atol=1e-8)
 
 
 # What all optimizers share
@@ -524,9 +522,7 @@ def test_repr():
     maximize: False
 """
     sizes = "    step_sizes: (1e-06, 50)\n"
-    assert repr(optimizer) == (
-        f"Rprop (\nParameter Group 0\n{group}{sizes}\nParameter Group 1\n{group}    name: head\n{sizes})"
-    )
+    assert repr(optimizer) == (f"Rprop (\nParameter Group 0\n{group}{sizes}\nParameter Group 1\n{group}    name: head\n{sizes})")
 
 
 # Hooks
@@ -538,12 +534,8 @@ def test_step_hooks():
     handles = [
         optimizer.register_step_pre_hook(lambda opt, args, kwargs: calls.append("before")),
         optimizer.register_step_post_hook(lambda opt, args, kwargs: calls.append("after")),
-        optim.optimizer.register_optimizer_step_pre_hook(
-            lambda opt, args, kwargs: calls.append("before all")
-        ),
-        optim.optimizer.register_optimizer_step_post_hook(
-            lambda opt, args, kwargs: calls.append("after all")
-        ),
+        optim.optimizer.register_optimizer_step_pre_hook(lambda opt, args, kwargs: calls.append("before all")),
+        optim.optimizer.register_optimizer_step_post_hook(lambda opt, args, kwargs: calls.append("after all")),
     ]
     optimizer.step(lambda: calls.append("step"))
     assert calls == ["before all", "before", "step", "after", "after all"]
@@ -727,4 +719,5 @@ def test_a_wrapper_need_not_be_initialized():
 
         def step(self, closure=None):
             return self.inner.step(closure)
+
     assert Lookahead(optim.SGD(weights((2,)), lr=0.5)).step(lambda: 7) == 7

@@ -32,8 +32,10 @@ def test_a_kernel_may_do_a_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
             optimizer.step()
         return [each.tolist() for each in params], params[0]._version
 
-    for options, buffers in (({}, [(False, False)] * 3), ({"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
-                                                         [(True, True), (True, False), (True, False)])):  # fmt: skip
+    for options, buffers in (
+        ({}, [(False, False)] * 3),
+        ({"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, [(True, True), (True, False), (True, False)]),
+    ):
         expected = trained(**options)
         with monkeypatch.context() as patch:
             patch.setattr(numpy_backend, "all_kernels", with_kernel)
@@ -48,7 +50,9 @@ def test_a_kernel_may_do_a_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
     {}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "decoupled_weight_decay": True}, {"maximize": True, "weight_decay": 0.1}, {"amsgrad": True},
 ])  # fmt: skip
 @pytest.mark.parametrize("shapes", [[(3,)], [(400, 300)], [(3,), (2, 2), (400, 300), (5,), (1,)]])
-def test_adam_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch, shapes: list[tuple[int, ...]], options: dict[str, object]) -> None:
+def test_adam_a_piece_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, shapes: list[tuple[int, ...]], options: dict[str, object]
+) -> None:
     """The NumPy backend's kernel, and the rule, operation by operation; small parameters may be joined."""
 
     def trained():

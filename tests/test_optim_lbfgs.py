@@ -57,9 +57,7 @@ def test_lbfgs_first_goes_down_the_gradient():
     optimizer = optim.LBFGS([w], lr=0.5, max_iter=1)
     optimizer.step(closure_of(optimizer, lambda: (w**4).sum()))
     grad = 4 * start**3
-    np.testing.assert_allclose(
-        w.detach().numpy(), start - 0.5 * min(1, 1 / abs(grad).sum()) * grad, rtol=1e-12
-    )
+    np.testing.assert_allclose(w.detach().numpy(), start - 0.5 * min(1, 1 / abs(grad).sum()) * grad, rtol=1e-12)
 
 
 def test_lbfgs_stops_where_the_gradient_is_small():
@@ -78,7 +76,19 @@ def test_lbfgs_keeps_tensors(line_search_fn):
     state = optimizer.state[w]
     numbers = [state["H_diag"], *state["ro"], *(each for each in state["al"] if each is not None)]
     assert len(numbers) > 4 and all(each.shape == () and each.dtype is w.dtype for each in numbers)
-    assert list(state) == ["func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"]
+    assert list(state) == [
+        "func_evals",
+        "n_iter",
+        "al",
+        "d",
+        "t",
+        "old_dirs",
+        "old_stps",
+        "ro",
+        "H_diag",
+        "prev_flat_grad",
+        "prev_loss",
+    ]
     assert type(state["prev_loss"]) is float and type(state["n_iter"]) is int
 
 

@@ -88,9 +88,23 @@ def test_a_mode_sees_methods_not_what_they_are_made_of():
         assert x.dim() == 2 and x[0, 0].item() == 0
         1 - x, 2 // (x + 1), x**2, ~(x == 0)
     assert watched.seen == [
-        "norm", "view", "unique", "clone", "zero_", "__get__", "matmul", "dim", "__getitem__", "item", "__rsub__", "add",
-        "__rfloordiv__", "pow", "__eq__", "__invert__",
-    ]  # fmt: skip
+        "norm",
+        "view",
+        "unique",
+        "clone",
+        "zero_",
+        "__get__",
+        "matmul",
+        "dim",
+        "__getitem__",
+        "item",
+        "__rsub__",
+        "add",
+        "__rfloordiv__",
+        "pow",
+        "__eq__",
+        "__invert__",
+    ]
 
 
 def test_what_a_mode_is_given_is_what_users_know():
@@ -237,7 +251,12 @@ def test_an_error_of_the_call_itself_is_not_offered():
             asked.append(func.__name__)
             return NotImplemented
 
-    for call in (lambda: torch.stack([X, Refusing()]), lambda: X[Refusing()], lambda: torch.addcmul(X, X, Refusing()), lambda: X.addmm(X, Refusing())):
+    for call in (
+        lambda: torch.stack([X, Refusing()]),
+        lambda: X[Refusing()],
+        lambda: torch.addcmul(X, X, Refusing()),
+        lambda: X.addmm(X, Refusing()),
+    ):
         asked.clear()
         with pytest.raises(TypeError, match="Multiple dispatch failed"):
             call()
@@ -253,7 +272,11 @@ def test_a_subclass_is_offered_what_it_indexes():
         pass
 
     index = torch.tensor([1, 0]).as_subclass(Seeing)
-    assert type(X[index]) is Seeing and type(X[index, 0]) is Seeing and torch.equal(torch.Tensor.as_subclass(X[index], torch.Tensor), X[[1, 0]])
+    assert (
+        type(X[index]) is Seeing
+        and type(X[index, 0]) is Seeing
+        and torch.equal(torch.Tensor.as_subclass(X[index], torch.Tensor), X[[1, 0]])
+    )
 
 
 @pytest.mark.parametrize("make", [torch.tensor, torch.as_tensor, torch.asarray])

@@ -50,7 +50,9 @@ def count(request: pytest.FixtureRequest) -> int:
 
 
 def test_collectives(count: int) -> None:
-    run(count, """
+    run(
+        count,
+        """
         x = torch.arange(12.0).reshape(6, 2)
         copies = comm.broadcast(x, DEVICES)
         assert [each.device for each in copies] == [torch.empty(0, device=d).device for d in DEVICES]
@@ -83,7 +85,8 @@ def test_collectives(count: int) -> None:
         close(comm.gather(parts, destination=-1), x + 1)
         target = torch.zeros(6, 2)
         assert comm.gather(parts, out=target) is target and torch.equal(target, x + 1)
-    """)  # fmt: skip
+    """,
+    )
 
 
 LAYERS = {
@@ -133,7 +136,11 @@ class Total(nn.Module):
 
 def test_same_results_and_gradients_as_on_one_device(count: int) -> None:
     cases = ", ".join(f"{name!r}: (lambda: {made}, {shape})" for name, (made, shape) in LAYERS.items())
-    out = run(count, MODULES + f"CASES = {{{cases}}}\n" + textwrap.dedent("""
+    out = run(
+        count,
+        MODULES
+        + f"CASES = {{{cases}}}\n"
+        + textwrap.dedent("""
         warnings.simplefilter("ignore")
         for name, (make, shape) in CASES.items():
             alone, x = make(), torch.randn(shape)
@@ -151,7 +158,8 @@ def test_same_results_and_gradients_as_on_one_device(count: int) -> None:
                 close(a.grad, b.grad)
             assert list(together.state_dict()) == ["module." + name for name in alone.state_dict()]
             print(name)
-    """))  # fmt: skip
+    """),
+    )
     assert out.splitlines() == list(LAYERS)
 
 
@@ -169,7 +177,9 @@ def test_uneven_and_short_batches(count: int) -> None:
 
 
 def test_nested_inputs_and_results(count: int) -> None:
-    run(count, """
+    run(
+        count,
+        """
         Pair = collections.namedtuple("Pair", "left right")
         class Net(nn.Module):
             def forward(self, pair, options, *, scale, names):
@@ -184,11 +194,14 @@ def test_nested_inputs_and_results(count: int) -> None:
         assert out["parts"][1][1] is None and isinstance(out["pair"], Pair)
         found = parallel.data_parallel(nn.Identity(), left, module_kwargs=None)
         close(found, left)
-    """)  # fmt: skip
+    """,
+    )
 
 
 def test_the_functions_it_is_made_of(count: int) -> None:
-    run(count, """
+    run(
+        count,
+        """
         net, x = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)), torch.randn(8, 3, requires_grad=True)
         replicas = parallel.replicate(net, DEVICES)
         assert len(replicas) == COUNT and all(each is not net for each in replicas)
@@ -209,11 +222,14 @@ def test_the_functions_it_is_made_of(count: int) -> None:
         both = parallel.parallel_apply([lambda x, y=0: x + y] * COUNT, list(x.chunk(COUNT)), [{"y": 1.0}] * COUNT)
         close(parallel.gather(both, "cpu:0"), x + 1)
         raises(AssertionError, "", lambda: parallel.parallel_apply(replicas, [x] * (COUNT + 1)))
-    """)  # fmt: skip
+    """,
+    )
 
 
 def test_an_error_names_replica_and_device() -> None:
-    run(3, """
+    run(
+        3,
+        """
         class Net(nn.Module):
             def forward(self, x):
                 if x.device.index == 1:
@@ -224,11 +240,14 @@ def test_an_error_names_replica_and_device() -> None:
         moved = nn.DataParallel(nn.Linear(2, 2).to("cpu:1"))
         raises(RuntimeError, "device cpu:0 (device_ids[0]) but found one of them on device: cpu:1",
                lambda: moved(torch.ones(6, 2)))
-    """)  # fmt: skip
+    """,
+    )
 
 
 def test_buffers_and_modes() -> None:
-    run(2, """
+    run(
+        2,
+        """
         net = nn.BatchNorm1d(3)
         together = nn.DataParallel(net)
         x = torch.randn(8, 3)
@@ -247,7 +266,8 @@ def test_buffers_and_modes() -> None:
                 return x @ x.t()
         with torch.autocast("cpu", dtype=torch.float16):
             assert nn.DataParallel(Cast())(torch.ones(4, 2)).dtype == torch.float16
-    """)  # fmt: skip
+    """,
+    )
 
 
 def test_one_kept_thread_for_each_device() -> None:

@@ -60,7 +60,11 @@ for _n, _space in enumerate([(6,), (6, 6), (6, 6, 6)], 1):
         case(f"{_name}{_n}d", 2, given=_shape)
     case(f"LPPool{_n}d", 2, 2, given=_shape)
     case(f"MaxPool{_n}d", 2, return_indices=True, given=_shape)
-    case(f"MaxUnpool{_n}d", 2, given=lambda n=_n, shape=_shape: getattr(nn, f"MaxPool{n}d")(2, return_indices=True)(torch.rand(shape)))
+    case(
+        f"MaxUnpool{_n}d",
+        2,
+        given=lambda n=_n, shape=_shape: getattr(nn, f"MaxPool{n}d")(2, return_indices=True)(torch.rand(shape)),
+    )
     for _name in ("AdaptiveAvgPool", "AdaptiveMaxPool"):
         case(f"{_name}{_n}d", 2, given=_shape)
     for _name in ("CircularPad", "ReflectionPad", "ReplicationPad", "ZeroPad"):
@@ -68,9 +72,31 @@ for _n, _space in enumerate([(6,), (6, 6), (6, 6, 6)], 1):
     case(f"ConstantPad{_n}d", 1, 2.5, given=_shape)
     case(f"Dropout{_n}d", 0.0, given=_shape)
 
-for _name in ("CELU", "ELU", "GELU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "Identity", "LeakyReLU",
-              "LogSigmoid", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softplus", "Softshrink", "Softsign", "Tanh",
-              "Tanhshrink", "Flatten"):  # fmt: skip
+for _name in (
+    "CELU",
+    "ELU",
+    "GELU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "Identity",
+    "LeakyReLU",
+    "LogSigmoid",
+    "Mish",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Flatten",
+):
     case(_name, given=(BATCH, 4))
 for _name in ("LogSoftmax", "Softmax", "Softmin", "GLU"):
     case(_name, 1, given=(BATCH, 4))
@@ -99,20 +125,40 @@ case("Upsample", scale_factor=2, mode="bilinear", given=(BATCH, 4, 3, 3))
 case("UpsamplingBilinear2d", scale_factor=2, given=(BATCH, 4, 3, 3))
 case("UpsamplingNearest2d", scale_factor=2, given=(BATCH, 4, 3, 3))
 for _n in (2, 3):
-    called(f"FractionalMaxPool{_n}d", lambda n=_n: getattr(nn, f"FractionalMaxPool{n}d")(2, output_size=2), pooled_at,
-           lambda n=_n: (torch.randn(BATCH, 4, *(5,) * n), torch.rand(BATCH, 4, n)))  # fmt: skip
+    called(
+        f"FractionalMaxPool{_n}d",
+        lambda n=_n: getattr(nn, f"FractionalMaxPool{n}d")(2, output_size=2),
+        pooled_at,
+        lambda n=_n: (torch.randn(BATCH, 4, *(5,) * n), torch.rand(BATCH, 4, n)),
+    )
 
 for _name in ("RNN", "LSTM", "GRU"):
-    called(_name, lambda name=_name: getattr(nn, name)(3, 4, num_layers=2, batch_first=True, bidirectional=True),
-           lambda layer, x: layer(x)[0], (BATCH, 5, 3))  # the last state has the batch in another dimension
+    called(
+        _name,
+        lambda name=_name: getattr(nn, name)(3, 4, num_layers=2, batch_first=True, bidirectional=True),
+        lambda layer, x: layer(x)[0],
+        (BATCH, 5, 3),
+    )  # the last state has the batch in another dimension
     case(f"{_name}Cell", 3, 4, given=(BATCH, 3))
 case("MultiheadAttention", 4, 2, batch_first=True, given=lambda: (torch.randn(BATCH, 3, 4),) * 3)
 case("TransformerEncoderLayer", 4, 2, 8, 0.0, batch_first=True, given=(BATCH, 3, 4))
-case("TransformerDecoderLayer", 4, 2, 8, 0.0, batch_first=True, given=lambda: (torch.randn(BATCH, 3, 4), torch.randn(BATCH, 2, 4)))
-CASES.append(("TransformerEncoder", lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), 2),
-              lambda: torch.randn(BATCH, 3, 4)))  # fmt: skip
-CASES.append(("TransformerDecoder", lambda: nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8, 0.0, batch_first=True), 2),
-              lambda: (torch.randn(BATCH, 3, 4), torch.randn(BATCH, 2, 4))))  # fmt: skip
+case(
+    "TransformerDecoderLayer", 4, 2, 8, 0.0, batch_first=True, given=lambda: (torch.randn(BATCH, 3, 4), torch.randn(BATCH, 2, 4))
+)
+CASES.append(
+    (
+        "TransformerEncoder",
+        lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True), 2),
+        lambda: torch.randn(BATCH, 3, 4),
+    )
+)
+CASES.append(
+    (
+        "TransformerDecoder",
+        lambda: nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8, 0.0, batch_first=True), 2),
+        lambda: (torch.randn(BATCH, 3, 4), torch.randn(BATCH, 2, 4)),
+    )
+)
 case("Transformer", 4, 2, 1, 1, 8, 0.0, batch_first=True, given=lambda: (torch.randn(BATCH, 3, 4), torch.randn(BATCH, 2, 4)))
 
 _PAIR = (BATCH, 4), (BATCH, 4)
@@ -126,7 +172,9 @@ for _name in ("CrossEntropyLoss", "NLLLoss", "MultiMarginLoss"):
 case("NLLLoss2d", reduction="none", given=lambda: (torch.randn(BATCH, 4, 2, 2), torch.randint(4, (BATCH, 2, 2))))
 case("MultiLabelMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.tensor([[0, 2, -1, 1]] * BATCH)))
 case("MultiLabelSoftMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4)))
-case("SoftMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4).long()))  # not differentiable by it
+case(
+    "SoftMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4).long())
+)  # not differentiable by it
 case("HingeEmbeddingLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4)))
 case("MarginRankingLoss", reduction="none", given=lambda: (torch.randn(BATCH), torch.randn(BATCH), torch.ones(BATCH)))
 case("CosineEmbeddingLoss", reduction="none", given=lambda: (*map(torch.randn, _PAIR), torch.ones(BATCH)))
@@ -136,10 +184,20 @@ for _name in ("TripletMarginLoss", "TripletMarginWithDistanceLoss"):
 for _name in ("CosineSimilarity", "PairwiseDistance"):
     case(_name, given=lambda: tuple(map(torch.randn, _PAIR)))
 case("AdaptiveLogSoftmaxWithLoss", 4, 6, [2, 4], given=lambda: (torch.randn(BATCH, 4), torch.randint(6, (BATCH,))))
-case("LinearCrossEntropyLoss", 4, 6, bias=True, reduction="sum", given=lambda: (torch.randn(BATCH, 4), torch.randint(6, (BATCH,))))
-called("CTCLoss", lambda: nn.CTCLoss(reduction="none"),  # its probabilities have the batch second
-       lambda layer, x, targets, *lengths: layer(x.log_softmax(2).transpose(0, 1), targets, *lengths),
-       lambda: (torch.randn(BATCH, 6, 5), torch.randint(1, 5, (BATCH, 3)), torch.full((BATCH,), 6), torch.tensor([3, 1, 2, 3, 1, 2, 3])))
+case(
+    "LinearCrossEntropyLoss", 4, 6, bias=True, reduction="sum", given=lambda: (torch.randn(BATCH, 4), torch.randint(6, (BATCH,)))
+)
+called(
+    "CTCLoss",
+    lambda: nn.CTCLoss(reduction="none"),  # its probabilities have the batch second
+    lambda layer, x, targets, *lengths: layer(x.log_softmax(2).transpose(0, 1), targets, *lengths),
+    lambda: (
+        torch.randn(BATCH, 6, 5),
+        torch.randint(1, 5, (BATCH, 3)),
+        torch.full((BATCH,), 6),
+        torch.tensor([3, 1, 2, 3, 1, 2, 3]),
+    ),
+)
 
 
 def _pair() -> tuple[nn.Module, nn.Module]:
@@ -148,7 +206,12 @@ def _pair() -> tuple[nn.Module, nn.Module]:
 
 called("Sequential", lambda: nn.Sequential(*_pair()), lambda layers, x: layers(x), (BATCH, 4))
 called("ModuleList", lambda: nn.ModuleList(_pair()), lambda layers, x: layers[1](layers[0](x)), (BATCH, 4))
-called("ModuleDict", lambda: nn.ModuleDict(zip("ab", _pair(), strict=True)), lambda layers, x: layers["b"](layers["a"](x)), (BATCH, 4))
+called(
+    "ModuleDict",
+    lambda: nn.ModuleDict(zip("ab", _pair(), strict=True)),
+    lambda layers, x: layers["b"](layers["a"](x)),
+    (BATCH, 4),
+)
 called("ParameterList", lambda: nn.ParameterList(map(torch.randn, (4, 4))), lambda given, x: x * given[0] + given[1], (BATCH, 4))
 called("ParameterDict", lambda: nn.ParameterDict({"a": torch.randn(4)}), lambda given, x: x * given["a"], (BATCH, 4))
 

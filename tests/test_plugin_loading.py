@@ -29,8 +29,10 @@ def plugin(tmp_path: Path) -> Callable[..., str]:
     def install_and_run(code: str, *args: str, group: str = "flambeau.backends", check: bool = True, **variables: str) -> str:
         info = tmp_path / "flambeau_mine-2.5.dist-info"
         info.mkdir(exist_ok=True)
-        info.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: flambeau-mine\nVersion: 2.5\n"
-                                             "Requires-Dist: array-of-mine>=7\nRequires-Dist: pytest; extra == 'test'\n")  # fmt: skip
+        info.joinpath("METADATA").write_text(
+            "Metadata-Version: 2.1\nName: flambeau-mine\nVersion: 2.5\n"
+            "Requires-Dist: array-of-mine>=7\nRequires-Dist: pytest; extra == 'test'\n"
+        )
         info.joinpath("entry_points.txt").write_text(f"[{group}]\nmine = flambeau_of_mine\n")
         tmp_path.joinpath("flambeau_of_mine.py").write_text(code)
         path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -137,7 +139,9 @@ def flambeau_kernels(backend):
 def flambeau_report_header():
     return "the pack of mine"
 """
-    use = "import flambeau, flambeau.launching.env; print(flambeau.zeros(2).exp().tolist()); print(flambeau.launching.env.report())"
+    use = (
+        "import flambeau, flambeau.launching.env; print(flambeau.zeros(2).exp().tolist()); print(flambeau.launching.env.report())"
+    )
     found = plugin(code, "-c", use, group="flambeau.plugins")
     assert found.startswith("[40.0, 40.0]\n") and "the pack of mine" in found
     assert plugin(code, "-c", use, group="flambeau.plugins", FLAMBEAU_PLUGINS="").startswith("[1.0, 1.0]\n")

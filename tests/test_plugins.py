@@ -12,8 +12,11 @@ from flambeau.runtime import hookspecs
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-TEMPLATE = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "plugins" / "template").rglob("*.*"))
-            if path.suffix in (".py", ".toml")}  # fmt: skip
+TEMPLATE = {
+    path: path.read_text(encoding="utf-8")
+    for path in sorted((ROOT / "plugins" / "template").rglob("*.*"))
+    if path.suffix in (".py", ".toml")
+}
 HOOKS = {name: value for name, value in vars(hookspecs).items() if name.startswith("flambeau_")}
 
 
@@ -52,8 +55,9 @@ def test_collectives_are_those_of_the_specification():
 def test_names_of_plugins_stay_in_plugins():
     """Nothing outside knows a plugin's name."""
     names = [path.name.removeprefix("flambeau-") for path in (ROOT / "plugins").glob("flambeau-*")]
-    pattern = re.compile(rf"\b(flambeau_|flambeau-|BACKEND=)({'|'.join(names)})\b|^\s*(import|from) ({'|'.join(names)})\b",
-                         re.MULTILINE)
+    pattern = re.compile(
+        rf"\b(flambeau_|flambeau-|BACKEND=)({'|'.join(names)})\b|^\s*(import|from) ({'|'.join(names)})\b", re.MULTILINE
+    )
     for folder in ("core", "backends", "nnlib", "vision", "tests", "examples", "benchmarks"):
         for path in (ROOT / folder).rglob("*.py"):
             assert not pattern.search(path.read_text(encoding="utf-8")), path

@@ -98,7 +98,9 @@ GUIDE = Path(__file__).parents[1] / "docs" / "operations.md"
 
 def test_the_table_of_what_is_covered_is_true() -> None:
     """``python -m flambeau.conformance.coverage`` prints it anew."""
-    assert GUIDE.read_text(encoding="utf-8").partition("<!-- python -m flambeau.conformance.coverage -->\n")[2] == coverage.table()
+    assert (
+        GUIDE.read_text(encoding="utf-8").partition("<!-- python -m flambeau.conformance.coverage -->\n")[2] == coverage.table()
+    )
 
 
 def test_the_guide_shows_code_as_it_is() -> None:
@@ -145,8 +147,11 @@ def steps(sample: Sample, size: int) -> Counter[str]:
 
 def uses_loop(sample: Sample) -> bool:
     name = sample.name
-    return name in LOOPS or name.endswith("embedding_bag") or (
-        name == "repeat_interleave" and any(each.dtype == "int64" for each in sample.inputs))
+    return (
+        name in LOOPS
+        or name.endswith("embedding_bag")
+        or (name == "repeat_interleave" and any(each.dtype == "int64" for each in sample.inputs))
+    )
 
 
 @pytest.mark.parametrize("family", families())
@@ -162,7 +167,11 @@ def test_batches_take_as_many_steps_whatever_their_size(family: str) -> None:
 
 def test_samples_without_batches_are_those_that_are_listed() -> None:
     refused = {each.name for each in SAMPLES if not each.vmap and each.inputs}
-    one_value = {name for name in refused if name.startswith(("is_", "Tensor.is_", "numel", "Tensor.dim", "Tensor.nelement", "Tensor.ndim"))}
+    one_value = {
+        name
+        for name in refused
+        if name.startswith(("is_", "Tensor.is_", "numel", "Tensor.dim", "Tensor.nelement", "Tensor.ndim"))
+    }
     memory = {"Tensor.resize_", "Tensor.resize_as_", "embedding_renorm_"}  # other memory, or a table that is written to
     random = {"svd_lowrank", "pca_lowrank"}  # start from random matrices: vmap wants to know which
     assert refused - one_value == DIFFERENT_SHAPES | memory | random | {"ctc_loss"}

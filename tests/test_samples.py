@@ -21,8 +21,9 @@ def named(table):
 
 
 def samples_for(check):
-    return pytest.mark.parametrize("sample", [
-        each for each in named(families()) if CHECKS[check](each.values[0]) and checker.dtypes(each.values[0])])
+    return pytest.mark.parametrize(
+        "sample", [each for each in named(families()) if CHECKS[check](each.values[0]) and checker.dtypes(each.values[0])]
+    )
 
 
 @samples_for("values")

@@ -64,11 +64,20 @@ def test_tensors_of_any_stride():
 
 def test_plain_python_data():
     data = {
-        "none": None, "bools": (True, False), "float": -1.5, "ints": [0, -1, 255, 256, 70000, -(2**31), 10**40],
-        "text": "flambeau \N{FIRE}", "bytes": b"\x00\xff", "bytearray": bytearray(b"x"), "complex": 1 + 2j,
-        "set": {1, 2}, "empty": [(), [], {}, "", set()], 3: [[1, [2, (3,)]]],
-        "ordered": collections.OrderedDict(b=1, a=2), "counter": collections.Counter("abca"),
-    }  # fmt: skip
+        "none": None,
+        "bools": (True, False),
+        "float": -1.5,
+        "ints": [0, -1, 255, 256, 70000, -(2**31), 10**40],
+        "text": "flambeau \N{FIRE}",
+        "bytes": b"\x00\xff",
+        "bytearray": bytearray(b"x"),
+        "complex": 1 + 2j,
+        "set": {1, 2},
+        "empty": [(), [], {}, "", set()],
+        3: [[1, [2, (3,)]]],
+        "ordered": collections.OrderedDict(b=1, a=2),
+        "counter": collections.Counter("abca"),
+    }
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         result = round_trip(data, pickle_protocol=protocol)
         assert result == data and list(result) == list(data)

@@ -141,9 +141,17 @@ def test_linear_algebra_by_name() -> None:
 
 
 def test_sizes_come_one_by_one_in_a_tuple_or_by_name() -> None:
-    for method, name, sizes in (("view", "size", (3, 2)), ("reshape", "shape", (6, 1)), ("expand", "size", (4, 2, 3)),
-                                ("permute", "dims", (1, 0)), ("repeat", "repeats", (2, 1)), ("tile", "dims", (1, 2)),
-                                ("flip", "dims", (0, 1)), ("sum_to_size", "size", (1, 3)), ("new_zeros", "size", (2, 2))):  # fmt: skip
+    for method, name, sizes in (
+        ("view", "size", (3, 2)),
+        ("reshape", "shape", (6, 1)),
+        ("expand", "size", (4, 2, 3)),
+        ("permute", "dims", (1, 0)),
+        ("repeat", "repeats", (2, 1)),
+        ("tile", "dims", (1, 2)),
+        ("flip", "dims", (0, 1)),
+        ("sum_to_size", "size", (1, 3)),
+        ("new_zeros", "size", (2, 2)),
+    ):
         call = getattr(X, method)
         assert torch.equal(call(*sizes), call(sizes)) and torch.equal(call(sizes), call(**{name: sizes})), method
         with pytest.raises(TypeError):
@@ -209,8 +217,13 @@ def test_cross_and_meshgrid_warn_once_of_what_is_not_said() -> None:
 
 @pytest.mark.parametrize("name", ["addmm", "addmv", "addr", "baddbmm", "addbmm"])
 def test_scales_by_position_as_of_old(name: str) -> None:
-    shapes = {"addmm": ((2, 2),) * 3, "addmv": ((2,), (2, 2), (2,)), "addr": ((2, 2), (2,), (2,)),
-              "baddbmm": ((2, 2, 2),) * 3, "addbmm": ((2, 2), (3, 2, 2), (3, 2, 2))}  # fmt: skip
+    shapes = {
+        "addmm": ((2, 2),) * 3,
+        "addmv": ((2,), (2, 2), (2,)),
+        "addr": ((2, 2), (2,), (2,)),
+        "baddbmm": ((2, 2, 2),) * 3,
+        "addbmm": ((2, 2), (3, 2, 2), (3, 2, 2)),
+    }
     function, (m, a, b) = getattr(torch, name), (torch.rand(each) for each in shapes[name])
     assert torch.equal(function(0.5, m, 2, a, b), function(m, a, b, beta=0.5, alpha=2))
     assert torch.equal(function(0.5, m, a, b), function(m, a, b, beta=0.5))
@@ -223,7 +236,9 @@ def test_scales_by_position_as_of_old(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["addmm", "addmv", "addr", "addbmm"])
 def test_a_product_is_not_expanded_to_what_is_added(name: str) -> None:
-    one, other = {"addmm": ((1, 2), (2, 1)), "addmv": ((1, 2), (2,)), "addr": ((1,), (1,)), "addbmm": ((3, 1, 2), (3, 2, 1))}[name]
+    one, other = {"addmm": ((1, 2), (2, 1)), "addmv": ((1, 2), (2,)), "addr": ((1,), (1,)), "addbmm": ((3, 1, 2), (3, 2, 1))}[
+        name
+    ]
     with pytest.raises(RuntimeError, match="must match the existing size"):
         getattr(torch, name)(torch.ones(3, 3), torch.ones(one), torch.ones(other))
 

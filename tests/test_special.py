@@ -116,7 +116,9 @@ def test_bessel_functions_to_the_last_digits(name):
     function, of_negatives = getattr(torch.special, name.removesuffix(" of negatives")), name.endswith("negatives")
     formula, wave = BESSEL[name]
     largest = 100 if name == "airy_ai" else 700
-    x = np.concatenate([np.geomspace(1e-8, largest, 30), np.linspace(0.05, 12, 30), np.geomspace(largest, 1e7, 20 if wave else 0)])
+    x = np.concatenate(
+        [np.geomspace(1e-8, largest, 30), np.linspace(0.05, 12, 30), np.geomspace(largest, 1e7, 20 if wave else 0)]
+    )
     got = function(torch.tensor(-x if of_negatives else x)).numpy()
     with mpmath.workdps(40):
         for value, at in zip(got, map(mpmath.mpf, x.tolist()), strict=True):
@@ -232,7 +234,9 @@ def test_polynomials(name):
     for dtype, tolerance in ((torch.float64, 1e-10), (torch.float32, 1e-6)):
         given = torch.tensor(x, dtype=dtype)
         wanted = POLYNOMIALS[name](n.astype(int), given.double().numpy())
-        np.testing.assert_allclose(getattr(torch.special, name)(given, torch.tensor(n, dtype=dtype)).numpy(), wanted, tolerance, tolerance)
+        np.testing.assert_allclose(
+            getattr(torch.special, name)(given, torch.tensor(n, dtype=dtype)).numpy(), wanted, tolerance, tolerance
+        )
     assert getattr(torch.special, name)(torch.tensor([0.5]), -1).item() == 0
 
 

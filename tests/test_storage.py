@@ -179,7 +179,11 @@ def test_tensors_grow_with_all_that_share_their_memory() -> None:
 
 
 def test_memory_of_others_does_not_grow() -> None:
-    for lent in (torch.frombuffer(bytearray(8), dtype=torch.float32), torch.ones(4).share_memory_(), torch.from_numpy(np.zeros(4)[1:])):
+    for lent in (
+        torch.frombuffer(bytearray(8), dtype=torch.float32),
+        torch.ones(4).share_memory_(),
+        torch.from_numpy(np.zeros(4)[1:]),
+    ):
         assert not lent.untyped_storage().resizable()
         with pytest.raises(RuntimeError, match="not resizable"):
             lent.resize_(100)
@@ -289,7 +293,9 @@ SAFETENSORS = """
 def test_safetensors_runs_on_flambeau(tmp_path) -> None:
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(SAFETENSORS))
-    done = subprocess.run([sys.executable, "-m", "flambeau", str(program)], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "flambeau", str(program)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert done.stdout == "done\n", done.stderr
 
 
@@ -380,8 +386,11 @@ def test_read_only_arrays() -> None:
         assert made.data_ptr() == given.ctypes.data
     assert given.tolist() == [3, 3, 3] and torch.tensor(given).tolist() == [3, 3, 3]
     code = "import flambeau as torch, numpy as np; a = np.zeros(1); a.flags.writeable = False; torch.{}"
-    for call, words in (("from_numpy(a)", "given NumPy array is not writable"), ("asarray(a, copy=True)", ""),
-                        ("frombuffer(b'1234', dtype=torch.float32)", "given buffer is not writable")):  # fmt: skip
+    for call, words in (
+        ("from_numpy(a)", "given NumPy array is not writable"),
+        ("asarray(a, copy=True)", ""),
+        ("frombuffer(b'1234', dtype=torch.float32)", "given buffer is not writable"),
+    ):
         done = subprocess.run([sys.executable, "-c", code.format(call)], capture_output=True, text=True, check=True)
         assert words in done.stderr and bool(words) is bool(done.stderr)
 

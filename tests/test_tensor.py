@@ -246,8 +246,14 @@ def test_strides_are_pytorchs() -> None:
 @pytest.mark.parametrize("dims", [(0, 1, 2), (1, 0, 2), (2, 0, 1)])
 def test_a_tensor_like_another_has_its_memory_order(dims: tuple[int, ...]) -> None:
     x = torch.rand(2, 3, 4).permute(*dims)
-    likes = [torch.empty_like, torch.zeros_like, torch.rand_like, torch.clone, lambda x: torch.full_like(x, 2.0),
-             lambda x: torch.randint_like(x, 5)]  # fmt: skip
+    likes = [
+        torch.empty_like,
+        torch.zeros_like,
+        torch.rand_like,
+        torch.clone,
+        lambda x: torch.full_like(x, 2.0),
+        lambda x: torch.randint_like(x, 5),
+    ]
     for like in likes:
         assert like(x).stride() == x.stride() and like(x).shape == x.shape
         assert like(x[:, ::2]).is_contiguous() or dims != (0, 1, 2)
@@ -263,9 +269,12 @@ def test_a_tensor_like_another_has_its_memory_order(dims: tuple[int, ...]) -> No
 def test_results_that_no_derivative_needs_may_be_overwritten(name: str) -> None:
     x = torch.tensor([[1.0, 3.0, 2.0, 5.0]], requires_grad=True)
     results = {
-        "div": lambda: 2 / x, "max": lambda: x.max(1)[0], "sort": lambda: x.sort(1)[0], "topk": lambda: x.topk(2)[0],
+        "div": lambda: 2 / x,
+        "max": lambda: x.max(1)[0],
+        "sort": lambda: x.sort(1)[0],
+        "topk": lambda: x.topk(2)[0],
         "max_pool": lambda: torch.nn.functional.max_pool1d(x, 2),
-    }  # fmt: skip
+    }
     expected = torch.autograd.grad(results[name]().sum(), x)[0]
     y = results[name]()
     y += 1
@@ -291,8 +300,25 @@ def test_device_objects() -> None:
         assert torch.ones(1).device == torch.device("cpu")
 
 
-OF_SEVERAL = {"addmv_", "as_strided_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "detach", "fill_", "gcd_", "get_device",
-              "index_put_", "is_same_size", "is_signed", "lcm_", "ldexp_", "resize_as_", "xlogy_"}  # fmt: skip
+OF_SEVERAL = {
+    "addmv_",
+    "as_strided_",
+    "clamp_",
+    "clamp_max_",
+    "clamp_min_",
+    "clip_",
+    "detach",
+    "fill_",
+    "gcd_",
+    "get_device",
+    "index_put_",
+    "is_same_size",
+    "is_signed",
+    "lcm_",
+    "ldexp_",
+    "resize_as_",
+    "xlogy_",
+}
 
 
 def test_what_no_tensor_is() -> None:
@@ -351,8 +377,9 @@ except RuntimeError as error: print(error)
 w = torch.ones(2, device="cpu:1", requires_grad=True)
 (w.to("cpu:0") * y.to("cpu:0")).sum().backward(); print(w.grad.device)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
-                          env={**os.environ, "FLAMBEAU_CPU_DEVICES": "4"})  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, "FLAMBEAU_CPU_DEVICES": "4"}
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "at least two devices, cpu:1 and cpu:0" in lines[0]
@@ -464,17 +491,36 @@ def test_numpy_scalars_are_numbers(scalar: np.generic) -> None:
     x, value = torch.tensor([1.0, 4.0]), scalar.item()
     if not isinstance(value, bool):  # PyTorch subtracts no booleans
         assert torch.equal(scalar - x, value - x) and torch.equal(x - scalar, x - value)
-    for made, expected in ((x + scalar, x + value), (scalar + x, value + x), (scalar * x, value * x),
-                           (x / scalar, x / value), (scalar / x, value / x), (x**scalar, x**value), (scalar**x, value**x),
-                           (x < scalar, x < value), (scalar < x, value < x), (torch.add(x, scalar), torch.add(x, value))):  # fmt: skip
+    for made, expected in (
+        (x + scalar, x + value),
+        (scalar + x, value + x),
+        (scalar * x, value * x),
+        (x / scalar, x / value),
+        (scalar / x, value / x),
+        (x**scalar, x**value),
+        (scalar**x, value**x),
+        (x < scalar, x < value),
+        (scalar < x, value < x),
+        (torch.add(x, scalar), torch.add(x, value)),
+    ):
         assert type(made) is torch.Tensor and made.dtype is expected.dtype and torch.equal(made, expected)
 
 
-@pytest.mark.parametrize(("given", "dtype"), [(bool, torch.bool), (int, torch.int64), (float, torch.float64), (complex, torch.complex128)])
+@pytest.mark.parametrize(
+    ("given", "dtype"), [(bool, torch.bool), (int, torch.int64), (float, torch.float64), (complex, torch.complex128)]
+)
 def test_python_types_are_dtypes(given: type, dtype: torch.dtype) -> None:
     x = torch.ones(2)
-    made = [torch.zeros(2, dtype=given), torch.tensor([1], dtype=given), torch.asarray([1], dtype=given), x.to(given), x.to(dtype=given),
-            x.sum(dtype=given), torch.full((2,), 1, dtype=given), torch.zeros_like(x, dtype=given)]  # fmt: skip
+    made = [
+        torch.zeros(2, dtype=given),
+        torch.tensor([1], dtype=given),
+        torch.asarray([1], dtype=given),
+        x.to(given),
+        x.to(dtype=given),
+        x.sum(dtype=given),
+        torch.full((2,), 1, dtype=given),
+        torch.zeros_like(x, dtype=given),
+    ]
     assert {each.dtype for each in made} == {dtype}
 
 
@@ -487,9 +533,19 @@ def test_zeros_keep_their_sign() -> None:
 
 # --- what tensors are made of -------------------------------------------------------------------------------------
 
-NUMPY_DTYPES = {np.bool_: torch.bool, np.uint8: torch.uint8, np.int8: torch.int8, np.int16: torch.int16, np.int32: torch.int32,
-                np.int64: torch.int64, np.float16: torch.float16, np.float32: torch.float32, np.float64: torch.float64,
-                np.complex64: torch.complex64, np.complex128: torch.complex128}  # fmt: skip
+NUMPY_DTYPES = {
+    np.bool_: torch.bool,
+    np.uint8: torch.uint8,
+    np.int8: torch.int8,
+    np.int16: torch.int16,
+    np.int32: torch.int32,
+    np.int64: torch.int64,
+    np.float16: torch.float16,
+    np.float32: torch.float32,
+    np.float64: torch.float64,
+    np.complex64: torch.complex64,
+    np.complex128: torch.complex128,
+}
 
 
 @pytest.mark.parametrize("make", [torch.tensor, torch.as_tensor, torch.asarray])
@@ -539,11 +595,14 @@ def test_numpy_scalars_fill(scalar: np.generic) -> None:
     floating = torch.int64 if isinstance(scalar, np.integer) else torch.float32
     assert torch.full((2,), scalar).tolist() == [value] * 2 and torch.full((2,), scalar).dtype is floating
     for made, expected in (
-        (torch.full_like(x, scalar), torch.full_like(x, value)), (x.new_full((2,), scalar), x.new_full((2,), value)),
-        (torch.scalar_tensor(scalar), torch.scalar_tensor(value)), (torch.zeros(2).fill_(scalar), torch.zeros(2).fill_(value)),
-        (whole.clone().fill_(scalar), whole.clone().fill_(value)), (x.scatter(0, index, scalar), x.scatter(0, index, value)),
+        (torch.full_like(x, scalar), torch.full_like(x, value)),
+        (x.new_full((2,), scalar), x.new_full((2,), value)),
+        (torch.scalar_tensor(scalar), torch.scalar_tensor(value)),
+        (torch.zeros(2).fill_(scalar), torch.zeros(2).fill_(value)),
+        (whole.clone().fill_(scalar), whole.clone().fill_(value)),
+        (x.scatter(0, index, scalar), x.scatter(0, index, value)),
         (x.index_fill(0, index, scalar), x.index_fill(0, index, value)),
-    ):  # fmt: skip
+    ):
         assert made.dtype is expected.dtype and torch.equal(made, expected)
 
 
@@ -611,8 +670,12 @@ def test_progressions_keep_the_shape_of_out(make: object) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e30])
 def test_floats_that_no_integer_holds(value: float) -> None:
     x = torch.zeros(2, dtype=torch.int64)
-    for write in (lambda: x.__setitem__(0, value), lambda: x.fill_(value), lambda: torch.tensor(value, dtype=torch.int64),
-                  lambda: torch.tensor([1, value], dtype=torch.int64)):  # fmt: skip
+    for write in (
+        lambda: x.__setitem__(0, value),
+        lambda: x.fill_(value),
+        lambda: torch.tensor(value, dtype=torch.int64),
+        lambda: torch.tensor([1, value], dtype=torch.int64),
+    ):
         with pytest.raises(RuntimeError, match="value cannot be converted to type int64(_t)? without overflow"):
             write()
     assert x.tolist() == [0, 0]

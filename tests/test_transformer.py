@@ -248,8 +248,9 @@ def test_ways_of_attention_can_be_chosen():
     with sdpa_kernel([SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION]):
         assert switches.math_sdp_enabled() and switches.mem_efficient_sdp_enabled() and not switches.flash_sdp_enabled()
         q = torch.tensor(floats(2, 3, 4))
-        np.testing.assert_allclose(array(nn.functional.scaled_dot_product_attention(q, q, q)),
-                                   softmax(array(q @ q.mT) / 2) @ array(q), **CLOSE)  # fmt: skip
+        np.testing.assert_allclose(
+            array(nn.functional.scaled_dot_product_attention(q, q, q)), softmax(array(q @ q.mT) / 2) @ array(q), **CLOSE
+        )
     assert switches.flash_sdp_enabled() and switches.cudnn_sdp_enabled()
     with pytest.raises(RuntimeError, match="within"), sdpa_kernel(SDPBackend.MATH):
         raise RuntimeError("within")

@@ -510,7 +510,11 @@ def test_transforms_can_be_sent_to_workers(image):
         (lambda: F.gaussian_blur(torch.zeros(3, 4, 4), 4), ValueError, "odd and positive integers"),
         (lambda: F.affine(torch.zeros(3, 4, 4), 0, [0, 0], 0.0, 0), ValueError, "scale should be positive"),
         (lambda: F.resize(torch.zeros(3, 4, 4), 2, T.InterpolationMode.LANCZOS), ValueError, "requires antialias=True"),
-        (lambda: v2.functional.resize(torch.zeros(3, 4, 4), 2, "lanczos", antialias=False), ValueError, "requires antialias=True"),
+        (
+            lambda: v2.functional.resize(torch.zeros(3, 4, 4), 2, "lanczos", antialias=False),
+            ValueError,
+            "requires antialias=True",
+        ),
         (lambda: F.resize(torch.zeros(3, 4, 4), 2, T.InterpolationMode.BOX), NotImplementedError, "box"),
         (lambda: F.resize(torch.zeros(3, 4, 4), 2, "cubist"), ValueError, "'cubist' is not a valid InterpolationMode"),
     ],

@@ -477,7 +477,6 @@ def test_fake_data_repeats_itself_and_disturbs_nothing():
 # The other published formats: each test writes a few samples as they are published, and reads them
 
 
-
 @pytest.fixture
 def unchecked(monkeypatch):
     """Checksums of files written here cannot be those of the published ones: only look whether files exist."""

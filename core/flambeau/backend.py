@@ -448,13 +448,17 @@ def _plugin_of(name: str) -> Any:
             raise RuntimeError(f"flambeau backend {name!r} could not be imported: {error}; {hint}") from error
     entries = [entry for entry in _entry_points(GROUP) if entry.name == name]
     if len(entries) > 1:
-        raise RuntimeError(f"several flambeau plugins are called {name!r}, of which only one can be installed: "
-                           + ", ".join(f"{entry.dist.name} {entry.dist.version}" for entry in entries))  # fmt: skip
+        raise RuntimeError(
+            f"several flambeau plugins are called {name!r}, of which only one can be installed: "
+            + ", ".join(f"{entry.dist.name} {entry.dist.version}" for entry in entries)
+        )
     if entries:
         return _load(entries[0])
     left_out = "" if os.environ.get("FLAMBEAU_PLUGINS") is None else " (FLAMBEAU_PLUGINS leaves out all others)"
-    raise RuntimeError(f"unknown flambeau backend {name!r}; installed: {', '.join(sorted(installed()))}{left_out}. "
-                       f"A backend is added by installing its package: pip install flambeau-{name}")  # fmt: skip
+    raise RuntimeError(
+        f"unknown flambeau backend {name!r}; installed: {', '.join(sorted(installed()))}{left_out}. "
+        f"A backend is added by installing its package: pip install flambeau-{name}"
+    )
 
 
 def _check(name: str, backend: Any) -> None:
@@ -467,8 +471,9 @@ def _check(name: str, backend: Any) -> None:
         raise RuntimeError(f"the backend of flambeau plugin {name!r} has no {', '.join(missing)}")
     owner = DEVICE_TYPE_OWNER.setdefault(backend.device_type, name)
     if owner != name:
-        raise RuntimeError(f"flambeau plugin {name!r} wants devices of type {backend.device_type!r}, which are those of the "
-                           f"{owner} backend")  # fmt: skip
+        raise RuntimeError(
+            f"flambeau plugin {name!r} wants devices of type {backend.device_type!r}, which are those of the {owner} backend"
+        )
 
 
 def for_device_type(device_type: str) -> Backend:

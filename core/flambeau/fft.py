@@ -60,9 +60,7 @@ def _c2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
     return complex_to_complex(prepared, dims, scale, forward) if dims else prepared
 
 
-def _r2c(
-    name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = True, onesided: bool = True
-) -> Tensor:
+def _r2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = True, onesided: bool = True) -> Tensor:
     dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
     scale = scale_of(norm, forward)
     prepared = _prepared(name, input, False)
@@ -231,9 +229,16 @@ def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
 
 
 def _frequencies(
-    cycles: Tensor, n: int, d: float, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    cycles: Tensor,
+    n: int,
+    d: float,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     dtype = dtype or factory._dtype_of(out) or dtypes.get_default_dtype()
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"fftfreq requires a floating point or complex dtype, not {dtype}")
@@ -256,5 +261,6 @@ def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     """The inverse of :func:`fftshift`."""
     dims = _all_dims(input, dim)
     return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)
+
 
 open_to_overrides(globals(), __all__)

@@ -50,8 +50,9 @@ def _detached(value: Any) -> Any:
 
 
 _ALWAYS = (True,)
-_NO_HOOKS = ("torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
-             "case.")  # fmt: skip
+_NO_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+)
 
 
 class _Reverse:
@@ -87,8 +88,14 @@ class _Reverse:
         pairs = [(each, weight) for each, weight in zip(outputs, weights, strict=True) if each._requires_grad]
         if not pairs:
             return unflatten([_zeros_like(each) for each in self.leaves], self.spec)
-        found = autograd.grad([each for each, _ in pairs], self.leaves, [weight for _, weight in pairs],
-                              retain_graph=retain_graph, create_graph=create_graph, allow_unused=True)  # fmt: skip
+        found = autograd.grad(
+            [each for each, _ in pairs],
+            self.leaves,
+            [weight for _, weight in pairs],
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=True,
+        )
         return unflatten([_zeros_like(leaf) if g is None else g for g, leaf in zip(found, self.leaves, strict=True)], self.spec)
 
 
@@ -138,8 +145,10 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
         if not isinstance(output, Tensor):
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
         if output.ndim:
-            raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
-                               f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")  # fmt: skip
+            raise RuntimeError(
+                "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
         outside = call.reaches_outside([output])
         found = call.gradients([output], [None], create_graph=outside, retain_graph=True)
         if not outside:
@@ -170,15 +179,18 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
     _check_outputs("vjp(f, *primals)", outputs)
     for each in outputs:
         if not (each.is_floating_point() or each.is_complex()):
-            raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor "
-                               f"with dtype {each.dtype}")  # fmt: skip
+            raise RuntimeError(
+                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {each.dtype}"
+            )
     outside = call.reaches_outside(outputs)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         weights, structure = flatten(cotangents)
         if structure != spec:
-            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                               f"function. cotangents: {structure.drawn()}, primal output: {spec.drawn()}")  # fmt: skip
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {structure.drawn()}, primal output: {spec.drawn()}"
+            )
         if create_graph is None:
             create_graph = _grad.get() and (outside or any(each._requires_grad for each in weights))
         return call.gradients(outputs, weights, create_graph, retain_graph)
@@ -213,9 +225,11 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, st
     inputs, spec = flatten(_sliced(primals, chosen))
     directions, structure = flatten(tangents)
     if spec != structure:
-        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals "
-                           f"is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with "
-                           f"structure {structure}")  # fmt: skip
+        raise RuntimeError(
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals "
+            f"is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with "
+            f"structure {structure}"
+        )
     for name, values in (("primals", inputs), ("tangents", directions)):
         if not values:
             raise RuntimeError(f"{_JVP}: Expected {name} to contain at least one Tensor.")
@@ -249,8 +263,10 @@ def _unpacked(dual: Tensor, level: Any, strict: bool) -> tuple[Tensor, Tensor]:
     if tangent is not None:
         return forward_ad.primal_of(dual, level), tangent
     if strict:
-        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
-                           "allowed with strict=True.")  # fmt: skip
+        raise RuntimeError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+            "allowed with strict=True."
+        )
     return dual, _zeros_like(dual)
 
 
@@ -278,11 +294,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         for index, (each, primal) in enumerate(zip(given, expected, strict=True)):
             for what in ("shape", "device", "dtype"):
                 if getattr(each, what) != getattr(primal, what):
-                    raise RuntimeError(f"tangent:{index} with {what} {getattr(each, what)} in flattened pytree doesn't match "
-                                       f"the {what} {getattr(primal, what)} of the corresponding primal.")  # fmt: skip
+                    raise RuntimeError(
+                        f"tangent:{index} with {what} {getattr(each, what)} in flattened pytree doesn't match "
+                        f"the {what} {getattr(primal, what)} of the corresponding primal."
+                    )
         pairs = [(each, tangent) for each, tangent in zip(pulled, given, strict=True) if each._requires_grad]
-        pushed = autograd.grad([each for each, _ in pairs], weights, [each for _, each in pairs], retain_graph=True,
-                               allow_unused=True)  # fmt: skip
+        pushed = autograd.grad(
+            [each for each, _ in pairs], weights, [each for _, each in pairs], retain_graph=True, allow_unused=True
+        )
         return unflatten([_zeros_like(w) if g is None else g for g, w in zip(pushed, weights, strict=True)], spec)
 
     return output, jvp_fn
@@ -292,9 +311,13 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def jacrev(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
-) -> Callable[..., Any]:  # fmt: skip
+) -> Callable[..., Any]:
     """The function that computes the Jacobian of ``func`` by its argument ``argnums``, by reverse mode.
 
     An output of shape ``S`` and an argument of shape ``T`` give a Jacobian of shape ``S + T``.
@@ -444,17 +467,23 @@ def _check_outputs(what: str, outputs: Sequence[Any]) -> None:
 def _refuse_complex(name: str, tree: Any, place: str) -> None:
     for index, each in enumerate(flatten(tree)[0]):
         if isinstance(each, Tensor) and each.is_complex():
-            raise RuntimeError(f"{name}: Expected all {place}s to be real but received complex tensor at flattened {place} "
-                               f"idx: {index}")
+            raise RuntimeError(
+                f"{name}: Expected all {place}s to be real but received complex tensor at flattened {place} idx: {index}"
+            )
 
 
 # --- modules ------------------------------------------------------------------------------------------------------
 
 
 def functional_call(
-    module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
-    tie_weights: bool = True, strict: bool = False,
-) -> Any:  # fmt: skip
+    module: Any,
+    parameter_and_buffer_dicts: Any,
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """Call a module with other parameters and buffers than its own.
 
     Args:
@@ -479,8 +508,10 @@ def functional_call(
     elif isinstance(parameter_and_buffer_dicts, dict):
         replacements = parameter_and_buffer_dicts
     else:
-        raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
-                         f"{type(parameter_and_buffer_dicts)}")  # fmt: skip
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(parameter_and_buffer_dicts)}"
+        )
     with _Swapped(module, replacements, tie_weights, strict):
         return module(*(() if args is None else args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
 
@@ -534,8 +565,9 @@ def _for_all_names(own: dict[str, Any], replacements: dict[str, Any]) -> dict[st
     for names in names_of.values():
         chosen = [replacements[name] for name in names if name in replacements]
         if any(each is not chosen[0] for each in chosen):
-            raise ValueError(f"functional_call got multiple values for keys {sorted(names)}, which are tied. Consider using "
-                             "tie_weights=False")  # fmt: skip
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(names)}, which are tied. Consider using tie_weights=False"
+            )
         if chosen:
             given |= dict.fromkeys(names, chosen[0])
     return given
@@ -594,11 +626,13 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         RuntimeError: ``remove`` is neither ``"mutations"`` nor ``"mutations_and_views"``.
     """
     if remove not in ("mutations", "mutations_and_views"):
-        raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid "
-                           "options are:\n     remove='mutations': all inplace and out= operators will be removed from the "
-                           "program, and replaced with their out-of-place equivalents.\n     remove='mutations_and_views': In "
-                           "addition to the above, all aliasing operators {view} will be replaced with their non-aliasing "
-                           "counterparts, {view}_copy.\n")  # fmt: skip
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid "
+            "options are:\n     remove='mutations': all inplace and out= operators will be removed from the "
+            "program, and replaced with their out-of-place equivalents.\n     remove='mutations_and_views': In "
+            "addition to the above, all aliasing operators {view} will be replaced with their non-aliasing "
+            "counterparts, {view}_copy.\n"
+        )
 
     @functools.wraps(func)
     def called(*args: Any, **kwargs: Any) -> Any:

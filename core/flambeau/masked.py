@@ -116,8 +116,9 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
     """The mean of the elements that count."""
     dtype = input.dtype if dtype is None else dtype
     if dtype.category < dtypes.FLOATING:
-        raise ValueError("mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-                         f"Got: {dtype}")  # fmt: skip
+        raise ValueError(
+            f"mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {dtype}"
+        )
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
     return total / _count(input, mask, dim, bool(keepdim))  # type: ignore[no-any-return]  # a number or a Tensor
 
@@ -167,9 +168,7 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
 
 
 @_masked
-def logsumexp(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
-) -> Tensor:
+def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of the exponentials of the elements that count."""
     nothing = complex(-math.inf) if input.is_complex() else -math.inf
     return _counted(input, mask, nothing).logsumexp(_dims(input, dim), keepdim).to(dtype or input.dtype)
@@ -177,9 +176,14 @@ def logsumexp(
 
 @_masked
 def norm(
-    input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None,
+    input: Tensor,
+    ord: float | None = 2.0,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
     mask: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The norm of order ``ord`` of the elements that count."""
     fill = math.inf if isinstance(ord, float) and ord == -math.inf else 0
     return vector_norm(_counted(input, mask, fill), ord, _dims(input, dim), bool(keepdim), dtype=dtype or input.dtype)
@@ -187,9 +191,15 @@ def norm(
 
 @_masked
 def var(
-    input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None, keepdim: bool = False,
-    dtype: Any = None, mask: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The variance of the elements that count: their squared distances from the mean, over their number less ``correction``."""
     if unbiased is not None and correction is not None:
         raise AssertionError("unbiased and correction cannot both be given")
@@ -207,9 +217,15 @@ def var(
 
 @_masked
 def std(
-    input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None, keepdim: bool = False,
-    dtype: Any = None, mask: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The standard deviation of the elements that count."""
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()  # type: ignore[no-any-return]  # masked by a decorator
 
@@ -329,8 +345,9 @@ class MaskedTensor(Tensor):
             if not isinstance(result, Tensor) and is_tensor_method_or_property(func):  # shape, dtype and the like
                 return result
             if not isinstance(result, Tensor) or result.shape != masks[0].shape:
-                raise TypeError(f"no implementation found for 'torch.{name}' on types that implement __torch_function__: "
-                                "[MaskedTensor]")  # fmt: skip
+                raise TypeError(
+                    f"no implementation found for 'torch.{name}' on types that implement __torch_function__: [MaskedTensor]"
+                )
             return MaskedTensor(result, masks[0])
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # takes what Tensor takes

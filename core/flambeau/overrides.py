@@ -60,9 +60,12 @@ def _overridable_names() -> dict[Any, str]:
 
 def _namespaces() -> list[tuple[str, Any]]:
     return [
-        ("torch", torch), ("torch.nn.functional", torch.nn.functional), ("torch.linalg", torch.linalg), ("torch.fft", torch.fft),
+        ("torch", torch),
+        ("torch.nn.functional", torch.nn.functional),
+        ("torch.linalg", torch.linalg),
+        ("torch.fft", torch.fft),
         ("torch.special", torch.special),
-    ]  # fmt: skip
+    ]
 
 
 def resolve_name(f: Any) -> str | None:
@@ -103,8 +106,11 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 def _listed_names() -> dict[Any, str]:
     """The overridable functions, but for those that PyTorch does not list and the in-place forms that are no methods."""
     ignored = get_ignored_functions()
-    return {function: name for function, name in _overridable_names().items()
-            if function not in ignored and (name.startswith("torch.Tensor.") or not name.endswith("_"))}  # fmt: skip
+    return {
+        function: name
+        for function, name in _overridable_names().items()
+        if function not in ignored and (name.startswith("torch.Tensor.") or not name.endswith("_"))
+    }
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:

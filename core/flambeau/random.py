@@ -80,8 +80,10 @@ class Generator:
     def set_state(self, new_state: Tensor) -> Generator:
         """Continue from a state that ``get_state`` gave."""
         if not isinstance(new_state, Tensor) or new_state.dtype is not dtypes.uint8:
-            raise TypeError("expected a torch.ByteTensor, but got " +
-                            (new_state.type() if isinstance(new_state, Tensor) else type(new_state).__name__))  # fmt: skip
+            raise TypeError(
+                "expected a torch.ByteTensor, but got "
+                + (new_state.type() if isinstance(new_state, Tensor) else type(new_state).__name__)
+            )
         self.raw.set_state(new_state.numpy())
         return self
 
@@ -190,9 +192,12 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextmanager
 def fork_rng(
-    devices: Sequence[Any] | None = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
+    devices: Sequence[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
     device_type: str = "cuda",
-) -> Iterator[None]:  # fmt: skip
+) -> Iterator[None]:
     """Leave the default generators, at the end of the block, as they were at its start.
 
     >>> import flambeau as torch

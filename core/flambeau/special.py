@@ -76,4 +76,5 @@ def multigammaln(a: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``.  See :func:`torch.mvlgamma`."""
     return mvlgamma(a, p, out=out)  # type: ignore[call-arg]  # as all that are published with ``out``
 
+
 open_to_overrides(globals(), __all__)

@@ -164,9 +164,20 @@ class _Memory(StorageBase):
 
 def _conversions() -> None:
     """Give storages ``half()``, ``long()`` and their like, of which each is a name for a dtype."""
-    named = {"double": "float64", "float": "float32", "half": "float16", "long": "int64", "int": "int32", "short": "int16",
-             "char": "int8", "byte": "uint8", "bool": "bool", "bfloat16": "bfloat16", "complex_double": "complex128",
-             "complex_float": "complex64"}  # fmt: skip
+    named = {
+        "double": "float64",
+        "float": "float32",
+        "half": "float16",
+        "long": "int64",
+        "int": "int32",
+        "short": "int16",
+        "char": "int8",
+        "byte": "uint8",
+        "bool": "bool",
+        "bfloat16": "bfloat16",
+        "complex_double": "complex128",
+        "complex_float": "complex64",
+    }
     for name, wanted in named.items():
         dtype = next(each for each in dtypes.ALL if each.name == wanted)
 
@@ -233,8 +244,9 @@ class TypedStorage(_Memory):
     def as_tensor(self, dtype: Any) -> Tensor:
         """The memory as a one-dimensional tensor of its own dtype; RuntimeError for another one."""
         if dtype is not self.dtype:
-            raise RuntimeError(f"Expected a Storage of type {dtype.legacy_name} or an UntypedStorage, but got "
-                               f"{self.dtype.legacy_name}")  # fmt: skip
+            raise RuntimeError(
+                f"Expected a Storage of type {dtype.legacy_name} or an UntypedStorage, but got {self.dtype.legacy_name}"
+            )
         return self._elements()
 
     def type(self, dtype: Any = None) -> Any:
@@ -355,9 +367,11 @@ class UntypedStorage(_Memory):
             raise RuntimeError(f"torch.UntypedStorage(): Expected a sequence type, but got {type(data).__name__}")
         wrong = next((each for each in data if not isinstance(each, int)), None)
         if wrong is not None:
-            raise RuntimeError("torch.UntypedStorage(): tried to construct a storage from a sequence "
-                               f"({type(data).__name__}), but one of the items was of type {type(wrong).__name__} instead of "
-                               "int")  # fmt: skip
+            raise RuntimeError(
+                "torch.UntypedStorage(): tried to construct a storage from a sequence "
+                f"({type(data).__name__}), but one of the items was of type {type(wrong).__name__} instead of "
+                "int"
+            )
         return cls._over(tensor([each & 255 for each in data], dtype=dtypes.uint8, device=device))
 
     @classmethod
@@ -517,8 +531,9 @@ def _check_extent(size: int, count: int, offset: int, itemsize: int) -> None:
     if count < 0 and (size - offset) % itemsize:
         raise ValueError(f"buffer size ({size}) must be a multiple of element size ({itemsize})")
     if count >= 0 and offset + count * itemsize > size:
-        raise ValueError(f"buffer has only {(size - offset) // itemsize} elements after offset {offset}, but specified a size of "
-                         f"{count}")  # fmt: skip
+        raise ValueError(
+            f"buffer has only {(size - offset) // itemsize} elements after offset {offset}, but specified a size of {count}"
+        )
 
 
 # --- which memory has which storage -------------------------------------------------------------------------------
@@ -584,8 +599,9 @@ def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
     if tensor.numel() and tensor.dtype is root.dtype:
         found = _positions(tensor)
         offset = int(found.reshape(-1)[0])
-        strides = tuple([int(found.select(dim, 1).reshape(-1)[0]) - offset if length > 1 else 1
-                         for dim, length in enumerate(tensor.shape)])  # fmt: skip
+        strides = tuple(
+            [int(found.select(dim, 1).reshape(-1)[0]) - offset if length > 1 else 1 for dim, length in enumerate(tensor.shape)]
+        )
         every = arange(root.numel(), device="cpu")
         if bool((every.as_strided(tensor.shape, strides, offset) == found).all()):
             return tensor, offset, strides

@@ -296,12 +296,14 @@ def _attributes(actual: Tensor, expected: Tensor, options: _Options) -> Iterator
 def _scalar_report(actual: Any, expected: Any, tolerances: Tolerances) -> str:
     difference = abs(actual - expected)
     relative = math.inf if expected == 0 else difference / abs(expected)
-    return "\n".join([
-        *_headline("Scalars", tolerances),
-        f"Expected {expected} but got {actual}.",
-        f"Absolute difference: {difference}{_allowed(tolerances, tolerances[1])}",
-        f"Relative difference: {relative}{_allowed(tolerances, tolerances[0])}",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            *_headline("Scalars", tolerances),
+            f"Expected {expected} but got {actual}.",
+            f"Absolute difference: {difference}{_allowed(tolerances, tolerances[1])}",
+            f"Relative difference: {relative}{_allowed(tolerances, tolerances[0])}",
+        ]
+    )
 
 
 def _tensor_report(actual: Tensor, expected: Tensor, matches: Tensor, tolerances: Tolerances) -> str:
@@ -312,12 +314,14 @@ def _tensor_report(actual: Tensor, expected: Tensor, matches: Tensor, tolerances
     absolute = (actual - expected).abs().masked_fill(matches, 0)
     relative = (absolute / expected.abs()).masked_fill(matches, 0)
     rtol, atol = tolerances
-    return "\n".join([
-        *_headline("Tensor-likes", tolerances),
-        f"Mismatched elements: {mismatches} / {total} ({mismatches / total:.1%})",
-        f"Greatest absolute difference: {_greatest(absolute)}{_allowed(tolerances, atol)}",
-        f"Greatest relative difference: {_greatest(relative)}{_allowed(tolerances, rtol)}",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            *_headline("Tensor-likes", tolerances),
+            f"Mismatched elements: {mismatches} / {total} ({mismatches / total:.1%})",
+            f"Greatest absolute difference: {_greatest(absolute)}{_allowed(tolerances, atol)}",
+            f"Greatest relative difference: {_greatest(relative)}{_allowed(tolerances, rtol)}",
+        ]
+    )
 
 
 def _headline(what: str, tolerances: Tolerances) -> tuple[str, str]:
@@ -382,9 +386,11 @@ def make_tensor(
     if noncontiguous:
         sizes = (*sizes[:-1], 2 * sizes[-1])
     bounds = _bounds(dtype, low, high)
-    result = _uniform(sizes, dtype, device, *bounds) if inexact else torch.randint(
-        math.ceil(bounds[0]), math.ceil(bounds[1]), sizes, device=device, dtype=dtype
-    )  # fmt: skip
+    result = (
+        _uniform(sizes, dtype, device, *bounds)
+        if inexact
+        else torch.randint(math.ceil(bounds[0]), math.ceil(bounds[1]), sizes, device=device, dtype=dtype)
+    )
     if noncontiguous:
         result = result[..., 1::2]
     elif memory_format is not None:

@@ -65,9 +65,7 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 # --- Files ---
 
 
-def download_url_to_file(
-    url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True
-) -> None:
+def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True) -> None:
     """Download ``url`` to the file ``dst``, which is there completely or not at all.
 
     Raises RuntimeError if the SHA-256 digest of the file does not start with ``hash_prefix``. ``progress``
@@ -268,9 +266,7 @@ def _entry_point(module: ModuleType, name: str) -> Callable[..., Any]:
     return function
 
 
-def _fetch(
-    github: str, force_reload: bool, trust_repo: bool | str, verbose: bool, skip_validation: bool
-) -> str:
+def _fetch(github: str, force_reload: bool, trust_repo: bool | str, verbose: bool, skip_validation: bool) -> str:
     """The directory with the repository's files, downloaded if need be."""
     hub = Path(get_dir())
     hub.mkdir(parents=True, exist_ok=True)
@@ -305,8 +301,7 @@ def _parse(github: str) -> tuple[str, str, str]:
             if os.path.exists(f"{get_dir()}/{owner}_{name}_{branch}"):
                 return owner, name, branch
         raise RuntimeError(
-            "It looks like there is no internet connection and the repo could not be found in the cache "
-            f"({get_dir()})"
+            f"It looks like there is no internet connection and the repo could not be found in the cache ({get_dir()})"
         ) from error
 
 
@@ -351,9 +346,7 @@ def _ask_github(url: str) -> Any:
     headers = {"Accept": "application/vnd.github.v3+json"}
     token = os.environ.get("GITHUB_TOKEN")
     try:
-        with urlopen(
-            Request(url, headers=headers | ({"Authorization": f"token {token}"} if token else {}))
-        ) as reply:
+        with urlopen(Request(url, headers=headers | ({"Authorization": f"token {token}"} if token else {}))) as reply:
             return json.load(reply)
     except HTTPError:
         if not token:

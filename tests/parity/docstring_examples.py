@@ -1,6 +1,6 @@
 """Runs the examples of docstrings, given as JSON, with whatever ``torch`` is, and prints what each example shows.
 
-    python docstring_examples.py < {name: docstring}
+python docstring_examples.py < {name: docstring}
 """
 
 from __future__ import annotations

@@ -11,30 +11,52 @@ pytest.importorskip("expecttest")
 
 from .test_operators import OPERATORS, SOURCES, converted, on_flambeau, samples_of  # noqa: E402
 
-WRONG = {"None": None, "a string": "a", "a fraction": 1.5, "a list": ["a"], "an int": 3, "a tensor": theirs.ones(2), "True": True,
-         "a dict": {}}  # fmt: skip
+WRONG = {
+    "None": None,
+    "a string": "a",
+    "a fraction": 1.5,
+    "a list": ["a"],
+    "an int": 3,
+    "a tensor": theirs.ones(2),
+    "True": True,
+    "a dict": {},
+}
 # Where the exceptions differ: why, and for each operation the places and what is given there.
 LEFT: dict[str, dict[str, str]] = {
     "PyTorch has a function without the parameter, and in that with it None is nothing to give; here None is its default": {
-        **dict.fromkeys(["median", "nanmedian"], "dim: None"), "arange": "0: None; 1: None", "randint_like": "2: None",
+        **dict.fromkeys(["median", "nanmedian"], "dim: None"),
+        "arange": "0: None; 1: None",
+        "randint_like": "2: None",
         **dict.fromkeys(["eye", "squeeze", "squeeze-multiple", "trapz", "trapezoid", "cumulative_trapezoid"], "1: None"),
         "repeat_interleave": "repeats: None",
     },
-    "``var(input, unbiased)``: here, that ``dim`` is not given by name": dict.fromkeys(["std", "std_mean", "var", "var_mean"], "dim: True"),
+    "``var(input, unbiased)``: here, that ``dim`` is not given by name": dict.fromkeys(
+        ["std", "std_mean", "var", "var_mean"], "dim: True"
+    ),
     "of Python, where nothing is said of types: True is 1, and a tensor may be true": {
-        "pca_lowrank": "q: a tensor; q: True", "svd_lowrank": "q: True", "nn.functional.multi_head_attention_forward": "4: True",
+        "pca_lowrank": "q: a tensor; q: True",
+        "svd_lowrank": "q: True",
+        "nn.functional.multi_head_attention_forward": "4: True",
         **dict.fromkeys(["unique", "unique_consecutive"], "return_inverse: a tensor; return_counts: a tensor"),
         "stft": "n_fft: a tensor; onesided: a string",
-        **dict.fromkeys([f"signal.windows.{name}" for name in (
-            "hamming", "hann", "bartlett", "blackman", "kaiser", "general_cosine", "general_hamming", "nuttall")], "0: True"),
+        **dict.fromkeys(
+            [
+                f"signal.windows.{name}"
+                for name in ("hamming", "hann", "bartlett", "blackman", "kaiser", "general_cosine", "general_hamming", "nuttall")
+            ],
+            "0: True",
+        ),
     },
     "asks for the length of a dimension that is missing before it says how many are wanted, or splits before it multiplies": {
-        **dict.fromkeys(["addbmm", "baddbmm"], "1: a tensor; 2: a tensor"), "linalg.ldl_solve": "2: a tensor",
+        **dict.fromkeys(["addbmm", "baddbmm"], "1: a tensor; 2: a tensor"),
+        "linalg.ldl_solve": "2: a tensor",
         **dict.fromkeys(["nn.functional.unfold", "nn.functional.avg_pool2d"], "0: a tensor"),
         "nn.functional.multi_head_attention_forward": "5: a tensor",
     },
     "takes what others of its family refuse, or refuses what they take": {
-        "nn.functional.max_unpool3d": "stride: a fraction", "trapz": "dx: True", "sum_to_size": "2: True",
+        "nn.functional.max_unpool3d": "stride: a fraction",
+        "trapz": "dx: True",
+        "sum_to_size": "2: True",
         "broadcast_shapes": "0: a string; 1: a string",  # as sequences
     },
     "has no effect here": {"normal-number_mean": "; ".join(f"layout: {kind}" for kind in WRONG if kind != "None")},
@@ -104,8 +126,9 @@ def test_wrong_types(op):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("op", [
-    each for each in OPERATORS if hasattr(theirs.Tensor, getattr(each.values[0].method_variant, "__name__", " "))])
+@pytest.mark.parametrize(
+    "op", [each for each in OPERATORS if hasattr(theirs.Tensor, getattr(each.values[0].method_variant, "__name__", " "))]
+)
 def test_wrong_types_given_to_methods(op):
     name = op.method_variant.__name__
     found = differing(op, op.method_variant, lambda input, *args, **options: getattr(input, name)(*args, **options), 1)

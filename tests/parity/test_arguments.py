@@ -37,7 +37,95 @@ def assert_alike(call, what):
 
 # --- numbers for tensors ------------------------------------------------------------------------------------------
 
-BINARY = ["add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "fmod", "remainder", "pow", "atan2", "arctan2", "hypot", "copysign", "nextafter", "maximum", "minimum", "fmax", "fmin", "gcd", "lcm", "eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "ldexp", "heaviside", "xlogy", "logaddexp", "logaddexp2", "rsub", "polar", "complex", "dist", "cross", "dot", "vdot", "inner", "outer", "ger", "mm", "matmul", "mv", "bmm", "kron", "equal", "allclose", "isclose", "special.xlogy", "special.xlog1py", "special.zeta", "special.chebyshev_polynomial_t", "special.hermite_polynomial_h", "special.legendre_polynomial_p", "igamma", "igammac", "where", "take_along_dim", "lerp", "clamp_min", "clamp_max", "masked_select", "cosine_similarity", "pairwise_distance", "cdist", "isin", "searchsorted", "bucketize", "max", "min"]
+BINARY = [
+    "add",
+    "sub",
+    "subtract",
+    "mul",
+    "multiply",
+    "div",
+    "divide",
+    "true_divide",
+    "floor_divide",
+    "fmod",
+    "remainder",
+    "pow",
+    "atan2",
+    "arctan2",
+    "hypot",
+    "copysign",
+    "nextafter",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "gcd",
+    "lcm",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "not_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+    "ldexp",
+    "heaviside",
+    "xlogy",
+    "logaddexp",
+    "logaddexp2",
+    "rsub",
+    "polar",
+    "complex",
+    "dist",
+    "cross",
+    "dot",
+    "vdot",
+    "inner",
+    "outer",
+    "ger",
+    "mm",
+    "matmul",
+    "mv",
+    "bmm",
+    "kron",
+    "equal",
+    "allclose",
+    "isclose",
+    "special.xlogy",
+    "special.xlog1py",
+    "special.zeta",
+    "special.chebyshev_polynomial_t",
+    "special.hermite_polynomial_h",
+    "special.legendre_polynomial_p",
+    "igamma",
+    "igammac",
+    "where",
+    "take_along_dim",
+    "lerp",
+    "clamp_min",
+    "clamp_max",
+    "masked_select",
+    "cosine_similarity",
+    "pairwise_distance",
+    "cdist",
+    "isin",
+    "searchsorted",
+    "bucketize",
+    "max",
+    "min",
+]
 TAKE_MORE = {"max", "min", "where"}  # a dimension, or one argument alone
 NUMBERS = {"int": 2, "float": 1.5, "bool": True, "None": None, "list": [1.0], "str": "a"}
 
@@ -45,7 +133,9 @@ NUMBERS = {"int": 2, "float": 1.5, "bool": True, "None": None, "list": [1.0], "s
 @pytest.mark.parametrize("name", BINARY)
 def test_numbers_for_tensors(name):
     """A function of two tensors, with something else in the place of the first or of the second."""
-    for dtype, (kind, number), shape, first in itertools.product(("float32", "int64", "bool"), NUMBERS.items(), ((3,), ()), (0, 1)):
+    for dtype, (kind, number), shape, first in itertools.product(
+        ("float32", "int64", "bool"), NUMBERS.items(), ((3,), ()), (0, 1)
+    ):
         if name in TAKE_MORE and kind in ("None", "int", "str"):
             continue
 
@@ -56,7 +146,9 @@ def test_numbers_for_tensors(name):
         assert_alike(call, (name, dtype, kind, shape, first))
 
 
-@pytest.mark.parametrize("name", [each for each in BINARY if hasattr(theirs.Tensor, each) and each not in ("max", "min", "where")])
+@pytest.mark.parametrize(
+    "name", [each for each in BINARY if hasattr(theirs.Tensor, each) and each not in ("max", "min", "where")]
+)
 def test_numbers_for_tensors_of_methods(name):
     for dtype, (kind, number) in itertools.product(("float32", "int64"), NUMBERS.items()):
         assert_alike(lambda torch, d=dtype, n=number: getattr(torch.ones(3).to(getattr(torch, d)), name)(n), (name, dtype, kind))

@@ -46,7 +46,9 @@ def plain(text):
     if text is None:
         return None
     text = re.sub(r"Backward\d\b", "Backward", text)
-    text = re.sub(r"(AsStrided|Slice|Select|ReshapeAlias|View|Squeeze|Transpose|T|Copy|Clone|Zero|Fill)Backwards?\b", "View", text)
+    text = re.sub(
+        r"(AsStrided|Slice|Select|ReshapeAlias|View|Squeeze|Transpose|T|Copy|Clone|Zero|Fill)Backwards?\b", "View", text
+    )
     return re.sub(r"0x[0-9a-f]+", "0x", text).replace("flambeau", "torch").removesuffix(".").replace("Identity", "View")
 
 
@@ -102,7 +104,12 @@ def edges(torch):
     x = leaf(torch, 2)
     y = x * 2
     edge, of_leaf = (torch.autograd.graph.get_gradient_edge(each) for each in (y, x))
-    return type(edge.node).__name__, edge.output_nr, type(of_leaf.node).__name__, torch.autograd.grad((y * 3).sum(), [edge, of_leaf])
+    return (
+        type(edge.node).__name__,
+        edge.output_nr,
+        type(of_leaf.node).__name__,
+        torch.autograd.grad((y * 3).sum(), [edge, of_leaf]),
+    )
 
 
 programs(
@@ -407,10 +414,18 @@ def answered(torch, answer):
 
 
 for name, answer in {
-    "few": lambda g: (g,), "many": lambda g: (g, g, None, g), "trailing": lambda g: (g, g, None, None), "for_number": lambda g: (g, g, g),
-    "number": lambda g: (g, 3, None), "shape": lambda g: (g.new_ones(5), g, None), "expandable": lambda g: (g.new_ones(2, 3), g, None),
-    "scalar": lambda g: (g.sum(), g, None), "none": lambda g: None, "list": lambda g: [g, g, None], "double": lambda g: (g.double(), g, None),
-}.items():  # fmt: skip
+    "few": lambda g: (g,),
+    "many": lambda g: (g, g, None, g),
+    "trailing": lambda g: (g, g, None, None),
+    "for_number": lambda g: (g, g, g),
+    "number": lambda g: (g, 3, None),
+    "shape": lambda g: (g.new_ones(5), g, None),
+    "expandable": lambda g: (g.new_ones(2, 3), g, None),
+    "scalar": lambda g: (g.sum(), g, None),
+    "none": lambda g: None,
+    "list": lambda g: [g, g, None],
+    "double": lambda g: (g.double(), g, None),
+}.items():
     PROGRAMS[f"function_backward_{name}"] = lambda t, answer=answer: answered(t, answer)
 
 
@@ -444,9 +459,9 @@ programs(
     function_of_numbers=lambda t: function_of(t, lambda ctx, x: (x * 2, 5, "text", x > 1))(leaf(t, 2)),
     function_save_number=lambda t: function_of(t, lambda ctx, x: ctx.save_for_backward(3))(leaf(t, 2)),
     function_without_forward=lambda t: type("Own", (t.autograd.Function,), {}).apply(leaf(t, 2)),
-    function_without_backward=lambda t: type(
-        "Own", (t.autograd.Function,), {"forward": staticmethod(lambda ctx, x: x * 2)}
-    ).apply(leaf(t, 2)).sum().backward(),
+    function_without_backward=lambda t: (
+        type("Own", (t.autograd.Function,), {"forward": staticmethod(lambda ctx, x: x * 2)}).apply(leaf(t, 2)).sum().backward()
+    ),
 )
 
 
@@ -488,20 +503,31 @@ def dual_changed(change):
 
 
 for name, run in {
-    "arithmetic": lambda x, fw: x * x + 2 / x, "reduction": lambda x, fw: [x.sum(), x.prod(), x.norm(), x.max(0)[0]],
-    "views": lambda x, fw: [x[1:], x.view(3, 1), x.split(2)[0], x.expand(2, 3)], "double": lambda x, fw: x.double(),
-    "whole": lambda x, fw: [x.long(), x > 1, x.argmax()], "detached": lambda x, fw: [x.detach(), x.data, x.clone()],
-    "item": dual_changed(lambda y, x: y.__setitem__(0, 5)), "views_changed": dual_changed(lambda y, x: y[1:].mul_(x[:2])),
-    "copied": dual_changed(lambda y, x: y.copy_(x * 2)), "shape": lambda x, fw: fw.make_dual(x * 1, x.new_ones(2)),
-    "twice": lambda x, fw: fw.make_dual(x, x.detach()), "of_dual": lambda x, fw: fw.make_dual(x.detach(), x), "nested": lambda x, fw: fw.enter_dual_level(),
-    "integers": lambda x, fw: fw.make_dual(x.detach().long(), x.detach()), "softmax": lambda x, fw: x.softmax(0), "sorted": lambda x, fw: x.sort(0)[0],
-}.items():  # fmt: skip
+    "arithmetic": lambda x, fw: x * x + 2 / x,
+    "reduction": lambda x, fw: [x.sum(), x.prod(), x.norm(), x.max(0)[0]],
+    "views": lambda x, fw: [x[1:], x.view(3, 1), x.split(2)[0], x.expand(2, 3)],
+    "double": lambda x, fw: x.double(),
+    "whole": lambda x, fw: [x.long(), x > 1, x.argmax()],
+    "detached": lambda x, fw: [x.detach(), x.data, x.clone()],
+    "item": dual_changed(lambda y, x: y.__setitem__(0, 5)),
+    "views_changed": dual_changed(lambda y, x: y[1:].mul_(x[:2])),
+    "copied": dual_changed(lambda y, x: y.copy_(x * 2)),
+    "shape": lambda x, fw: fw.make_dual(x * 1, x.new_ones(2)),
+    "twice": lambda x, fw: fw.make_dual(x, x.detach()),
+    "of_dual": lambda x, fw: fw.make_dual(x.detach(), x),
+    "nested": lambda x, fw: fw.enter_dual_level(),
+    "integers": lambda x, fw: fw.make_dual(x.detach().long(), x.detach()),
+    "softmax": lambda x, fw: x.softmax(0),
+    "sorted": lambda x, fw: x.sort(0)[0],
+}.items():
     PROGRAMS[f"dual_{name}"] = lambda t, run=run: dual(t, run)
 
 programs(
     dual_function=lambda t: dual(t, lambda x, fw: function_of(t, lambda ctx, x: x * 2, jvp=lambda ctx, v: v * 3)(x)),
     dual_function_without=lambda t: dual(t, lambda x, fw: function_of(t, lambda ctx, x: x * 2)(x)),
-    dual_function_shape=lambda t: dual(t, lambda x, fw: function_of(t, lambda ctx, x: x * 2, jvp=lambda ctx, v: v.new_ones(7))(x)),
+    dual_function_shape=lambda t: dual(
+        t, lambda x, fw: function_of(t, lambda ctx, x: x * 2, jvp=lambda ctx, v: v.new_ones(7))(x)
+    ),
     dual_outside=lambda t: t.autograd.forward_ad.make_dual(t.ones(2), t.ones(2)),
     dual_exit=lambda t: t.autograd.forward_ad.exit_dual_level(),
 )
@@ -514,13 +540,19 @@ def functional(name, *given, **options):
     def run(torch):
         x, y = torch.arange(4.0).reshape(2, 2) + 1, torch.tensor([1.0, 2.0])
         inputs, weights = {
-            "one": (x, torch.ones(2)), "two": ((x, y), (torch.ones(2, 2), torch.tensor(2.0))),
-            "scalar": ((x, y), (torch.ones(2, 2), torch.ones(2))), "constant": (x, torch.ones(2)), "linear": (x, torch.ones(2, 2)),
-        }[given[0]]  # fmt: skip
+            "one": (x, torch.ones(2)),
+            "two": ((x, y), (torch.ones(2, 2), torch.tensor(2.0))),
+            "scalar": ((x, y), (torch.ones(2, 2), torch.ones(2))),
+            "constant": (x, torch.ones(2)),
+            "linear": (x, torch.ones(2, 2)),
+        }[given[0]]
         function = {
-            "one": lambda x: (x**2).sum(1), "two": lambda x, y: (x * y, y.sum()), "scalar": lambda x, y: (x * y).sum() * y.sum(),
-            "constant": lambda x: torch.ones(2), "linear": lambda x: x.sum(),
-        }[given[0]]  # fmt: skip
+            "one": lambda x: (x**2).sum(1),
+            "two": lambda x, y: (x * y, y.sum()),
+            "scalar": lambda x, y: (x * y).sum() * y.sum(),
+            "constant": lambda x: torch.ones(2),
+            "linear": lambda x: x.sum(),
+        }[given[0]]
         if name in ("jacobian", "hessian"):
             return getattr(torch.autograd.functional, name)(function, inputs, **options)
         if name == "jvp":

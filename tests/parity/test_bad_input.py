@@ -41,8 +41,10 @@ def spoilt(torch, value):
     if isinstance(value, torch.Tensor):
         return TENSORS
     if isinstance(value, (tuple, list)) and value and isinstance(value[0], torch.Tensor):
-        return {f"the last {each}": lambda torch, x, f=TENSORS[each]: [*x[:-1], f(torch, x[-1])]
-                for each in ("longer", "with more dimensions")}  # fmt: skip
+        return {
+            f"the last {each}": lambda torch, x, f=TENSORS[each]: [*x[:-1], f(torch, x[-1])]
+            for each in ("longer", "with more dimensions")
+        }
     table = {int: NUMBERS, str: WORDS, tuple: SEQUENCES, list: SEQUENCES}.get(type(value), {})
     return {what: lambda torch, x, wrong=wrong: type(x)(wrong) for what, wrong in table.items()}
 
@@ -63,8 +65,10 @@ def call_of(torch, sample):
 def outcome(torch, name, call):
     torch.manual_seed(0)
     try:
-        find(torch, name)(*[call[each] for each in call if isinstance(each, int)],
-                          **{each: value for each, value in call.items() if isinstance(each, str)})  # fmt: skip
+        find(torch, name)(
+            *[call[each] for each in call if isinstance(each, int)],
+            **{each: value for each, value in call.items() if isinstance(each, str)},
+        )
     except Exception as error:
         return type(error)
     return None

@@ -13,15 +13,28 @@ pytest.importorskip("torch.utils.checkpoint")
 import flambeau as ours  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-OPTIONS = [{"use_reentrant": True}, {"use_reentrant": False}, {"use_reentrant": True, "preserve_rng_state": False},
-           {"use_reentrant": False, "preserve_rng_state": False}, {"use_reentrant": False, "determinism_check": "none"}]  # fmt: skip
+OPTIONS = [
+    {"use_reentrant": True},
+    {"use_reentrant": False},
+    {"use_reentrant": True, "preserve_rng_state": False},
+    {"use_reentrant": False, "preserve_rng_state": False},
+    {"use_reentrant": False, "determinism_check": "none"},
+]
 
 
 def network(torch):
     nn = torch.nn
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Dropout(0.4), nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2),
-                         nn.Linear(8, 3)).double()  # fmt: skip
+    return nn.Sequential(
+        nn.Linear(4, 8),
+        nn.Tanh(),
+        nn.Dropout(0.4),
+        nn.Linear(8, 8),
+        nn.BatchNorm1d(8),
+        nn.ReLU(),
+        nn.Dropout(0.2),
+        nn.Linear(8, 3),
+    ).double()
 
 
 def numbers(torch, run):
@@ -32,8 +45,13 @@ def numbers(torch, run):
     x = torch.linspace(-1, 1, 20, dtype=torch.float64).reshape(5, 4).requires_grad_()
     out = run(torch.utils.checkpoint, model, x)
     out.square().sum().backward()
-    return [*(each.detach().numpy() for each in (out, x.grad, *(each.grad for each in model.parameters()), *model.buffers(), torch.rand(2))),
-            np.array(ran)]  # fmt: skip
+    return [
+        *(
+            each.detach().numpy()
+            for each in (out, x.grad, *(each.grad for each in model.parameters()), *model.buffers(), torch.rand(2))
+        ),
+        np.array(ran),
+    ]
 
 
 def agree(run):

@@ -17,8 +17,24 @@ from torch.testing._internal.common_methods_invocations import op_db  # noqa: E4
 import flambeau as ours  # noqa: E402
 from flambeau.conformance.samples import families  # noqa: E402
 
-SPACES = ["", "Tensor", "linalg", "fft", "special", "func", "autograd", "autograd.functional", "autograd.forward_ad", "autograd.graph",
-          "masked", "signal.windows", "overrides", "Size", "Generator", "random"]  # fmt: skip
+SPACES = [
+    "",
+    "Tensor",
+    "linalg",
+    "fft",
+    "special",
+    "func",
+    "autograd",
+    "autograd.functional",
+    "autograd.forward_ad",
+    "autograd.graph",
+    "masked",
+    "signal.windows",
+    "overrides",
+    "Size",
+    "Generator",
+    "random",
+]
 BY_TABLE = {name for table in families().values() for name in {each.name for each in table}}  # test_samples.py
 BY_OPERATOR = {name for op in op_db for name in (op.name, *(each.name for each in op.aliases))}  # test_operators.py
 
@@ -37,9 +53,35 @@ def named(path):
 
 
 BY_PROGRAM = set().union(*(named(path) for path in Path(__file__).parent.glob("*.py") if path != Path(__file__)))
-OPERATORS = {f"__{prefix}{name}__" for prefix in ("", "i", "r") for name in (  # of test_rest.py
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "matmul", "neg", "pos", "abs",
-    "invert", "lt", "le", "gt", "ge", "eq", "ne")}  # fmt: skip
+OPERATORS = {
+    f"__{prefix}{name}__"
+    for prefix in ("", "i", "r")
+    for name in (  # of test_rest.py
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+        "matmul",
+        "neg",
+        "pos",
+        "abs",
+        "invert",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "eq",
+        "ne",
+    )
+}
 PROTOCOLS = {  # what Python's own functions and statements call, as test_rest.py does
     "__bool__", "__complex__", "__contains__", "__deepcopy__", "__float__", "__index__", "__int__", "__iter__", "__len__", "__reversed__",
     "__repr__", "__str__", "__format__", "__getitem__", "__setitem__", "__delitem__", "__hash__", "__dir__", "__reduce__",
@@ -60,8 +102,11 @@ def public(space):
     owners = [functools.reduce(getattr, filter(None, space.split(".")), torch) for torch in (ours, theirs)]
     names = [name for name in dir(owners[1]) if (name[0] != "_" or name.endswith("__")) and name in dir(owners[0])]
     mine = {name: getattr(owners[0], name, None) for name in names if not hasattr(object, name)}
-    return [name for name, each in mine.items() if callable(each)
-            and not (getattr(each, "__module__", None) or "").startswith(("typing", "collections"))]  # fmt: skip
+    return [
+        name
+        for name, each in mine.items()
+        if callable(each) and not (getattr(each, "__module__", None) or "").startswith(("typing", "collections"))
+    ]
 
 
 @pytest.mark.parametrize("space", SPACES)

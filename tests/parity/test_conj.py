@@ -59,8 +59,10 @@ LOSSES = """
     c.clone().mul_(w).abs().sum(); c.resolve_conj().abs().sum(); T.stack([c, z]).abs().pow(2).sum(); (c.imag * c.real).sum()
     T.linalg.inv(c).abs().sum(); c.unbind()[0].abs().sum(); through_view(z); through_base(z); through_part(z)
 """
-CASES = {kind: [each.strip() for line in inspect.cleandoc(text).splitlines() for each in line.split("; ")]
-         for kind, text in (("asked", ASKED), ("computed", COMPUTED), ("written", WRITTEN), ("losses", LOSSES))}  # fmt: skip
+CASES = {
+    kind: [each.strip() for line in inspect.cleandoc(text).splitlines() for each in line.split("; ")]
+    for kind, text in (("asked", ASKED), ("computed", COMPUTED), ("written", WRITTEN), ("losses", LOSSES))
+}
 
 
 def through_view(z):

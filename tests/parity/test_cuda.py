@@ -17,10 +17,26 @@ pytestmark = [
 ]
 
 NAMES = sorted({each for each in ours.cuda.__all__ if hasattr(theirs.cuda, each)})
-ARGUMENTS = {"()": (), "(None)": (None,), "(0)": (0,), "(-1)": (-1,), "('cuda')": ("cuda",), "('cuda:0')": ("cuda:0",), "('cpu')": ("cpu",)}
+ARGUMENTS = {
+    "()": (),
+    "(None)": (None,),
+    "(0)": (0,),
+    "(-1)": (-1,),
+    "('cuda')": ("cuda",),
+    "('cuda:0')": ("cuda:0",),
+    "('cpu')": ("cpu",),
+}
 
 PYTORCH_STUMBLES = (AttributeError, KeyError, TypeError)  # over functions that its build without CUDA does not have
-WITHOUT_NVML = {"clock_rate", "device_memory_used", "list_gpu_processes", "memory_usage", "power_draw", "temperature", "utilization"}
+WITHOUT_NVML = {
+    "clock_rate",
+    "device_memory_used",
+    "list_gpu_processes",
+    "memory_usage",
+    "power_draw",
+    "temperature",
+    "utilization",
+}
 NEED_NO_DEVICE = {  # what flambeau answers itself, PyTorch asks its C++ half
     "check_error", "get_allocator_backend", "graph_pool_handle", "is_current_stream_capturing", "set_rng_state",
     "set_rng_state_all", "device",

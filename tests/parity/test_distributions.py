@@ -273,9 +273,7 @@ def instances(lib):
         "LogNormal": [D.LogNormal(t(0.0, 1.0), 2.0), D.LogNormal(1.0, t(1.0, 3.0))],
         "LowRankMultivariateNormal": [
             D.LowRankMultivariateNormal(t(0.0, 1.0), lib.tensor([[1.0], [0.5]]), t(1.0, 2.0)),
-            D.LowRankMultivariateNormal(
-                lib.tensor([[0.0, 1.0], [1.0, 0.0]]), lib.tensor([[0.5], [0.7]]), t(2.0, 1.0)
-            ),
+            D.LowRankMultivariateNormal(lib.tensor([[0.0, 1.0], [1.0, 0.0]]), lib.tensor([[0.5], [0.7]]), t(2.0, 1.0)),
         ],
         "MultivariateNormal": [
             D.MultivariateNormal(t(0.0, 1.0), matrix),
@@ -371,9 +369,7 @@ TRANSFORMS = {
     "StickBreakingTransform": lambda D, t: D.StickBreakingTransform(),
     "TanhTransform": lambda D, t: D.TanhTransform(),
     "CatTransform": lambda D, t: D.CatTransform([D.ExpTransform(), D.TanhTransform()], -1, [1, 2]),
-    "StackTransform": lambda D, t: D.StackTransform(
-        [D.ExpTransform(), D.TanhTransform(), D.AbsTransform()], 1
-    ),
+    "StackTransform": lambda D, t: D.StackTransform([D.ExpTransform(), D.TanhTransform(), D.AbsTransform()], 1),
     "LowerCholeskyTransform": lambda D, t: D.LowerCholeskyTransform(),
     "PositiveDefiniteTransform": lambda D, t: D.PositiveDefiniteTransform(),
     "identity_transform": lambda D, t: D.identity_transform,
@@ -389,11 +385,7 @@ def test_transforms(name):
     assert repr(ours.domain) == repr(theirs.domain)
     assert repr(ours.codomain) == repr(theirs.codomain)
     assert ours.bijective == theirs.bijective
-    x = (
-        rng.randn(2, 3, 3).astype(np.float32)
-        if name.startswith("Lower") or "Definite" in name
-        else real(2, 3)
-    )
+    x = rng.randn(2, 3, 3).astype(np.float32) if name.startswith("Lower") or "Definite" in name else real(2, 3)
     our_x, their_x = flambeau.tensor(x), torch.tensor(x)
     our_y, their_y = ours(our_x), theirs(their_x)
     agree(array(our_y), array(their_y))
@@ -463,9 +455,7 @@ def test_constraints(name):
 def test_constraint_registry(registry, name):
     def shown(lib):
         try:
-            return repr(
-                getattr(lib.distributions, registry)(CONSTRAINTS[name][0](lib.distributions.constraints))
-            )
+            return repr(getattr(lib.distributions, registry)(CONSTRAINTS[name][0](lib.distributions.constraints)))
         except NotImplementedError as error:
             return str(error)
 
@@ -494,9 +484,7 @@ def test_mixture():
 
     ours, theirs = mixture(flambeau), mixture(torch)
     assert repr(ours) == repr(theirs)
-    for our_draw, their_draw in zip(
-        draws(flambeau, ours, "sample"), draws(torch, theirs, "sample"), strict=True
-    ):
+    for our_draw, their_draw in zip(draws(flambeau, ours, "sample"), draws(torch, theirs, "sample"), strict=True):
         agree(our_draw, their_draw)
     values = rng.randn(5, 2, 3).astype(np.float32)
     agree(

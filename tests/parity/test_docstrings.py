@@ -25,9 +25,16 @@ NAMESPACES = [
     "utils.dlpack", "testing",
 ]  # fmt: skip
 EXCEPTIONS = {
-    **dict.fromkeys(["empty", "empty_strided", "Tensor.new_empty", "Tensor.new_empty_strided", "nn.utils.skip_init"], "uninitialised memory"),
-    **dict.fromkeys(["Generator.seed", "seed", "random.seed", "Generator.initial_seed", "initial_seed"], "a seed that nobody knows"),
-    **dict.fromkeys(["linalg.lu_solve", "linalg.solve_triangular", "cholesky_inverse", "fft.hfft2", "fft.hfftn"], "asks whether rounding is small, or how small, of a matrix that makes it large"),
+    **dict.fromkeys(
+        ["empty", "empty_strided", "Tensor.new_empty", "Tensor.new_empty_strided", "nn.utils.skip_init"], "uninitialised memory"
+    ),
+    **dict.fromkeys(
+        ["Generator.seed", "seed", "random.seed", "Generator.initial_seed", "initial_seed"], "a seed that nobody knows"
+    ),
+    **dict.fromkeys(
+        ["linalg.lu_solve", "linalg.solve_triangular", "cholesky_inverse", "fft.hfft2", "fft.hfftn"],
+        "asks whether rounding is small, or how small, of a matrix that makes it large",
+    ),
     **dict.fromkeys(["narrow_copy", "Tensor.to_dense"], "needs sparse tensors"),
     "Tensor.view": "shows the last bits of random numbers",
     "sort": "the order of equal elements, which PyTorch leaves open",
@@ -63,7 +70,9 @@ def documents(namespace):
 
 def run(command, given):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, *command, RUNNER], input=json.dumps(given), capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, *command, RUNNER], input=json.dumps(given), capture_output=True, text=True, env=environment
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout[done.stdout.index("{") :])
 

@@ -16,7 +16,9 @@ COMPARE = Path(__file__).parents[2] / "examples" / "compare.py"
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_curves_agree(seed):
-    done = subprocess.run([sys.executable, str(COMPARE), "--seed", str(seed)], capture_output=True, text=True, timeout=240, check=True)
+    done = subprocess.run(
+        [sys.executable, str(COMPARE), "--seed", str(seed)], capture_output=True, text=True, timeout=240, check=True
+    )
     rows = [line.split() for line in done.stdout.splitlines() if re.match(r" +\d+ ", line)]
     assert len(rows) == 100 and len({row[1] for row in rows}) > 90
     assert all(abs(float(row[1]) - float(row[2])) < 1e-4 for row in rows)

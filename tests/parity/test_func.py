@@ -60,7 +60,12 @@ TRANSFORMS = {
 
 def described(value, torch):
     if isinstance(value, torch.Tensor):
-        return tuple(value.shape), str(value.dtype), value.requires_grad, [round(float(each), 4) for each in value.reshape(-1).tolist()]
+        return (
+            tuple(value.shape),
+            str(value.dtype),
+            value.requires_grad,
+            [round(float(each), 4) for each in value.reshape(-1).tolist()],
+        )
     if isinstance(value, (tuple, list)):
         return [described(each, torch) for each in value]
     if isinstance(value, dict):

@@ -16,7 +16,11 @@ from flambeau.conformance.samples import families  # noqa: E402
 
 warnings.filterwarnings("ignore", module="torch")
 rng = np.random.default_rng(0)
-WITHOUT_SIGNATURE = {"pool1d": "_with_indices", "pool2d": "_with_indices", "pool3d": "_with_indices"}  # of PyTorch's dispatching functions
+WITHOUT_SIGNATURE = {
+    "pool1d": "_with_indices",
+    "pool2d": "_with_indices",
+    "pool3d": "_with_indices",
+}  # of PyTorch's dispatching functions
 
 
 def normal(*shape):
@@ -155,22 +159,36 @@ def test_fractional_windows(shape, options, dtype, given):
 def test_places_of_nan_in_adaptive_pooling():
     x = np.where(rng.random((1, 2, 7, 5)) < 0.3, np.nan, rng.integers(0, 3, (1, 2, 7, 5)))
     for sizes in ((3, 2), (2, 3), (1, 1), (7, 4)):
-        compare(lambda torch, x, sizes=sizes: torch.nn.functional.adaptive_max_pool2d(x, sizes, return_indices=True)[1], x, second=False)
+        compare(
+            lambda torch, x, sizes=sizes: torch.nn.functional.adaptive_max_pool2d(x, sizes, return_indices=True)[1],
+            x,
+            second=False,
+        )
 
 
 # --- convolution --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize(("stride", "padding", "dilation", "groups"), [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 2), (3, 1, 2, 1), (1, 1, 1, 4)])
+@pytest.mark.parametrize(
+    ("stride", "padding", "dilation", "groups"), [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 2), (3, 1, 2, 1), (1, 1, 1, 4)]
+)
 def test_convolution(n, stride, padding, dilation, groups):
     space = (7, 6, 5)[:n]
     weights = normal(8, 4 // groups, *(3, 2, 1)[:n])
-    compare(lambda torch, *x: getattr(torch.nn.functional, f"conv{n}d")(*x, stride, padding, dilation, groups), normal(2, 4, *space), weights,
-            normal(8))
+    compare(
+        lambda torch, *x: getattr(torch.nn.functional, f"conv{n}d")(*x, stride, padding, dilation, groups),
+        normal(2, 4, *space),
+        weights,
+        normal(8),
+    )
     extra = max(stride, dilation) - 1
-    compare(lambda torch, *x: getattr(torch.nn.functional, f"conv_transpose{n}d")(*x, stride, padding, extra, groups, dilation),
-            normal(2, 8, *(6, 5, 6)[:n]), weights, normal(4))
+    compare(
+        lambda torch, *x: getattr(torch.nn.functional, f"conv_transpose{n}d")(*x, stride, padding, extra, groups, dilation),
+        normal(2, 8, *(6, 5, 6)[:n]),
+        weights,
+        normal(4),
+    )
 
 
 @pytest.mark.parametrize(("channels", "outputs", "padding"), [(16, 16, 1), (17, 20, 0), (32, 16, 2)])
@@ -183,8 +201,11 @@ def test_convolution_in_single_precision(channels, outputs, padding):
 @pytest.mark.parametrize("padding", ["same", "valid"])
 @pytest.mark.parametrize("kernel", [(3, 3), (4, 2), (1, 5)])
 def test_convolution_with_named_padding(padding, kernel):
-    compare(lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding=padding, dilation=2 if kernel == (3, 3) else 1), normal(2, 3, 9, 8),
-            normal(4, 3, *kernel))
+    compare(
+        lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding=padding, dilation=2 if kernel == (3, 3) else 1),
+        normal(2, 3, 9, 8),
+        normal(4, 3, *kernel),
+    )
 
 
 # --- pooling ------------------------------------------------------------------------------------------------------
@@ -197,7 +218,9 @@ _GEOMETRIES = [(2, None, 0, False), (3, 2, 1, False), (3, 2, 1, True), (2, 3, 0,
 def test_pooling(n, kernel, stride, padding, ceil):
     x = normal(2, 3, *(7, 9, 6)[:n])
     for rounded in (x, x.round()):  # with ties
-        compare(lambda torch, x: getattr(torch.nn.functional, f"max_pool{n}d")(x, kernel, stride, padding, 1, ceil, True), rounded)
+        compare(
+            lambda torch, x: getattr(torch.nn.functional, f"max_pool{n}d")(x, kernel, stride, padding, 1, ceil, True), rounded
+        )
     for counted in (True, False):
         compare(lambda torch, x, c=counted: getattr(torch.nn.functional, f"avg_pool{n}d")(x, kernel, stride, padding, ceil, c), x)
     compare(lambda torch, x: getattr(torch.nn.functional, f"lp_pool{n}d")(x, 3, kernel, stride, ceil), abs(x) + 0.1, second=False)
@@ -221,10 +244,20 @@ def test_pooling_of_nan_and_infinity():
 
 # --- resampling and warping ---------------------------------------------------------------------------------------
 
-_MODES = {3: ("nearest", "nearest-exact", "linear", "area"), 4: ("nearest", "nearest-exact", "bilinear", "bicubic", "area"),
-          5: ("nearest", "nearest-exact", "trilinear", "area")}  # fmt: skip
-_SIZES = [{"size": 3}, {"size": 11}, {"size": 1}, {"scale_factor": 2}, {"scale_factor": 1.7}, {"scale_factor": 0.6},
-          {"scale_factor": 1.7, "recompute_scale_factor": True}]  # fmt: skip
+_MODES = {
+    3: ("nearest", "nearest-exact", "linear", "area"),
+    4: ("nearest", "nearest-exact", "bilinear", "bicubic", "area"),
+    5: ("nearest", "nearest-exact", "trilinear", "area"),
+}
+_SIZES = [
+    {"size": 3},
+    {"size": 11},
+    {"size": 1},
+    {"scale_factor": 2},
+    {"scale_factor": 1.7},
+    {"scale_factor": 0.6},
+    {"scale_factor": 1.7, "recompute_scale_factor": True},
+]
 
 
 @pytest.mark.parametrize(("ndim", "mode"), [(ndim, mode) for ndim, modes in _MODES.items() for mode in modes])
@@ -244,8 +277,12 @@ def test_interpolate_with_antialias(mode, size):
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
 def test_nearest_neighbours_of_all_sizes(mode):
     for length, size in itertools.product(range(1, 30), range(1, 45)):
-        places = [torch.nn.functional.interpolate(torch.arange(float(length)).reshape(1, 1, -1), size=size, mode=mode).flatten().tolist()
-                  for torch in (ours, theirs)]  # fmt: skip
+        places = [
+            torch.nn.functional.interpolate(torch.arange(float(length)).reshape(1, 1, -1), size=size, mode=mode)
+            .flatten()
+            .tolist()
+            for torch in (ours, theirs)
+        ]
         assert places[0] == places[1], (length, size)
 
 
@@ -253,11 +290,19 @@ def test_nearest_neighbours_of_all_sizes(mode):
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 def test_grid_sample(mode, padding, align):
-    compare(lambda torch, x, g: torch.nn.functional.grid_sample(x, g, mode, padding, align), normal(2, 3, 5, 6), normal(2, 4, 3, 2) * 0.8,
-            second=mode != "nearest")
+    compare(
+        lambda torch, x, g: torch.nn.functional.grid_sample(x, g, mode, padding, align),
+        normal(2, 3, 5, 6),
+        normal(2, 4, 3, 2) * 0.8,
+        second=mode != "nearest",
+    )
     if mode != "bicubic":
-        compare(lambda torch, x, g: torch.nn.functional.grid_sample(x, g, mode, padding, align), normal(2, 3, 5, 6, 4),
-                normal(2, 4, 3, 2, 3) * 0.8, second=mode != "nearest")
+        compare(
+            lambda torch, x, g: torch.nn.functional.grid_sample(x, g, mode, padding, align),
+            normal(2, 3, 5, 6, 4),
+            normal(2, 4, 3, 2, 3) * 0.8,
+            second=mode != "nearest",
+        )
     compare(lambda torch, t: torch.nn.functional.affine_grid(t, (2, 1, 4, 5), align), normal(2, 2, 3))
     compare(lambda torch, t: torch.nn.functional.affine_grid(t, (2, 1, 4, 5, 3), align), normal(2, 3, 4))
 
@@ -288,14 +333,43 @@ def test_multi_head_attention(need_weights, case, mask, extra):
     def call(torch, q, k, v, w, b, w_out, b_out, bias_k, bias_v, w_q, w_k, w_v):
         k, v = (q, q) if case == "self" else (k, k) if case == "key is value" else (k, v)
         return torch.nn.functional.multi_head_attention_forward(
-            q, k, v, size, heads, None if case == "separate" else w, b, bias_k if extra else None, bias_v if extra else None, extra, 0.0, w_out,
-            b_out, key_padding_mask=torch.tensor(paddings[mask]) if mask in paddings else None, need_weights=need_weights,
-            attn_mask=torch.tensor(masks[mask]) if mask in masks else None, use_separate_proj_weight=case == "separate", q_proj_weight=w_q,
-            k_proj_weight=w_k, v_proj_weight=w_v, average_attn_weights=extra,
-        )  # fmt: skip
+            q,
+            k,
+            v,
+            size,
+            heads,
+            None if case == "separate" else w,
+            b,
+            bias_k if extra else None,
+            bias_v if extra else None,
+            extra,
+            0.0,
+            w_out,
+            b_out,
+            key_padding_mask=torch.tensor(paddings[mask]) if mask in paddings else None,
+            need_weights=need_weights,
+            attn_mask=torch.tensor(masks[mask]) if mask in masks else None,
+            use_separate_proj_weight=case == "separate",
+            q_proj_weight=w_q,
+            k_proj_weight=w_k,
+            v_proj_weight=w_v,
+            average_attn_weights=extra,
+        )
 
-    shapes = [(length, batch, size), (source, batch, wide), (source, batch, wide), (24, 8), (24,), (8, 8), (8,), (1, 1, 8), (1, 1, 8), (8, 8),
-              (8, wide), (8, wide)]  # fmt: skip
+    shapes = [
+        (length, batch, size),
+        (source, batch, wide),
+        (source, batch, wide),
+        (24, 8),
+        (24,),
+        (8, 8),
+        (8,),
+        (1, 1, 8),
+        (1, 1, 8),
+        (8, 8),
+        (8, wide),
+        (8, wide),
+    ]
     compare(call, *(normal(*shape) for shape in shapes), second=False)
 
 
@@ -315,8 +389,13 @@ def test_scaled_dot_product_attention():
 @pytest.mark.parametrize("last", [False, True])
 def test_embedding_bag(mode, padding, last):
     indices, offsets = np.random.default_rng(0).integers(0, 5, 12), [0, 2, 2, 5, 10, *([12] if last else [])]
-    compare(lambda torch, w: torch.nn.functional.embedding_bag(
-        torch.tensor(indices), w, torch.tensor(offsets), mode=mode, padding_idx=padding, include_last_offset=last), normal(5, 3), second=False)
+    compare(
+        lambda torch, w: torch.nn.functional.embedding_bag(
+            torch.tensor(indices), w, torch.tensor(offsets), mode=mode, padding_idx=padding, include_last_offset=last
+        ),
+        normal(5, 3),
+        second=False,
+    )
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean"])
@@ -326,8 +405,11 @@ def test_embedding_bag_scaled_by_frequency(mode):
     table, weights, found = normal(5, 3), normal(4, 3), []
     for torch in (ours, theirs):
         F, w = torch.nn.functional, torch.tensor(table, requires_grad=True)
-        bags = (F.embedding_bag(torch.tensor(indices), w, mode=mode, scale_grad_by_freq=True) if torch is ours
-                else getattr(F.embedding(torch.tensor(indices), w, scale_grad_by_freq=True), mode)(1))  # fmt: skip
+        bags = (
+            F.embedding_bag(torch.tensor(indices), w, mode=mode, scale_grad_by_freq=True)
+            if torch is ours
+            else getattr(F.embedding(torch.tensor(indices), w, scale_grad_by_freq=True), mode)(1)
+        )
         (bags * torch.tensor(weights)).sum().backward()
         found.append((bags.detach().numpy(), w.grad.numpy()))
     for got, wanted in zip(*found, strict=True):
@@ -344,9 +426,13 @@ def test_cross_entropy(reduction, smoothing, weighted, space):
 
     def call(torch, x, y):
         return torch.nn.functional.cross_entropy(
-            x, y, torch.tensor(weight) if weighted else None, ignore_index=2 if y.dtype is torch.int64 else -100, reduction=reduction,
+            x,
+            y,
+            torch.tensor(weight) if weighted else None,
+            ignore_index=2 if y.dtype is torch.int64 else -100,
+            reduction=reduction,
             label_smoothing=smoothing,
-        )  # fmt: skip
+        )
 
     compare(call, normal(5, 4, *space), target)
     compare(call, normal(5, 4, *space), np.random.default_rng(1).random((5, 4, *space)))
@@ -355,18 +441,39 @@ def test_cross_entropy(reduction, smoothing, weighted, space):
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("zero_infinity", [False, True])
 def test_ctc_loss(reduction, zero_infinity):
-    for targets, given, wanted in (([[1, 2, 2], [3, 1, 0]], [7, 6], [3, 2]), ([1, 2, 2, 3, 1], [7, 6], [3, 2]), ([[1, 2, 2], [3, 1, 0]], [7, 5], [0, 2]),
-                                   ([[1, 2, 2], [3, 1, 0]], [7, 1], [3, 2]), ([[1, 2, 2], [3, 1, 0]], [0, 3], [2, 0])):  # fmt: skip
-        compare(lambda torch, x, t=targets, g=given, w=wanted: torch.nn.functional.ctc_loss(
-            x, torch.tensor(t), torch.tensor(g), torch.tensor(w), 0, reduction, zero_infinity),
-            theirs.tensor(normal(7, 2, 4)).log_softmax(2).numpy(), second=False)  # fmt: skip
+    for targets, given, wanted in (
+        ([[1, 2, 2], [3, 1, 0]], [7, 6], [3, 2]),
+        ([1, 2, 2, 3, 1], [7, 6], [3, 2]),
+        ([[1, 2, 2], [3, 1, 0]], [7, 5], [0, 2]),
+        ([[1, 2, 2], [3, 1, 0]], [7, 1], [3, 2]),
+        ([[1, 2, 2], [3, 1, 0]], [0, 3], [2, 0]),
+    ):
+        compare(
+            lambda torch, x, t=targets, g=given, w=wanted: torch.nn.functional.ctc_loss(
+                x, torch.tensor(t), torch.tensor(g), torch.tensor(w), 0, reduction, zero_infinity
+            ),
+            theirs.tensor(normal(7, 2, 4)).log_softmax(2).numpy(),
+            second=False,
+        )
 
 
 # --- older names, and functions that write into their argument ----------------------------------------------------
 
-WRITING = {"celu_": (0.7,), "elu_": (0.7,), "hardtanh_": (-0.3, 0.4), "leaky_relu_": (0.2,), "relu_": (), "rrelu_": (0.1, 0.3, True),
-           "selu_": (), "threshold_": (0.1, 2.0)}  # fmt: skip
-OLDER = {"upsample": {"scale_factor": 2, "mode": "bilinear"}, "upsample_bilinear": {"size": 5}, "upsample_nearest": {"scale_factor": 2}}
+WRITING = {
+    "celu_": (0.7,),
+    "elu_": (0.7,),
+    "hardtanh_": (-0.3, 0.4),
+    "leaky_relu_": (0.2,),
+    "relu_": (),
+    "rrelu_": (0.1, 0.3, True),
+    "selu_": (),
+    "threshold_": (0.1, 2.0),
+}
+OLDER = {
+    "upsample": {"scale_factor": 2, "mode": "bilinear"},
+    "upsample_bilinear": {"size": 5},
+    "upsample_nearest": {"scale_factor": 2},
+}
 
 
 @pytest.mark.parametrize("name", WRITING)
@@ -388,8 +495,15 @@ def test_older_names(name):
 def test_no_function_is_left_out():
     """Each has a sample that is compared with PyTorch, or a test here."""
     sampled = {each.name.removeprefix("nn.functional.") for table in families().values() for each in table}
-    here = {"fractional_max_pool2d", "fractional_max_pool3d", "gumbel_softmax", "multi_head_attention_forward",
-            "fractional_max_pool2d_with_indices", "fractional_max_pool3d_with_indices", "native_channel_shuffle"}  # fmt: skip
+    here = {
+        "fractional_max_pool2d",
+        "fractional_max_pool3d",
+        "gumbel_softmax",
+        "multi_head_attention_forward",
+        "fractional_max_pool2d_with_indices",
+        "fractional_max_pool3d_with_indices",
+        "native_channel_shuffle",
+    }
     assert set(ours.nn.functional.__all__) <= sampled | here | set(WRITING) | set(OLDER)
 
 
@@ -475,7 +589,11 @@ def test_flags_are_true_or_false(name):
     """Functions that PyTorch has in C++ refuse whatever else; those in Python take it as it is."""
     shapes, options, flags = FLAGGED[name]
     for flag, value in itertools.product(flags, (1, 0, "x", None, 1.5, [True])):
-        raises_alike(lambda torch, more=((flag, value),): getattr(torch.nn.functional, name)(*map(torch.ones, shapes), **options, **dict(more)))
+        raises_alike(
+            lambda torch, more=((flag, value),): getattr(torch.nn.functional, name)(
+                *map(torch.ones, shapes), **options, **dict(more)
+            )
+        )
 
 
 @pytest.mark.parametrize("flag", ["sparse", "scale_grad_by_freq", "include_last_offset"])

@@ -230,8 +230,10 @@ def graph_of(lib, function, sample):
 @pytest.mark.parametrize("op", OPERATORS)
 def test_nodes_of_functions_and_graphs_of_gradients(op):
     for sample in itertools.islice(op.sample_inputs("cpu", torch.float64, requires_grad=True), 16):
-        given = tree_map(lambda each: each.detach().requires_grad_(each.requires_grad) if isinstance(each, torch.Tensor) else each,
-                         (sample.input, sample.args, sample.kwargs))  # fmt: skip
+        given = tree_map(
+            lambda each: each.detach().requires_grad_(each.requires_grad) if isinstance(each, torch.Tensor) else each,
+            (sample.input, sample.args, sample.kwargs),
+        )
         try:
             names, is_recorded = graph_of(torch, op.op, given)
         except (NotImplementedError, RuntimeError, TypeError):

@@ -101,7 +101,11 @@ def test_random_indices(seed):
         place = [1 if rng.random() < 0.3 else length for length in wanted[0]]
         value = np.random.default_rng(seed).random(place[rng.randrange(len(place) + 1) :] if place[:1] == [1] else place)
         if value.shape and 0 not in wanted[0] and not repeats(items, shape):
-            assert outcome(write, ours, data, items, value) == outcome(write, theirs, data, items, value), (shape, shown, value.shape)
+            assert outcome(write, ours, data, items, value) == outcome(write, theirs, data, items, value), (
+                shape,
+                shown,
+                value.shape,
+            )
 
 
 def repeats(items, shape):

@@ -63,7 +63,9 @@ def numbers(lib, *shape):
 
 @pytest.mark.parametrize("name", IMAGES)
 def test_images(name):
-    ours, theirs = (IMAGES[name](lib, numbers(lib, 2, 4, 6, 6).contiguous(memory_format=lib.channels_last)) for lib in (flambeau, torch))
+    ours, theirs = (
+        IMAGES[name](lib, numbers(lib, 2, 4, 6, 6).contiguous(memory_format=lib.channels_last)) for lib in (flambeau, torch)
+    )
     assert strides(ours) == strides(theirs)
 
 
@@ -73,7 +75,20 @@ def test_turned_tensors(name):
     assert strides(ours) == strides(theirs)
 
 
-GRADIENTS = ["relu", "group_norm", "batch_norm", "max_pool2d", "conv2d", "conv_transpose2d", "cat", "softmax", "sum", "mean", "pad constant (1, 1, 1, 1)", "interpolate bilinear"]
+GRADIENTS = [
+    "relu",
+    "group_norm",
+    "batch_norm",
+    "max_pool2d",
+    "conv2d",
+    "conv_transpose2d",
+    "cat",
+    "softmax",
+    "sum",
+    "mean",
+    "pad constant (1, 1, 1, 1)",
+    "interpolate bilinear",
+]
 
 
 @pytest.mark.parametrize("name", GRADIENTS)

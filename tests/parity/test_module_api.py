@@ -43,7 +43,9 @@ def hooks(lib):
         model.register_forward_hook(lambda m, i, o: log.append(("forward", len(i), o.shape))),
         model.register_forward_pre_hook(lambda m, i: log.append(("pre", len(i)))),
         model[0].register_forward_hook(lambda m, a, k, o: (log.append(("with keywords", k)), o * 2)[1], with_kwargs=True),
-        model[0].register_full_backward_hook(lambda m, gi, go: log.append(("backward", [g is None or g.shape for g in gi], go[0].shape))),
+        model[0].register_full_backward_hook(
+            lambda m, gi, go: log.append(("backward", [g is None or g.shape for g in gi], go[0].shape))
+        ),
         model[2].register_full_backward_pre_hook(lambda m, go: log.append(("before backward", go[0].shape))),
         model[2][1].register_forward_hook(lambda m, i, o: log.append("always"), always_call=True),
         model[0].register_forward_pre_hook(lambda m, a, k: (log.append("first"), (a, k))[1], with_kwargs=True, prepend=True),

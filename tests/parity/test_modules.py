@@ -92,13 +92,26 @@ of("Bilinear", real(2), real(3), args=(2, 3, 4), bias=False)
 of("Identity", real(2, 3), args=(54, "anything"), unused=True)
 
 for n in (1, 2, 3):
-    for kwargs in ({}, {"bias": False}, {"stride": 2, "padding": 1}, {"dilation": 2, "padding": 2, "groups": 2}, {"groups": 4},
-                   {"padding": "same"}, {"padding": "valid"}, {"padding": "same", "dilation": 2, "padding_mode": "replicate"},
-                   *({"padding": 1, "padding_mode": mode, "stride": 2} for mode in ("circular", "reflect", "replicate"))):  # fmt: skip
+    for kwargs in (
+        {},
+        {"bias": False},
+        {"stride": 2, "padding": 1},
+        {"dilation": 2, "padding": 2, "groups": 2},
+        {"groups": 4},
+        {"padding": "same"},
+        {"padding": "valid"},
+        {"padding": "same", "dilation": 2, "padding_mode": "replicate"},
+        *({"padding": 1, "padding_mode": mode, "stride": 2} for mode in ("circular", "reflect", "replicate")),
+    ):
         in_space("Conv", n, 4, 8, 3, **kwargs)
         in_space("LazyConv", n, 8, 3, **kwargs)
-    for kwargs in ({}, {"bias": False, "groups": 2}, {"stride": 2, "padding": 1, "output_padding": 1}, {"dilation": 2},
-                   {"dilation": 2, "output_padding": 1, "padding": 1}):  # fmt: skip
+    for kwargs in (
+        {},
+        {"bias": False, "groups": 2},
+        {"stride": 2, "padding": 1, "output_padding": 1},
+        {"dilation": 2},
+        {"dilation": 2, "output_padding": 1, "padding": 1},
+    ):
         in_space("ConvTranspose", n, 4, 6, 3, **kwargs)
         in_space("LazyConvTranspose", n, 6, 3, **kwargs)
     in_space("ConvTranspose", n, 4, 6, 3, stride=2, call={"output_size": [16, 14, 12][:n]})
@@ -120,7 +133,12 @@ for n in (1, 2, 3):
     in_space("AdaptiveMaxPool", n, 2, return_indices=True)
     for lead in ((2, 4), (4,)):
         of(f"LPPool{n}d", real(*lead, *(7, 6, 5)[:n], low=0.1, high=2), args=(2.5, 2), ceil_mode=n == 2)
-        of(f"MaxUnpool{n}d", real(*lead, *(3,) * n), np.broadcast_to(np.arange(3**n).reshape((3,) * n), (*lead, *(3,) * n)), args=(2,))
+        of(
+            f"MaxUnpool{n}d",
+            real(*lead, *(3,) * n),
+            np.broadcast_to(np.arange(3**n).reshape((3,) * n), (*lead, *(3,) * n)),
+            args=(2,),
+        )
 of("AvgPool2d", real(2, 4, 7, 6), args=(2,), divisor_override=3)
 of("AdaptiveAvgPool2d", real(2, 4, 7, 6), args=((None, 4),))
 of("MaxUnpool2d", real(1, 1, 2, 2), whole(25, 1, 1, 2, 2), args=(2,), call={"output_size": [5, 5]})
@@ -130,7 +148,11 @@ for lead in ((2, 4), (4,)):
     of("FractionalMaxPool3d", real(*lead, 7, 6, 5), args=(2,), output_size=2)
     of("Unfold", real(*lead, 7, 6), args=(3,), padding=1, stride=2)
     of("Fold", real(*lead[:-1], 12, 12), args=((4, 5), 2))
-for n, modes in {1: ("nearest", "linear", "nearest-exact"), 2: ("nearest", "bilinear", "bicubic", "area"), 3: ("nearest", "trilinear")}.items():
+for n, modes in {
+    1: ("nearest", "linear", "nearest-exact"),
+    2: ("nearest", "bilinear", "bicubic", "area"),
+    3: ("nearest", "trilinear"),
+}.items():
     for mode in modes:
         of("Upsample", real(2, 4, *(7, 6, 5)[:n]), scale_factor=1.6, mode=mode)
         of("Upsample", real(2, 4, *(7, 6, 5)[:n]), size=4, mode=mode, **({"align_corners": True} if "linear" in mode else {}))
@@ -145,10 +167,16 @@ of("Unflatten", real(2, 4, 7, 6), args=(1, (2, -1)))
 # --- activations --------------------------------------------------------------------------------------------------
 
 X = real(2, 4, 3, 5)
-of("ReLU ReLU6 RReLU Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GELU Hardshrink LeakyReLU LogSigmoid Softplus "
-   "Softshrink PReLU Softsign Tanhshrink Hardtanh Softmax2d", X)  # fmt: skip
-of("ReLU ReLU6 RReLU SiLU Mish Hardswish Hardsigmoid ELU CELU SELU LeakyReLU Hardtanh Dropout Dropout2d AlphaDropout FeatureAlphaDropout",
-   X, inplace=True)  # fmt: skip
+of(
+    "ReLU ReLU6 RReLU Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GELU Hardshrink LeakyReLU LogSigmoid Softplus "
+    "Softshrink PReLU Softsign Tanhshrink Hardtanh Softmax2d",
+    X,
+)
+of(
+    "ReLU ReLU6 RReLU SiLU Mish Hardswish Hardsigmoid ELU CELU SELU LeakyReLU Hardtanh Dropout Dropout2d AlphaDropout FeatureAlphaDropout",
+    X,
+    inplace=True,
+)
 of("Softmin Softmax LogSoftmax", X, dim=1)
 of("GLU", X, args=(1,))
 of("GELU", X, approximate="tanh")
@@ -166,7 +194,14 @@ of("Dropout3d FeatureAlphaDropout", real(2, 4, 3, 5, 2))
 # --- normalization ------------------------------------------------------------------------------------------------
 
 for n in (1, 2, 3):
-    for kwargs in ({}, {"affine": False}, {"track_running_stats": False}, {"momentum": None, "eps": 1e-3}, {"momentum": 0.3}, {"bias": False}):
+    for kwargs in (
+        {},
+        {"affine": False},
+        {"track_running_stats": False},
+        {"momentum": None, "eps": 1e-3},
+        {"momentum": 0.3},
+        {"bias": False},
+    ):
         of(f"BatchNorm{n}d", real(2, 4, *(7, 6, 5)[:n]), args=(4,), **kwargs)
         of(f"LazyBatchNorm{n}d", real(2, 4, *(7, 6, 5)[:n]), **kwargs)
         in_space("InstanceNorm", n, 4, **kwargs)
@@ -195,13 +230,26 @@ for mode in ("sum", "mean", "max"):
     of("EmbeddingBag", whole(10, 3, 2), args=(10, 3), mode=mode)
     of("EmbeddingBag", whole(10, 6), Given(np.array([0, 2, 2])), args=(10, 3), mode=mode, padding_idx=2)
     of("EmbeddingBag", whole(10, 6), Given(np.array([0, 2, 6])), args=(10, 3), mode=mode, include_last_offset=True)
-of("EmbeddingBag", whole(10, 6), Given(np.array([0, 2])), args=(10, 3), mode="sum", max_norm=1.0, call={"per_sample_weights": real(6)})
+of(
+    "EmbeddingBag",
+    whole(10, 6),
+    Given(np.array([0, 2])),
+    args=(10, 3),
+    mode="sum",
+    max_norm=1.0,
+    call={"per_sample_weights": real(6)},
+)
 
 # --- recurrence ---------------------------------------------------------------------------------------------------
 
 for name in ("RNN", "LSTM", "GRU"):
-    for kwargs in ({}, {"num_layers": 2, "bidirectional": True}, {"batch_first": True, "bias": False, "num_layers": 2},
-                   {"num_layers": 3, "dropout": 0.5}, {"bidirectional": True, "batch_first": True, "dropout": 0.3, "num_layers": 2}):  # fmt: skip
+    for kwargs in (
+        {},
+        {"num_layers": 2, "bidirectional": True},
+        {"batch_first": True, "bias": False, "num_layers": 2},
+        {"num_layers": 3, "dropout": 0.5},
+        {"bidirectional": True, "batch_first": True, "dropout": 0.3, "num_layers": 2},
+    ):
         of(name, real(6, 3, 4), args=(4, 5), **kwargs)
         of(name, real(6, 4), args=(4, 5), **kwargs)
     states = [(real(4, *batch, 5), real(4, *batch, 5, low=-1, high=1)) for batch in ((3,), ())]
@@ -219,30 +267,66 @@ for layers in (1, 2):
 
 # --- attention and transformers -----------------------------------------------------------------------------------
 
-for kwargs in ({}, {"bias": False, "dropout": 0.2}, {"add_bias_kv": True, "add_zero_attn": True}, {"kdim": 6, "vdim": 7}, {"batch_first": True}):
+for kwargs in (
+    {},
+    {"bias": False, "dropout": 0.2},
+    {"add_bias_kv": True, "add_zero_attn": True},
+    {"kdim": 6, "vdim": 7},
+    {"batch_first": True},
+):
     first = kwargs.get("batch_first", False)
-    q, k, v = (real(*((3, length) if first else (length, 3)), size)
-               for length, size in ((5, 8), (6, kwargs.get("kdim", 8)), (6, kwargs.get("vdim", 8))))  # fmt: skip
-    for call in ({}, {"attn_mask": hidden(5, 6), "average_attn_weights": False}, {"key_padding_mask": hidden(3, 6)}, {"need_weights": False},
-                 {"attn_mask": hidden(6, 5, 6)}, {"attn_mask": Given(real(5, 6)), "key_padding_mask": Given(real(3, 6))}):  # fmt: skip
+    q, k, v = (
+        real(*((3, length) if first else (length, 3)), size)
+        for length, size in ((5, 8), (6, kwargs.get("kdim", 8)), (6, kwargs.get("vdim", 8)))
+    )
+    for call in (
+        {},
+        {"attn_mask": hidden(5, 6), "average_attn_weights": False},
+        {"key_padding_mask": hidden(3, 6)},
+        {"need_weights": False},
+        {"attn_mask": hidden(6, 5, 6)},
+        {"attn_mask": Given(real(5, 6)), "key_padding_mask": Given(real(3, 6))},
+    ):
         of("MultiheadAttention", q, k, v, args=(8, 2), call=call, **kwargs)
     of("MultiheadAttention", *(each[0] if first else each[:, 0] for each in (q, k, v)), args=(8, 2), **kwargs)
-    of("MultiheadAttention", *(each[0] if first else each[:, 0] for each in (q, k, v)), args=(8, 2), call={"attn_mask": hidden(2, 5, 6)}, **kwargs)
+    of(
+        "MultiheadAttention",
+        *(each[0] if first else each[:, 0] for each in (q, k, v)),
+        args=(8, 2),
+        call={"attn_mask": hidden(2, 5, 6)},
+        **kwargs,
+    )
 
-for kwargs in ({}, {"batch_first": True, "norm_first": True, "activation": "gelu"}, {"bias": False, "layer_norm_eps": 1e-3},
-               {"dropout": 0.0, "activation": Built(lambda torch: torch.nn.functional.silu)}):  # fmt: skip
+for kwargs in (
+    {},
+    {"batch_first": True, "norm_first": True, "activation": "gelu"},
+    {"bias": False, "layer_norm_eps": 1e-3},
+    {"dropout": 0.0, "activation": Built(lambda torch: torch.nn.functional.silu)},
+):
     given = {"d_model": 8, "nhead": 2, "dim_feedforward": 16, **kwargs}
     x, memory = (real(3, 5, 8), real(3, 4, 8)) if "batch_first" in kwargs else (real(5, 3, 8), real(4, 3, 8))
     of("TransformerEncoderLayer", x, **given)
     of("TransformerEncoderLayer", x, call={"src_mask": hidden(5, 5), "src_key_padding_mask": hidden(3, 5)}, **given)
     of("TransformerDecoderLayer", x, memory, **given)
-    of("TransformerDecoderLayer", x, memory, call={"tgt_mask": hidden(5, 5), "memory_mask": hidden(5, 4), "memory_key_padding_mask": hidden(3, 4)},
-       **given)  # fmt: skip
+    of(
+        "TransformerDecoderLayer",
+        x,
+        memory,
+        call={"tgt_mask": hidden(5, 5), "memory_mask": hidden(5, 4), "memory_key_padding_mask": hidden(3, 4)},
+        **given,
+    )
     of("TransformerEncoderLayer", real(5, 8), **given)
     of("TransformerDecoderLayer", real(5, 8), real(4, 8), **given)
     of("Transformer", memory, x, num_encoder_layers=2, num_decoder_layers=1, **given)
-    of("Transformer", memory, x, num_encoder_layers=1, num_decoder_layers=1, call={
-        "tgt_mask": hidden(5, 5), "src_key_padding_mask": hidden(3, 4), "tgt_key_padding_mask": hidden(3, 5)}, **given)  # fmt: skip
+    of(
+        "Transformer",
+        memory,
+        x,
+        num_encoder_layers=1,
+        num_decoder_layers=1,
+        call={"tgt_mask": hidden(5, 5), "src_key_padding_mask": hidden(3, 4), "tgt_key_padding_mask": hidden(3, 5)},
+        **given,
+    )
 encoder = Built(lambda torch: torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True))
 decoder = Built(lambda torch: torch.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True))
 norm = Built(lambda torch: torch.nn.LayerNorm(8))
@@ -250,8 +334,13 @@ for last in (None, norm):
     of("TransformerEncoder", real(3, 5, 8), args=(encoder, 2, last))
     of("TransformerEncoder", real(3, 5, 8), args=(encoder, 2, last), call={"src_key_padding_mask": hidden(3, 5)})
     of("TransformerDecoder", real(3, 5, 8), real(3, 4, 8), args=(decoder, 2, last), call={"tgt_mask": hidden(5, 5)})
-    of("TransformerDecoder", real(3, 5, 8), real(3, 4, 8), args=(decoder, 1, last), call={"tgt_is_causal": True, "tgt_mask": Built(
-        lambda torch: torch.nn.Transformer.generate_square_subsequent_mask(5))})  # fmt: skip
+    of(
+        "TransformerDecoder",
+        real(3, 5, 8),
+        real(3, 4, 8),
+        args=(decoder, 1, last),
+        call={"tgt_is_causal": True, "tgt_mask": Built(lambda torch: torch.nn.Transformer.generate_square_subsequent_mask(5))},
+    )
 
 # --- losses and distances -----------------------------------------------------------------------------------------
 
@@ -259,7 +348,12 @@ A, B, POSITIVE = real(3, 4), real(3, 4, low=-1, high=1), real(3, 4, low=0.1, hig
 SIGNS, ONES = Given(np.array([[1.0, -1.0, 1.0, 1.0]] * 3)), Given(np.array([1.0, -1.0, 1.0]))
 for reduction in ("mean", "sum", "none"):
     chosen: dict[str, Any] = {"reduction": reduction}
-    of("MSELoss L1Loss SmoothL1Loss HuberLoss BCEWithLogitsLoss PoissonNLLLoss KLDivLoss MultiLabelSoftMarginLoss", A, Given(POSITIVE), **chosen)
+    of(
+        "MSELoss L1Loss SmoothL1Loss HuberLoss BCEWithLogitsLoss PoissonNLLLoss KLDivLoss MultiLabelSoftMarginLoss",
+        A,
+        Given(POSITIVE),
+        **chosen,
+    )
     of("MSELoss L1Loss SmoothL1Loss HuberLoss", A[0, 0], Given(POSITIVE[0, 0]), **chosen)
     of("BCELoss", POSITIVE, Given(real(3, 4, low=0, high=1)), **chosen)
     of("BCELoss", POSITIVE, Given(real(3, 4, low=0, high=1)), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
@@ -273,8 +367,22 @@ for reduction in ("mean", "sum", "none"):
         of("GaussianNLLLoss", A, B, variance, full=variance is POSITIVE, **chosen)
     for classes, space in ((A, ()), (real(3, 4, 2, 5), (2, 5)), (real(3, 4, 2), (2,))):
         of("CrossEntropyLoss NLLLoss", classes, whole(4, 3, *space), **chosen)
-        of("CrossEntropyLoss NLLLoss", classes, whole(4, 3, *space), weight=Built(lambda torch: torch.arange(4.0) + 1), ignore_index=2, **chosen)
-        of("CrossEntropyLoss", classes, whole(4, 3, *space), weight=Built(lambda torch: torch.arange(4.0)), label_smoothing=0.2, **chosen)
+        of(
+            "CrossEntropyLoss NLLLoss",
+            classes,
+            whole(4, 3, *space),
+            weight=Built(lambda torch: torch.arange(4.0) + 1),
+            ignore_index=2,
+            **chosen,
+        )
+        of(
+            "CrossEntropyLoss",
+            classes,
+            whole(4, 3, *space),
+            weight=Built(lambda torch: torch.arange(4.0)),
+            label_smoothing=0.2,
+            **chosen,
+        )
         of("CrossEntropyLoss", classes, Given(real(3, 4, *space, low=0, high=1)), label_smoothing=0.1, **chosen)
     of("CrossEntropyLoss NLLLoss MultiMarginLoss", A[0], np.array(2), **chosen)
     of("NLLLoss2d", real(3, 4, 2, 5), whole(4, 3, 2, 5), **chosen)
@@ -289,7 +397,14 @@ for reduction in ("mean", "sum", "none"):
     of("MarginRankingLoss", A[:, 0], B[:, 0], ONES, margin=0.1, **chosen)
     of("TripletMarginLoss TripletMarginWithDistanceLoss", A, B, A + B + 0.3, swap=True, **chosen)
     of("TripletMarginLoss", A, B, A - B + 0.3, p=1.0, margin=2.0, **chosen)
-    of("TripletMarginWithDistanceLoss", A, B, A + B + 0.3, distance_function=Built(lambda torch: lambda x, y: (x - y).abs().sum(-1)), **chosen)
+    of(
+        "TripletMarginWithDistanceLoss",
+        A,
+        B,
+        A + B + 0.3,
+        distance_function=Built(lambda torch: lambda x, y: (x - y).abs().sum(-1)),
+        **chosen,
+    )
     for targets, lengths in ((whole(3, 2, 2) + 1, (2, 1)), (whole(3, 3) + 1, (2, 1)), (np.array([[1, 1], [2, 3]]), (2, 0))):
         of("CTCLoss", np.log(real(6, 2, 4, low=0.1, high=0.9)), targets, np.array([6, 5]), np.array(lengths), **chosen)
     of("CTCLoss", np.log(real(6, 4, low=0.1, high=0.9)), np.array([1, 2]), np.array(6), np.array(2), zero_infinity=True, **chosen)
@@ -310,8 +425,18 @@ of("AdaptiveLogSoftmaxWithLoss", real(16), np.array(77), args=(16, 100, [10, 50]
 
 # --- containers that are called -----------------------------------------------------------------------------------
 
-of("Sequential", A, args=tuple(Built(make) for make in (lambda torch: torch.nn.Linear(4, 3), lambda torch: torch.nn.Dropout(0.3),
-                                                        lambda torch: torch.nn.BatchNorm1d(3))))  # fmt: skip
+of(
+    "Sequential",
+    A,
+    args=tuple(
+        Built(make)
+        for make in (
+            lambda torch: torch.nn.Linear(4, 3),
+            lambda torch: torch.nn.Dropout(0.3),
+            lambda torch: torch.nn.BatchNorm1d(3),
+        )
+    ),
+)
 of("DataParallel", A, args=(Built(lambda torch: torch.nn.Linear(4, 3)),))
 
 NOT_CALLED = {"Container", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase"}
@@ -414,7 +539,10 @@ def check(case, dtype):
     mine.load_state_dict({key: ours.tensor(plain(each)) for key, each in other.state_dict().items()})
     for training in (True, False):
         twice = dtype == "float64" and case.name not in TWICE_ONLY_HERE and not case.kwargs.get("scale_grad_by_freq")
-        found = [run(torch, layer.train(training), case, getattr(torch, dtype), twice) for torch, layer in ((ours, mine), (theirs, other))]
+        found = [
+            run(torch, layer.train(training), case, getattr(torch, dtype), twice)
+            for torch, layer in ((ours, mine), (theirs, other))
+        ]
         for what in found[0]:
             assert_same(found[0][what], found[1][what], tolerance * (100 if what == "second gradients" else 1), what)
     other.load_state_dict({key: theirs.tensor(plain(each)) for key, each in mine.state_dict().items()})
@@ -428,7 +556,9 @@ def compare(mine, other, tolerance):
 
 
 def modules_of(torch):
-    named = {name: getattr(torch.nn, name) for name in getattr(torch.nn, "__all__", None) or dir(torch.nn) if not name.startswith("_")}
+    named = {
+        name: getattr(torch.nn, name) for name in getattr(torch.nn, "__all__", None) or dir(torch.nn) if not name.startswith("_")
+    }
     return {name for name, each in named.items() if inspect.isclass(each) and issubclass(each, torch.nn.Module)}
 
 
@@ -439,9 +569,13 @@ def test_no_layer_is_left_out():
 @pytest.mark.parametrize("name", sorted(modules_of(theirs) - {"GRU", "LSTM", "RNN", "RNNBase"}))
 @pytest.mark.parametrize("method", ["__init__", "forward"])
 def test_signatures(name, method):
-    found = [[(each.name, str(getattr(each.default, "__name__", each.default)), each.kind)
-              for each in inspect.signature(getattr(getattr(torch.nn, name), method)).parameters.values()]
-             for torch in (ours, theirs)]  # fmt: skip
+    found = [
+        [
+            (each.name, str(getattr(each.default, "__name__", each.default)), each.kind)
+            for each in inspect.signature(getattr(getattr(torch.nn, name), method)).parameters.values()
+        ]
+        for torch in (ours, theirs)
+    ]
     assert found[0] == found[1]
 
 
@@ -451,12 +585,25 @@ def test_channels_last():
     for torch in (ours, theirs):
         torch.manual_seed(0)
         nn = torch.nn
-        layers = [nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.GELU(), nn.Dropout(0.3), nn.MaxPool2d(2), nn.Upsample(scale_factor=2),
-                  nn.ConvTranspose2d(8, 4, 3), nn.SiLU(), nn.Dropout2d(0.3), nn.Conv2d(4, 4, 1), nn.RReLU()]  # fmt: skip
+        layers = [
+            nn.Conv2d(3, 8, 3),
+            nn.BatchNorm2d(8),
+            nn.GELU(),
+            nn.Dropout(0.3),
+            nn.MaxPool2d(2),
+            nn.Upsample(scale_factor=2),
+            nn.ConvTranspose2d(8, 4, 3),
+            nn.SiLU(),
+            nn.Dropout2d(0.3),
+            nn.Conv2d(4, 4, 1),
+            nn.RReLU(),
+        ]
         x = torch.tensor(real(2, 3, 10, 9).astype("float32")).to(memory_format=torch.channels_last)
         for layer in layers:
             x = layer.to(memory_format=torch.channels_last)(x)
             found.append((type(layer).__name__, x.stride(), plain(x)))
-    for (name, stride, values), (_, wanted_stride, wanted) in zip(found[: len(found) // 2], found[len(found) // 2 :], strict=True):
+    for (name, stride, values), (_, wanted_stride, wanted) in zip(
+        found[: len(found) // 2], found[len(found) // 2 :], strict=True
+    ):
         assert stride == wanted_stride, name
         np.testing.assert_allclose(values, wanted, 1e-4, 1e-4, err_msg=name)

@@ -122,11 +122,17 @@ def test_losses(name):
 
 def test_losses_have_their_options():
     for log_input, full in itertools.product((True, False), repeat=2):
-        assert_same(lambda torch, x, flags=(log_input, full): torch.poisson_nll_loss(x(3).exp(), x(3, seed=1).exp() * 2, *flags, 1e-8, 1))
+        assert_same(
+            lambda torch, x, flags=(log_input, full): torch.poisson_nll_loss(x(3).exp(), x(3, seed=1).exp() * 2, *flags, 1e-8, 1)
+        )
     assert_same(lambda torch, x: torch.poisson_nll_loss(x(3), x(3)))
     assert_same(lambda torch, x: torch.kl_div(x(3), x(3, seed=1), 1, log_target=True))
     assert_same(lambda torch, x: torch.kl_div(x(3), x(3, seed=1), 1, True))
-    assert_same(lambda torch, x: torch.binary_cross_entropy_with_logits(x(3, 2), torch.ones(3, 2), torch.arange(2.0), torch.full((2,), 3.0), 1))
+    assert_same(
+        lambda torch, x: torch.binary_cross_entropy_with_logits(
+            x(3, 2), torch.ones(3, 2), torch.arange(2.0), torch.full((2,), 3.0), 1
+        )
+    )
     assert_same(lambda torch, x: torch.binary_cross_entropy_with_logits(numbers(torch, 2, grad=False), torch.ones(3, 2)))
     assert_same(lambda torch, x: torch.triplet_margin_loss(x(2, 3), x(2, 3, seed=1), x(2, 3, seed=2), 1.0, 1.0, 1e-6, True, 2))
 
@@ -134,23 +140,37 @@ def test_losses_have_their_options():
 @pytest.mark.parametrize("mode", [0, 1, 2, 3])
 def test_bags_of_embeddings(mode):
     for options in ((), (False, None, False, 1), (False, None, True), (False, None, False, -2)):
-        assert_same(lambda torch, x, options=options: torch.embedding_bag(
-            x(6, 2), torch.tensor([0, 1, 2, 3, 5, 1]), torch.tensor([0, 2, 2, 6]), False, mode, *options))
+        assert_same(
+            lambda torch, x, options=options: torch.embedding_bag(
+                x(6, 2), torch.tensor([0, 1, 2, 3, 5, 1]), torch.tensor([0, 2, 2, 6]), False, mode, *options
+            )
+        )
     for indices, offsets in (([0, 1], [1]), ([0, 1], [0, 3]), ([0, 7], [0])):
-        assert_same(lambda torch, x, indices=indices, offsets=offsets: torch.embedding_bag(
-            x(6, 2), torch.tensor(indices), torch.tensor(offsets), mode=mode))
-    assert_same(lambda torch, x: torch.embedding_bag(x(6, 2), torch.tensor([0, 3, 3]), torch.tensor([0, 1]), False, mode, False, x(3, seed=1)))
+        assert_same(
+            lambda torch, x, indices=indices, offsets=offsets: torch.embedding_bag(
+                x(6, 2), torch.tensor(indices), torch.tensor(offsets), mode=mode
+            )
+        )
+    assert_same(
+        lambda torch, x: torch.embedding_bag(
+            x(6, 2), torch.tensor([0, 3, 3]), torch.tensor([0, 1]), False, mode, False, x(3, seed=1)
+        )
+    )
     assert_same(lambda torch, x: torch.embedding_bag(x(6, 2), torch.tensor([0, 3]).int(), torch.tensor([0, 1]).int(), True, mode))
 
 
 @pytest.mark.parametrize("how", ["sum", "mean", "max", "min", "prod", "amax", "none"])
 def test_segments(how):
     for options in ({}, {"initial": 2}, {"initial": -0.5}):
-        assert_same(lambda torch, x, options=options: torch.segment_reduce(x(6, 2), how, lengths=torch.tensor([2, 1, 3]), **options))
+        assert_same(
+            lambda torch, x, options=options: torch.segment_reduce(x(6, 2), how, lengths=torch.tensor([2, 1, 3]), **options)
+        )
         assert_same(lambda torch, x, options=options: torch.segment_reduce(x(6), how, offsets=torch.tensor([0, 4, 6]), **options))
     assert_same(lambda torch, x: torch.segment_reduce(x(2, 6), how, lengths=torch.tensor([[2, 1, 3], [1, 1, 4]]), axis=-1))
     assert_same(lambda torch, x: torch.segment_reduce(numbers(torch, 6, grad=False), how, lengths=torch.tensor([2, 0, 4])))
-    assert_same(lambda torch, x: torch.segment_reduce(numbers(torch, 6, grad=False), how, lengths=torch.tensor([2, 3]), unsafe=True))
+    assert_same(
+        lambda torch, x: torch.segment_reduce(numbers(torch, 6, grad=False), how, lengths=torch.tensor([2, 3]), unsafe=True)
+    )
 
 
 @pytest.mark.parametrize("given", [
@@ -183,22 +203,56 @@ def state(name, x, count, batch=2, size=4):
 @pytest.mark.parametrize("name", GATES)
 def test_recurrent_layers(name):
     for biases, both, batch_first in itertools.product((True, False), repeat=3):
-        assert_same(lambda torch, x, b=biases, d=both, first=batch_first: getattr(torch, name)(
-            x(2, 5, 3) if first else x(5, 2, 3), state(name, x, 2 + 2 * d), weights(x, GATES[name], 2, 1 + d, b), b, 2, 0.0, False, d, first))
+        assert_same(
+            lambda torch, x, b=biases, d=both, first=batch_first: getattr(torch, name)(
+                x(2, 5, 3) if first else x(5, 2, 3),
+                state(name, x, 2 + 2 * d),
+                weights(x, GATES[name], 2, 1 + d, b),
+                b,
+                2,
+                0.0,
+                False,
+                d,
+                first,
+            )
+        )
     sizes = [2, 2, 2, 1, 1]
     for both in (True, False):
-        assert_same(lambda torch, x, d=both: getattr(torch, name)(
-            x(8, 3), torch.tensor(sizes), state(name, x, 2 + 2 * d), weights(x, GATES[name], 2, 1 + d, True), True, 2, 0.0, False, d))
-    assert_same(lambda torch, x: getattr(torch, name)(
-        input=x(5, 2, 3), hx=state(name, x, 1), params=weights(x, GATES[name], 1, 1, True), has_biases=True, num_layers=1, dropout=0.0, train=True,
-        bidirectional=False, batch_first=False))  # fmt: skip
+        assert_same(
+            lambda torch, x, d=both: getattr(torch, name)(
+                x(8, 3),
+                torch.tensor(sizes),
+                state(name, x, 2 + 2 * d),
+                weights(x, GATES[name], 2, 1 + d, True),
+                True,
+                2,
+                0.0,
+                False,
+                d,
+            )
+        )
+    assert_same(
+        lambda torch, x: getattr(torch, name)(
+            input=x(5, 2, 3),
+            hx=state(name, x, 1),
+            params=weights(x, GATES[name], 1, 1, True),
+            has_biases=True,
+            num_layers=1,
+            dropout=0.0,
+            train=True,
+            bidirectional=False,
+            batch_first=False,
+        )
+    )
 
 
 @pytest.mark.parametrize("name", GATES)
 def test_refused_layers(name):
     def run(torch, x, *rest, hx=None, params=None):
         own = weights(x, GATES[name], 1, 1, True)
-        return getattr(torch, name)(x(5, 2, 3), state(name, x, 1) if hx is None else hx(x), own if params is None else params(own), *rest)
+        return getattr(torch, name)(
+            x(5, 2, 3), state(name, x, 1) if hx is None else hx(x), own if params is None else params(own), *rest
+        )
 
     settings = (True, 1, 0.0, False, False, False)
     assert_same(lambda torch, x: run(torch, x, *settings[:-1]))
@@ -206,7 +260,9 @@ def test_refused_layers(name):
     assert_same(lambda torch, x: run(torch, x, *settings, params=lambda own: own[:3]))
     assert_same(lambda torch, x: run(torch, x, 1, *settings[1:]))
     assert_same(lambda torch, x: run(torch, x, True, 1, 1.5, True, False, False, params=lambda own: own))
-    assert_same(lambda torch, x: run(torch, x, *settings, hx=(lambda x: (x(1, 2, 4),)) if name == "lstm" else lambda x: [x(1, 2, 4)]))
+    assert_same(
+        lambda torch, x: run(torch, x, *settings, hx=(lambda x: (x(1, 2, 4),)) if name == "lstm" else lambda x: [x(1, 2, 4)])
+    )
 
 
 @pytest.mark.parametrize("name", ["lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"])
@@ -217,6 +273,7 @@ def test_cells(name):
         return (x(*shape, seed=5), x(*shape, seed=6)) if name == "lstm_cell" else x(*shape, seed=5)
 
     for given in ((0, 1, 2, 3), (0, 1), (0, 1, 2), (0, 1, None, 3)):
+
         def call(torch, x, given=given):
             own = weights(x, gates, 1, 1, True)
             return getattr(torch, name)(x(2, 3), hidden(x, 2, 4), *(None if each is None else own[each] for each in given))
@@ -229,9 +286,19 @@ def test_cells(name):
 
 
 def test_a_projected_lstm():
-    assert_same(lambda torch, x: torch.lstm(
-        x(5, 2, 3), (x(1, 2, 2, seed=1), x(1, 2, 4, seed=2)),
-        [x(16, 3, seed=3), x(16, 2, seed=4), x(16, seed=5), x(16, seed=6), x(2, 4, seed=7)], True, 1, 0.0, False, False, False))
+    assert_same(
+        lambda torch, x: torch.lstm(
+            x(5, 2, 3),
+            (x(1, 2, 2, seed=1), x(1, 2, 4, seed=2)),
+            [x(16, 3, seed=3), x(16, 2, seed=4), x(16, seed=5), x(16, seed=6), x(2, 4, seed=7)],
+            True,
+            1,
+            0.0,
+            False,
+            False,
+            False,
+        )
+    )
 
 
 def test_lstm_cells_have_two_states():
@@ -249,10 +316,19 @@ def test_settings_of_autocast_and_of_anomaly_mode():
             torch.set_autocast_cpu_dtype(torch.float16)
             torch.set_autocast_gpu_dtype(torch.bfloat16)
         torch.set_autocast_enabled(True)
-        made += [torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled(), torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda"),
-                 torch.clear_autocast_cache()]  # fmt: skip
-        for refused in (lambda torch=torch: torch.set_autocast_enabled("cpu", 1), lambda torch=torch: torch.set_autocast_dtype("cpu", "x"),
-                        lambda torch=torch: torch.set_anomaly_enabled(1), lambda torch=torch: torch.set_anomaly_enabled(mode=True)):  # fmt: skip
+        made += [
+            torch.is_autocast_enabled("cpu"),
+            torch.is_autocast_enabled(),
+            torch.get_autocast_dtype("cpu"),
+            torch.get_autocast_dtype("cuda"),
+            torch.clear_autocast_cache(),
+        ]
+        for refused in (
+            lambda torch=torch: torch.set_autocast_enabled("cpu", 1),
+            lambda torch=torch: torch.set_autocast_dtype("cpu", "x"),
+            lambda torch=torch: torch.set_anomaly_enabled(1),
+            lambda torch=torch: torch.set_anomaly_enabled(mode=True),
+        ):
             with pytest.raises(TypeError):
                 refused()
         torch.set_autocast_enabled("cpu", False)

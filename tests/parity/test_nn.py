@@ -91,8 +91,15 @@ def test_encoder_with_padding(batch_first, training):
     assert_same(*results)
 
 
-ENCODERS = [{}, {"norm_first": True}, {"batch_first": True}, {"batch_first": True, "bias": False}, {"batch_first": True, "nhead": 1},
-            {"batch_first": True, "activation": "gelu"}, {"batch_first": True, "norm_first": True}]  # fmt: skip
+ENCODERS = [
+    {},
+    {"norm_first": True},
+    {"batch_first": True},
+    {"batch_first": True, "bias": False},
+    {"batch_first": True, "nhead": 1},
+    {"batch_first": True, "activation": "gelu"},
+    {"batch_first": True, "norm_first": True},
+]
 
 
 @pytest.mark.parametrize("settings", ENCODERS, ids=str)

@@ -21,11 +21,36 @@ import flambeau as ours  # noqa: E402
 from .outcomes import type_of  # noqa: E402
 
 # Variants of PyTorch's kernels, sparse layouts and compilers for GPUs: no part of the API that flambeau has.
-NO_PART_OF_THE_API = ("jiterator", "torch.", "sparse.", "_", "native_", "grid_sampler_", "to_sparse", "chalf", "slice",
-                      "max_pool2d_with_indices_backward", "resize_as_", "zero_")  # fmt: skip
+NO_PART_OF_THE_API = (
+    "jiterator",
+    "torch.",
+    "sparse.",
+    "_",
+    "native_",
+    "grid_sampler_",
+    "to_sparse",
+    "chalf",
+    "slice",
+    "max_pool2d_with_indices_backward",
+    "resize_as_",
+    "zero_",
+)
 IN_THE_API = ("__", "slice_scatter", "native_channel_shuffle")
-COPIES = {"alias", "as_strided", "diagonal", "expand", "permute", "split_with_sizes", "squeeze", "t", "transpose",
-          "unbind", "unfold", "unsqueeze", "view"}  # fmt: skip
+COPIES = {
+    "alias",
+    "as_strided",
+    "diagonal",
+    "expand",
+    "permute",
+    "split_with_sizes",
+    "squeeze",
+    "t",
+    "transpose",
+    "unbind",
+    "unfold",
+    "unsqueeze",
+    "view",
+}
 WITH_MODULES = {"nn.functional.triplet_margin_with_distance_loss"}  # its samples hold modules of PyTorch
 
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
@@ -42,8 +67,9 @@ def is_covered(op):
         return False
     if op.name.startswith(IN_THE_API):
         return True
-    return not any(op.name == each or ((each[-1] in "_." or each == "jiterator") and op.name.startswith(each))
-                   for each in NO_PART_OF_THE_API)  # fmt: skip
+    return not any(
+        op.name == each or ((each[-1] in "_." or each == "jiterator") and op.name.startswith(each)) for each in NO_PART_OF_THE_API
+    )
 
 
 OPERATORS = [pytest.param(op, id=f"{op.name}-{op.variant_test_name}".rstrip("-")) for op in op_db if is_covered(op)]
@@ -92,10 +118,13 @@ def counterpart(function):
     if isinstance(function, functools.partial):
         return functools.partial(counterpart(function.func), *function.args, **function.keywords)
     if isinstance(function, types.FunctionType) and function.__module__.startswith("torch.testing"):
-        cells = tuple(types.CellType(counterpart(each.cell_contents)) if callable(each.cell_contents) else each
-                      for each in function.__closure__ or ())  # fmt: skip
-        made = types.FunctionType(function.__code__, {**function.__globals__, "torch": ours}, function.__name__,
-                                  function.__defaults__, cells)  # fmt: skip
+        cells = tuple(
+            types.CellType(counterpart(each.cell_contents)) if callable(each.cell_contents) else each
+            for each in function.__closure__ or ()
+        )
+        made = types.FunctionType(
+            function.__code__, {**function.__globals__, "torch": ours}, function.__name__, function.__defaults__, cells
+        )
         made.__kwdefaults__ = function.__kwdefaults__
         return made
     return function
@@ -275,8 +304,13 @@ def names_what_is_not_here(value):
     return any(map(names_what_is_not_here, parts))
 
 
-DIFFERENTIABLE = [each for each in OPERATORS if each.values[0].supports_autograd and theirs.float64 in each.values[0].dtypes
-                  and each.values[0].name not in UNINITIALISED | WRONG_THERE]  # fmt: skip
+DIFFERENTIABLE = [
+    each
+    for each in OPERATORS
+    if each.values[0].supports_autograd
+    and theirs.float64 in each.values[0].dtypes
+    and each.values[0].name not in UNINITIALISED | WRONG_THERE
+]
 
 
 @pytest.mark.parametrize("op", DIFFERENTIABLE)
@@ -320,7 +354,9 @@ NUMPY_NAMES = {"dim": ["axis"], "keepdim": ["keepdims"], "input": ["x", "a", "x1
 RANDOM = {"bernoulli", "multinomial", "normal", "rand_like", "randint", "randint_like", "randn", "randn_like"}
 
 
-NAMED = {each.values[0].name: each for each in reversed(OPERATORS) if theirs.float32 in each.values[0].dtypes}  # a variant of each
+NAMED = {
+    each.values[0].name: each for each in reversed(OPERATORS) if theirs.float32 in each.values[0].dtypes
+}  # a variant of each
 
 
 @pytest.mark.parametrize("op", [each for name, each in NAMED.items() if name not in UNINITIALISED | RANDOM])
@@ -341,8 +377,11 @@ def test_names(op):
 
 def schemas_of(name):
     dashed = name.replace(".", "_")
-    return [schema for each in {dashed, dashed.removeprefix("nn_functional_")}
-            for schema in theirs._C._jit_get_schemas_for_operator(f"aten::{each}")]  # fmt: skip
+    return [
+        schema
+        for each in {dashed, dashed.removeprefix("nn_functional_")}
+        for schema in theirs._C._jit_get_schemas_for_operator(f"aten::{each}")
+    ]
 
 
 def names_in(schema):
@@ -402,7 +441,10 @@ def test_all_dtypes(op):
             for a, b in zip(got, wanted, strict=True):
                 assert_alike(a, b, what)
             if op.name not in UNINITIALISED and name not in WIDE:
-                got, wanted = determined(op, ours, sample, converted(given)[0], got), determined(op, theirs, sample, given[0], wanted)
+                got, wanted = (
+                    determined(op, ours, sample, converted(given)[0], got),
+                    determined(op, theirs, sample, given[0], wanted),
+                )
                 for a, b in zip(got, wanted, strict=True):
                     assert_near(a, b, 5e-2 if name in HALF else 1e-3, what)
 
@@ -450,8 +492,11 @@ def is_refused_alike(name, dtype, got, wanted, given):
 
 def forms(op):
     """The names of the methods that PyTorch's tests call."""
-    found = [form.__name__ for form in (op.method_variant, op.inplace_variant, op.operator_variant, op.inplace_operator_variant)
-             if form is not None and hasattr(form, "__name__")]  # fmt: skip
+    found = [
+        form.__name__
+        for form in (op.method_variant, op.inplace_variant, op.operator_variant, op.inplace_operator_variant)
+        if form is not None and hasattr(form, "__name__")
+    ]
     return [each if hasattr(theirs.Tensor, each) else f"__{each}__" for each in dict.fromkeys(found)]
 
 
@@ -465,8 +510,13 @@ def test_methods(op):
         for sample, name in itertools.product(samples_of(op, dtype, 3), forms(op)):
             if not (isinstance(sample.input, theirs.Tensor) and hasattr(theirs.Tensor, name)):
                 continue
-            given, mine = [(copied(each[0], torch), *each[1:]) for each, torch in (
-                ((sample.input, sample.args, sample.kwargs), theirs), (converted((sample.input, sample.args, sample.kwargs)), ours))]
+            given, mine = [
+                (copied(each[0], torch), *each[1:])
+                for each, torch in (
+                    ((sample.input, sample.args, sample.kwargs), theirs),
+                    (converted((sample.input, sample.args, sample.kwargs)), ours),
+                )
+            ]
             wanted, got = attempt(theirs, getattr(theirs.Tensor, name), given), attempt(ours, getattr(ours.Tensor, name), mine)
             what = f"{name} {dtype}: {got} for {wanted}: {sample.summary()}"[:300]
             if isinstance(wanted, type) or isinstance(got, type):

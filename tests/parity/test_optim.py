@@ -87,9 +87,7 @@ def case_id(value):
 
 def random(shape, dtype, rng):
     x = rng.standard_normal(shape)
-    return (x + 1j * rng.standard_normal(shape) if np.issubdtype(dtype, np.complexfloating) else x).astype(
-        dtype
-    )
+    return (x + 1j * rng.standard_normal(shape) if np.issubdtype(dtype, np.complexfloating) else x).astype(dtype)
 
 
 def start(library, dtype="float64", seed=0):
@@ -204,9 +202,7 @@ def test_training_goes_on_from_the_other_state_dict(name, options, source, targe
     assert_close(others, params)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"line_search_fn": "strong_wolfe"}, {"history_size": 3, "lr": 0.5}], ids=case_id
-)
+@pytest.mark.parametrize("options", [{}, {"line_search_fn": "strong_wolfe"}, {"history_size": 3, "lr": 0.5}], ids=case_id)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_lbfgs(options, dtype):
     """On the Rosenbrock function, in two of its dimensions complex."""
@@ -223,9 +219,7 @@ def test_lbfgs(options, dtype):
 
         steps = [optimizer.step(closure).item() for _ in range(8)]
         counts = optimizer.state[x]
-        losses.append(
-            [*steps, counts["n_iter"], counts["func_evals"], *x.detach().numpy(), *y.detach().numpy()]
-        )
+        losses.append([*steps, counts["n_iter"], counts["func_evals"], *x.detach().numpy(), *y.detach().numpy()])
         state = optimizer.state_dict()["state"][0]
         losses[-1].append(len(state["old_dirs"]))
         kinds.append(kinds_in(state))
@@ -275,21 +269,15 @@ def test_sparse_adam(options, padding):
     assert_close(*results)
 
 
-@pytest.mark.parametrize(
-    "options", [{"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1}, {"lr": 0.1}], ids=case_id
-)
-@pytest.mark.parametrize(
-    "name", ["SGD", "Adam", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "ASGD"]
-)
+@pytest.mark.parametrize("options", [{"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1}, {"lr": 0.1}], ids=case_id)
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "ASGD"])
 def test_gradients_flow_through_differentiable_steps(name, options):
     """Of the parameters after some steps, with respect to the first ones and to the gradients' scale.
 
     PyTorch computes the bias corrections of differentiable steps in float32.
     """
     steps = 1 if name == "Adamax" else 3  # PyTorch's fails in the second step
-    options = {
-        k: v for k, v in options.items() if k in inspect.signature(getattr(torch.optim, name)).parameters
-    }
+    options = {k: v for k, v in options.items() if k in inspect.signature(getattr(torch.optim, name)).parameters}
     results = []
     for library in LIBRARIES:
         rng = np.random.default_rng(0)
@@ -311,13 +299,9 @@ def test_gradients_flow_to_the_options(name):
         rng = np.random.default_rng(0)
         leaf = library.tensor(rng.standard_normal(5), requires_grad=True)
         p = leaf.clone()
-        lr, decay, *betas = (
-            library.tensor(v, dtype=library.float64, requires_grad=True) for v in (0.1, 0.2, 0.8, 0.9)
-        )
+        lr, decay, *betas = (library.tensor(v, dtype=library.float64, requires_grad=True) for v in (0.1, 0.2, 0.8, 0.9))
         options = {"betas": betas} if name == "Adam" else {}
-        optimizer = getattr(library.optim, name)(
-            [p], lr=lr, weight_decay=decay, differentiable=True, **options
-        )
+        optimizer = getattr(library.optim, name)([p], lr=lr, weight_decay=decay, differentiable=True, **options)
         for _ in range(3):
             p.grad = library.tensor(rng.standard_normal(5))
             optimizer.step()
@@ -357,15 +341,8 @@ def test_repr(name):
 BAD_ARGUMENTS = [
     *((name, {"lr": value}) for name in OPTIMIZERS if name != "Optimizer" for value in (-1.0, "fast", "two")),
     *((name, {"weight_decay": -1.0}) for name in OPTIMIZERS if name not in ("Optimizer", "LBFGS", "Rprop")),
-    *(
-        (name, {"eps": -1.0})
-        for name in ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop")
-    ),
-    *(
-        (name, {"betas": betas})
-        for name in ("Adam", "AdamW", "Adamax", "NAdam", "RAdam")
-        for betas in ((1.0, 0.9), (0.9, -1.0))
-    ),
+    *((name, {"eps": -1.0}) for name in ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop")),
+    *((name, {"betas": betas}) for name in ("Adam", "AdamW", "Adamax", "NAdam", "RAdam") for betas in ((1.0, 0.9), (0.9, -1.0))),
     *(
         (name, {"fused": True, **other})
         for name in ("SGD", "Adam", "AdamW", "Adagrad")
@@ -531,9 +508,7 @@ SCHEDULES = {
     "cyclic_exp": lambda o, s: s.CyclicLR(o, 0.01, 0.1, 4, mode="exp_range", gamma=0.9, cycle_momentum=False),
     "cyclic_fn": lambda o, s: s.CyclicLR(o, 0.01, 0.1, 4, scale_fn=lambda x: 0.7**x, scale_mode="iterations"),
     "one_cycle": lambda o, s: s.OneCycleLR(o, 0.5, total_steps=20),
-    "one_cycle_3": lambda o, s: s.OneCycleLR(
-        o, [0.5, 0.2], epochs=4, steps_per_epoch=5, three_phase=True, pct_start=0.4
-    ),
+    "one_cycle_3": lambda o, s: s.OneCycleLR(o, [0.5, 0.2], epochs=4, steps_per_epoch=5, three_phase=True, pct_start=0.4),
     "one_cycle_linear": lambda o, s: s.OneCycleLR(o, 0.5, 20, anneal_strategy="linear", cycle_momentum=False),
     "sequential": lambda o, s: s.SequentialLR(
         o, [s.ConstantLR(o, 0.1, 3), s.ExponentialLR(o, 0.9), s.StepLR(o, 2)], milestones=[4, 9]
@@ -543,9 +518,7 @@ SCHEDULES = {
         [s.LinearLR(o, 0.1, total_iters=4), s.CosineAnnealingLR(o, 8), s.CosineAnnealingWarmRestarts(o, 3)],
         [4, 10],
     ),
-    "chained": lambda o, s: s.ChainedScheduler(
-        [s.ConstantLR(o, 0.1, 3), s.ExponentialLR(o, 0.9), s.CosineAnnealingLR(o, 6)]
-    ),
+    "chained": lambda o, s: s.ChainedScheduler([s.ConstantLR(o, 0.1, 3), s.ExponentialLR(o, 0.9), s.CosineAnnealingLR(o, 6)]),
     "sequences": lambda o, s: s.SequentialLR(
         o, [s.SequentialLR(o, [s.LinearLR(o, 0.5), s.StepLR(o, 3)], [4]), s.ExponentialLR(o, 0.5)], [9]
     ),
@@ -605,9 +578,7 @@ def test_schedule_goes_on_from_the_other_state_dict(schedule, source, target):
     follow(optimizer, scheduler, 7)
     other.load_state_dict(copy.deepcopy(scheduler.state_dict()))
     other_optimizer.load_state_dict(optimizer.state_dict())
-    np.testing.assert_allclose(
-        follow(other_optimizer, other, 9), follow(optimizer, scheduler, 9), rtol=1e-12, atol=1e-15
-    )
+    np.testing.assert_allclose(follow(other_optimizer, other, 9), follow(optimizer, scheduler, 9), rtol=1e-12, atol=1e-15)
 
 
 def stepped_by_number(library, schedule):
@@ -768,9 +739,7 @@ def test_update_bn():
     assert_close(results[0].values(), results[1].values())
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"anneal_epochs": 0}, {"anneal_epochs": 3, "anneal_strategy": "linear"}], ids=case_id
-)
+@pytest.mark.parametrize("options", [{}, {"anneal_epochs": 0}, {"anneal_epochs": 3, "anneal_strategy": "linear"}], ids=case_id)
 def test_swalr(options):
     results = []
     for library in LIBRARIES:

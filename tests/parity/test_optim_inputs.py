@@ -13,9 +13,9 @@ import flambeau as ours  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")
 CHAOTIC = ("LBFGS", "Muon")  # where a difference in the last bit grows; they have tests of their own
 OPTIMIZERS = {each.optim_cls.__name__: each for each in optim_db if each.optim_cls.__name__ not in (*CHAOTIC, "SparseAdam")}
-CASES = [
-    (name, given.kwargs) for name, each in OPTIMIZERS.items() for given in each.optim_inputs_func(device="cpu")
-] + [(name, {flag: True}) for name, each in OPTIMIZERS.items() for flag in (*each.supported_impls, "capturable", "differentiable")]
+CASES = [(name, given.kwargs) for name, each in OPTIMIZERS.items() for given in each.optim_inputs_func(device="cpu")] + [
+    (name, {flag: True}) for name, each in OPTIMIZERS.items() for flag in (*each.supported_impls, "capturable", "differentiable")
+]
 
 
 def trained(torch, name, options):

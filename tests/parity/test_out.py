@@ -117,7 +117,9 @@ def attempt(torch, sample, place):
             except Exception as error:
                 found["outcome"] = type_of(error)
                 return made
-        warned = sorted({str(each.message).partition("(Triggered")[0].strip() for each in caught if "resized" in str(each.message)})
+        warned = sorted(
+            {str(each.message).partition("(Triggered")[0].strip() for each in caught if "resized" in str(each.message)}
+        )
         same = [a is b for a, b in zip(results(given), outs, strict=True)]
         found["outcome"] = same, [(str(each.dtype), tuple(each.shape), steps(each)) for each in outs], warned
         found["values"] = [plain(each) for each in outs]

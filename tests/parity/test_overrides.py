@@ -150,8 +150,13 @@ LISTED_OTHERWISE = {
 def test_lists(space):
     """Of the public functions that both have, the same are listed as overridable, and as ignored."""
     owners = [functools.reduce(getattr, filter(None, space.split(".")), lib) for lib in (flambeau, torch)]
-    lists = [({each for found in lib.overrides.get_overridable_functions().values() for each in found},
-              lib.overrides.get_ignored_functions()) for lib in (flambeau, torch)]  # fmt: skip
+    lists = [
+        (
+            {each for found in lib.overrides.get_overridable_functions().values() for each in found},
+            lib.overrides.get_ignored_functions(),
+        )
+        for lib in (flambeau, torch)
+    ]
     public = {each for each in vars(owners[0]) if not each.startswith("_") and callable(getattr(owners[1], each, None))}
     for name in public - LISTED_OTHERWISE:
         got, wanted = ([getattr(owner, name) in each for each in of] for owner, of in zip(owners, lists, strict=True))
@@ -203,7 +208,11 @@ def test_operands_that_are_no_tensors(name):
     found = []
     for lib in (flambeau, torch):
         Stranger.offered.clear()
-        x = lib.tensor([[True, False, True]] * 3) if name.partition(" ")[0] in ("and_", "or_", "xor", "iand", "ior", "ixor") else lib.ones(3, 3)
+        x = (
+            lib.tensor([[True, False, True]] * 3)
+            if name.partition(" ")[0] in ("and_", "or_", "xor", "iand", "ior", "ixor")
+            else lib.ones(3, 3)
+        )
         STRANGE[name](lib, x, Stranger())
         found.append(list(Stranger.offered))
     assert found[0] == found[1] != []

@@ -13,7 +13,20 @@ theirs = pytest.importorskip("torch")
 
 import flambeau as ours  # noqa: E402
 
-DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 NUMBERS = [True, 2, 2.5, 1 + 2j]
 PAIRS = list(itertools.product(DTYPES, DTYPES))
 
@@ -23,8 +36,26 @@ OF_TWO = [
     "logaddexp2", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "logical_and", "logical_or", "logical_xor",
     "result_type", "rsub", "clamp_min", "isin", "equal",
 ]  # fmt: skip
-OF_NUMBERS = ["add", "sub", "mul", "div", "floor_divide", "remainder", "fmod", "pow", "float_power", "eq", "lt", "bitwise_and",
-              "bitwise_left_shift", "copysign", "xlogy", "rsub", "clamp", "result_type"]  # fmt: skip
+OF_NUMBERS = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "pow",
+    "float_power",
+    "eq",
+    "lt",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "copysign",
+    "xlogy",
+    "rsub",
+    "clamp",
+    "result_type",
+]
 IN_PLACE = ["add_", "sub_", "mul_", "div_", "pow_", "eq_", "logical_and_", "floor_divide_", "float_power_", "copy_", "hypot_"]
 OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lshift", "eq", "lt"]
 

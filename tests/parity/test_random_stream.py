@@ -127,9 +127,7 @@ def test_rand(shape, dtype, streams):
 
 
 @pytest.mark.parametrize("dtype", FLOATS + COMPLEX)
-@pytest.mark.parametrize(
-    ("low", "high"), [(-1, 1), (0, 1 / 3), (-0.3, 0.7), (2.1, 9.7), (5, 5), (1, 1.001), (-1e4, 3)]
-)
+@pytest.mark.parametrize(("low", "high"), [(-1, 1), (0, 1 / 3), (-0.3, 0.7), (2.1, 9.7), (5, 5), (1, 1.001), (-1e4, 3)])
 def test_uniform(low, high, dtype, streams):
     theirs, ours = streams
     expected = torch.empty(5000, dtype=getattr(torch, dtype)).uniform_(low, high, generator=theirs)
@@ -204,9 +202,7 @@ def test_bernoulli_of_probabilities(shape, p_dtype, streams):
 def test_bernoulli_broadcasts_probabilities(streams):
     theirs, ours = streams
     p = torch.tensor([0.1, 0.5, 0.9])
-    exact(
-        ours.bernoulli((9, 3), np.int64, p.numpy()), torch.empty(9, 3).long().bernoulli_(p, generator=theirs)
-    )
+    exact(ours.bernoulli((9, 3), np.int64, p.numpy()), torch.empty(9, 3).long().bernoulli_(p, generator=theirs))
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.75])

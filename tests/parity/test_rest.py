@@ -7,6 +7,7 @@ import operator
 import pickle
 import tempfile
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -96,8 +97,15 @@ def edges(torch):
     x = torch.ones(2, requires_grad=True)
     y = x * 2
     edge = torch.autograd.graph.get_gradient_edge(y)
-    return (type(edge).__name__, edge._fields, edge.output_nr, isinstance(edge.node, torch.autograd.graph.Node), edge.node.name(),
-            torch.autograd.grad(y.sum(), edge), isinstance(edge, torch.autograd.graph.GradientEdge))  # fmt: skip
+    return (
+        type(edge).__name__,
+        edge._fields,
+        edge.output_nr,
+        isinstance(edge.node, torch.autograd.graph.Node),
+        edge.node.name(),
+        torch.autograd.grad(y.sum(), edge),
+        isinstance(edge, torch.autograd.graph.GradientEdge),
+    )
 
 
 def anomalies(torch):
@@ -148,10 +156,19 @@ class Anything:
 
 def overridden(torch):
     o, x = torch.overrides, torch.ones(2)
-    return (o.has_torch_function((Anything(),)), o.has_torch_function((x, 1)), o.is_tensor_like(Anything()), o.is_tensor_like(x),
-            o.is_tensor_like(1), o.is_tensor_method_or_property(torch.Tensor.add), o.is_tensor_method_or_property(torch.add),
-            o.handle_torch_function(torch.add, (Anything(),), Anything(), x, alpha=2), torch.add(Anything(), x),
-            o.resolve_name(torch.Tensor.add), o.resolve_name(torch.add))  # fmt: skip
+    return (
+        o.has_torch_function((Anything(),)),
+        o.has_torch_function((x, 1)),
+        o.is_tensor_like(Anything()),
+        o.is_tensor_like(x),
+        o.is_tensor_like(1),
+        o.is_tensor_method_or_property(torch.Tensor.add),
+        o.is_tensor_method_or_property(torch.add),
+        o.handle_torch_function(torch.add, (Anything(),), Anything(), x, alpha=2),
+        torch.add(Anything(), x),
+        o.resolve_name(torch.Tensor.add),
+        o.resolve_name(torch.add),
+    )
 
 
 def wrapped(torch):
@@ -167,9 +184,16 @@ def tables(torch):
     o = torch.overrides
     overridable, ignored = o.get_overridable_functions(), o.get_ignored_functions()
     testing = o.get_testing_overrides()
-    return [torch.add in testing, torch.Tensor.add in overridable[torch.Tensor], torch.nn.functional.relu in testing,
-            torch.typename in ignored, torch.is_tensor in ignored, torch.add in ignored, callable(testing[torch.add]),
-            all(each not in ignored for each in overridable[torch])]  # fmt: skip
+    return [
+        torch.add in testing,
+        torch.Tensor.add in overridable[torch.Tensor],
+        torch.nn.functional.relu in testing,
+        torch.typename in ignored,
+        torch.is_tensor in ignored,
+        torch.add in ignored,
+        callable(testing[torch.add]),
+        all(each not in ignored for each in overridable[torch]),
+    ]
 
 
 def replaced(torch):
@@ -180,18 +204,35 @@ def replaced(torch):
 
 def masked(torch):
     x = torch.masked.as_masked_tensor(torch.arange(3.0), torch.tensor([True, False, True]))
-    return torch.masked.is_masked_tensor(x), torch.masked.is_masked_tensor(1), type(x).__name__, isinstance(x, torch.masked.MaskedTensor), repr(x + x)
+    return (
+        torch.masked.is_masked_tensor(x),
+        torch.masked.is_masked_tensor(1),
+        type(x).__name__,
+        isinstance(x, torch.masked.MaskedTensor),
+        repr(x + x),
+    )
 
 
 def mapped(torch):
     x, y = torch.arange(3.0), torch.ones(3)
-    return x.clone().map_(y, lambda a, b: a + 2 * b), x.clone().map2_(y, y, lambda a, b, c: a * b - c), x.clone().apply_(lambda a: -a)
+    return (
+        x.clone().map_(y, lambda a, b: a + 2 * b),
+        x.clone().map2_(y, y, lambda a, b, c: a * b - c),
+        x.clone().apply_(lambda a: -a),
+    )
 
 
 def shared_storage(torch):
     x, y = torch.arange(6.0), torch.zeros(2)
     y.set_(x.untyped_storage(), 1, (2, 2), (2, 1))
-    return y, y.is_set_to(x[1:5].view(2, 2)), y.is_set_to(x), torch.zeros(0).set_(x).is_set_to(x), x.dim_order(), y.t().dim_order()
+    return (
+        y,
+        y.is_set_to(x[1:5].view(2, 2)),
+        y.is_set_to(x),
+        torch.zeros(0).set_(x).is_set_to(x),
+        x.dim_order(),
+        y.t().dim_order(),
+    )
 
 
 def cpu_module(torch):
@@ -202,8 +243,19 @@ def cpu_module(torch):
         own.wait_stream(cpu.Stream())
     event = cpu.Event()
     event.record()
-    return (inside, cpu.current_stream() is own, event.query(), cpu.is_available(), cpu.is_initialized(), cpu.device_count(),
-            cpu.current_device(), cpu.set_device(0), cpu.synchronize(), cpu.amp.autocast().fast_dtype, cpu.amp.GradScaler().get_scale())
+    return (
+        inside,
+        cpu.current_stream() is own,
+        event.query(),
+        cpu.is_available(),
+        cpu.is_initialized(),
+        cpu.device_count(),
+        cpu.current_device(),
+        cpu.set_device(0),
+        cpu.synchronize(),
+        cpu.amp.autocast().fast_dtype,
+        cpu.amp.GradScaler().get_scale(),
+    )
 
 
 CASES = {
@@ -281,7 +333,9 @@ CASES = {
 
 def random_in_batches(torch, randomness):
     torch.manual_seed(0)
-    made = torch.vmap(lambda x: (x + torch.rand(2), torch.randn_like(x), torch.nn.functional.dropout(x)), randomness=randomness)(torch.ones(3, 2))
+    made = torch.vmap(lambda x: (x + torch.rand(2), torch.randn_like(x), torch.nn.functional.dropout(x)), randomness=randomness)(
+        torch.ones(3, 2)
+    )
     return [(each.shape, bool((each[0] == each[1]).all())) for each in made[:2]]
 
 
@@ -349,7 +403,8 @@ def test_operators(name):
     for dtype in ("int64", "float32", "bool"):
         for other in ["tensor", *OPERANDS]:
             for turned in (False, True) if not name.startswith("i") or other == "tensor" else (False,):
-                got, wanted = (outcome(lambda torch: applied(torch, name, dtype, other, turned), torch) for torch in (ours, theirs))  # noqa: B023
+                case = partial(applied, name=name, dtype=dtype, other=other, turned=turned)
+                got, wanted = (outcome(case, torch) for torch in (ours, theirs))
                 assert got == wanted, (dtype, other, turned)
 
 
@@ -357,12 +412,16 @@ def applied(torch, name, dtype, other, turned):
     x = torch.tensor([1, 2, 1]).to(getattr(torch, dtype))
     pair = (x, torch.tensor([2, 1, 1]) if other == "tensor" else other)
     made = getattr(operator, name)(*(reversed(pair) if turned else pair))
-    return torch.view_as_real(made + 0j).double().mul(1e5).round() + 0.0 if made.is_floating_point() or made.is_complex() else made
+    return (
+        torch.view_as_real(made + 0j).double().mul(1e5).round() + 0.0 if made.is_floating_point() or made.is_complex() else made
+    )
 
 
 @pytest.mark.parametrize("name", ["neg", "pos", "abs", "invert"])
 def test_operators_of_one(name):
     for dtype in ("int64", "float32", "bool", "complex64"):
-        got, wanted = (outcome(lambda torch: getattr(operator, name)(torch.tensor([1, 0]).to(getattr(torch, dtype))), torch)  # noqa: B023
-                       for torch in (ours, theirs))  # fmt: skip
+        got, wanted = (
+            outcome(lambda torch: getattr(operator, name)(torch.tensor([1, 0]).to(getattr(torch, dtype))), torch)  # noqa: B023
+            for torch in (ours, theirs)
+        )
         assert got == wanted, dtype

@@ -15,7 +15,10 @@ from .outcomes import type_of  # noqa: E402
 
 WRONG_THERE = {"as_strided_scatter"}  # PyTorch gives the gradient of what was written over to what was there
 ROUNDED_THERE = {"nn.functional.hardsigmoid"}  # its slope is 1/6 in single precision
-RAISES_THERE = ("is not implemented", "modified by an inplace operation")  # of derivatives that are not, or that PyTorch gets wrong
+RAISES_THERE = (
+    "is not implemented",
+    "modified by an inplace operation",
+)  # of derivatives that are not, or that PyTorch gets wrong
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}
 
 

@@ -34,9 +34,15 @@ def described(obj):
     """An object with its tensors turned into what can be compared between the libraries."""
     if isinstance(obj, (torch.Tensor, flambeau.Tensor)):
         return (
-            type(obj).__name__, str(obj.dtype), tuple(obj.shape), obj.stride(), obj.storage_offset(),
-            obj.requires_grad, repr(obj.tolist()), obj.untyped_storage().nbytes(),
-        )  # fmt: skip
+            type(obj).__name__,
+            str(obj.dtype),
+            tuple(obj.shape),
+            obj.stride(),
+            obj.storage_offset(),
+            obj.requires_grad,
+            repr(obj.tolist()),
+            obj.untyped_storage().nbytes(),
+        )
     if isinstance(obj, collections.abc.Mapping):
         extra = described(vars(obj)) if hasattr(obj, "__dict__") else None
         return type(obj), [(key, described(value)) for key, value in obj.items()], extra
@@ -68,12 +74,25 @@ def test_everything_that_weights_only_allows(writer, reader):
     tensor = writer.ones(1)
     tensor.tag = 3
     data = {
-        "parameter": parameter, "frozen": writer.nn.Parameter(writer.ones(2), False), "tagged": tensor,
-        "leaf": writer.ones(2, requires_grad=True), "size": writer.Size([2, 3]), "dtype": writer.float16,
-        "device": writer.device("cpu"), "layout": writer.strided, "bytes": b"\x00\xff", "complex": 1 - 2j,
-        "set": {1}, "bytearray": bytearray(b"x"), "none": None, "big": 10**30, "text": "\N{FIRE}", 5: [(), {}, True],
-        "ordered": collections.OrderedDict(b=1, a=2), "counter": collections.Counter("aab"),
-    }  # fmt: skip
+        "parameter": parameter,
+        "frozen": writer.nn.Parameter(writer.ones(2), False),
+        "tagged": tensor,
+        "leaf": writer.ones(2, requires_grad=True),
+        "size": writer.Size([2, 3]),
+        "dtype": writer.float16,
+        "device": writer.device("cpu"),
+        "layout": writer.strided,
+        "bytes": b"\x00\xff",
+        "complex": 1 - 2j,
+        "set": {1},
+        "bytearray": bytearray(b"x"),
+        "none": None,
+        "big": 10**30,
+        "text": "\N{FIRE}",
+        5: [(), {}, True],
+        "ordered": collections.OrderedDict(b=1, a=2),
+        "counter": collections.Counter("aab"),
+    }
     for legacy in (False, True):
         got = through(data, writer, reader, _use_new_zipfile_serialization=not legacy)
         assert described(got) == described(data)

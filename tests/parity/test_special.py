@@ -44,8 +44,13 @@ def test_special_of_two(name):
 def test_powers_at_the_edges(exponent, dtype):
     """A number as exponent, a tensor without dimensions, one that is stretched, and one that is not."""
     points = [-np.inf, -2.0, -0.0, 0.0, 0.3, 4.0, np.inf, np.nan]
-    for given in (lambda torch, of: exponent, lambda torch, of: of(exponent), lambda torch, of: of([exponent]),
-                  lambda torch, of: of([exponent] * len(points)), lambda torch, of: of(exponent).expand(len(points))):  # fmt: skip
+    for given in (
+        lambda torch, of: exponent,
+        lambda torch, of: of(exponent),
+        lambda torch, of: of([exponent]),
+        lambda torch, of: of([exponent] * len(points)),
+        lambda torch, of: of(exponent).expand(len(points)),
+    ):
 
         def function(torch, given=given):
             def of(values):
@@ -96,8 +101,24 @@ def test_short_time_transform_and_its_gradient(options):
 
 def test_masked():
     x, mask = np.arange(1.0, 7).reshape(2, 3), np.array([[True, False, True], [False, False, False]])
-    for name in ("sum", "prod", "mean", "amax", "amin", "var", "std", "logsumexp", "argmax", "argmin", "softmax", "log_softmax",
-                 "softmin", "cumsum", "cumprod", "median"):  # fmt: skip
+    for name in (
+        "sum",
+        "prod",
+        "mean",
+        "amax",
+        "amin",
+        "var",
+        "std",
+        "logsumexp",
+        "argmax",
+        "argmin",
+        "softmax",
+        "log_softmax",
+        "softmin",
+        "cumsum",
+        "cumprod",
+        "median",
+    ):
         same(lambda torch, n=name: getattr(torch.masked, n)(torch.tensor(x), 1, mask=torch.tensor(mask)))
     same(lambda torch: torch.masked.norm(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
     same(lambda torch: torch.masked.normalize(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
@@ -105,9 +126,26 @@ def test_masked():
     assert shown[0] == shown[1]
 
 
-MASKED = {"sum": (1,), "prod": (1,), "mean": (1,), "amax": (1,), "amin": (1,), "var": (1,), "std": (1,), "logsumexp": (1,),
-          "argmax": (1,), "argmin": (1,), "softmax": (1,), "log_softmax": (1,), "softmin": (1,), "cumsum": (1,), "cumprod": (1,),
-          "median": (1,), "norm": (2.0, 1), "normalize": (2.0, 1)}  # fmt: skip
+MASKED = {
+    "sum": (1,),
+    "prod": (1,),
+    "mean": (1,),
+    "amax": (1,),
+    "amin": (1,),
+    "var": (1,),
+    "std": (1,),
+    "logsumexp": (1,),
+    "argmax": (1,),
+    "argmin": (1,),
+    "softmax": (1,),
+    "log_softmax": (1,),
+    "softmin": (1,),
+    "cumsum": (1,),
+    "cumprod": (1,),
+    "median": (1,),
+    "norm": (2.0, 1),
+    "normalize": (2.0, 1),
+}
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -122,7 +160,8 @@ def test_masked_in_another_dtype(name, given, asked):
         options = {} if asked is None else {"dtype": getattr(torch, asked)}
         try:
             made = getattr(torch.masked, name)(
-                torch.tensor(x).to(getattr(torch, given)), *MASKED[name], mask=mask and torch.tensor(mask), **options)
+                torch.tensor(x).to(getattr(torch, given)), *MASKED[name], mask=mask and torch.tensor(mask), **options
+            )
         except Exception as error:
             return type(error)
         return str(made.dtype).split(".")[1], made.to(torch.complex128).tolist()

@@ -15,7 +15,10 @@ theirs = pytest.importorskip("torch")
 
 import flambeau as ours  # noqa: E402
 
-pytestmark = [pytest.mark.filterwarnings("ignore:TypedStorage is deprecated"), pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:TypedStorage is deprecated"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 READ_ONLY = np.zeros(3)
 READ_ONLY.flags.writeable = False
@@ -217,8 +220,18 @@ def lines(text):
 def outcome(line, torch, path):
     """What the last statement of a line gives, printed, or the type of the exception; and the warnings that there were."""
     path.write_bytes(bytes(range(16)))
-    names = {"torch": torch, "np": np, "array": array, "mmap": mmap, "os": os, "copy": copy, "Lent": Lent, "off": off,
-             "READ_ONLY": READ_ONLY, "path": str(path)}  # fmt: skip
+    names = {
+        "torch": torch,
+        "np": np,
+        "array": array,
+        "mmap": mmap,
+        "os": os,
+        "copy": copy,
+        "Lent": Lent,
+        "off": off,
+        "READ_ONLY": READ_ONLY,
+        "path": str(path),
+    }
     *before, last = line.split("; ")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

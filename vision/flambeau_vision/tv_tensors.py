@@ -25,9 +25,7 @@ class TVTensor(torch.Tensor):
     """A tensor with a meaning. Operations on it give plain tensors; copies and moves keep the type."""
 
     @classmethod
-    def _from(
-        cls, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
-    ) -> Any:
+    def _from(cls, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
         from ._extras import is_pil_image
 
         if is_pil_image(data):
@@ -73,9 +71,7 @@ class Image(TVTensor):
         ('Image', 'Tensor')
     """
 
-    def __new__(
-        cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
-    ) -> Image:
+    def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Image:
         image = cls._from(data, dtype, device, requires_grad)
         return image.unsqueeze(0).as_subclass(cls) if image.ndim == 2 else image
 
@@ -87,23 +83,17 @@ class Video(TVTensor):
         ValueError: if there are fewer than four dimensions.
     """
 
-    def __new__(
-        cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
-    ) -> Video:
+    def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Video:
         video = cls._from(data, dtype, device, requires_grad)
         if video.ndim < 4:
-            raise ValueError(
-                f"A video has at least 4 dimensions (T, C, H, W), got shape {tuple(video.shape)}"
-            )
+            raise ValueError(f"A video has at least 4 dimensions (T, C, H, W), got shape {tuple(video.shape)}")
         return video
 
 
 class Mask(TVTensor):
     """Masks of shape `(..., H, W)`: class numbers per pixel, or one boolean plane per object."""
 
-    def __new__(
-        cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
-    ) -> Mask:
+    def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Mask:
         return cls._from(data, dtype, device, requires_grad)
 
 

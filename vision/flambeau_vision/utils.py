@@ -89,9 +89,7 @@ def make_grid(
     return grid
 
 
-def save_image(
-    tensor: Tensor | list[Tensor], fp: str | Path | BinaryIO, format: str | None = None, **kwargs: Any
-) -> None:
+def save_image(tensor: Tensor | list[Tensor], fp: str | Path | BinaryIO, format: str | None = None, **kwargs: Any) -> None:
     """Write images to a file, as a grid if there are several.
 
     Args:
@@ -123,9 +121,7 @@ def _check_image(image: Tensor, channels: tuple[int, ...] = (3,)) -> None:
     if image.ndim != 3:
         raise ValueError("Pass individual images, not batches")
     if image.shape[0] not in channels:
-        raise ValueError(
-            "Only grayscale and RGB images are supported" if 1 in channels else "Pass an RGB image."
-        )
+        raise ValueError("Only grayscale and RGB images are supported" if 1 in channels else "Pass an RGB image.")
 
 
 def _palette(count: int) -> list[tuple[int, int, int]]:
@@ -141,9 +137,7 @@ def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
     if isinstance(colors, str | tuple):
         colors = [colors] * count
     if len(colors) < count:
-        raise ValueError(
-            f"Number of colors must be equal or larger than the number of objects, but got {len(colors)} < {count}."
-        )
+        raise ValueError(f"Number of colors must be equal or larger than the number of objects, but got {len(colors)} < {count}.")
     parse = pillow("ImageColor").getrgb
     return [parse(color) if isinstance(color, str) else color for color in colors[:count]]
 
@@ -205,13 +199,10 @@ def draw_bounding_boxes(
     _check_image(image, (1, 3))
     if labels is not None and len(labels) != len(boxes):
         raise ValueError(
-            f"The number of boxes ({len(boxes)}) and labels ({len(labels)}) mismatch. "
-            "Please specify labels for each box."
+            f"The number of boxes ({len(boxes)}) and labels ({len(labels)}) mismatch. Please specify labels for each box."
         )
     if len(boxes) and ((boxes[:, 0] > boxes[:, 2]) | (boxes[:, 1] > boxes[:, 3])).any():
-        raise ValueError(
-            "Boxes need to be in (xmin, ymin, xmax, ymax) format. Use flambeau_vision.ops.box_convert"
-        )
+        raise ValueError("Boxes need to be in (xmin, ymin, xmax, ymax) format. Use flambeau_vision.ops.box_convert")
     outline_colors = _colours(colors, len(boxes))
     text_colors = outline_colors if label_colors is None else _colours(label_colors, len(boxes))
     canvas, image_draw = _drawing(image)

@@ -45,8 +45,11 @@ def attention_backward(
     weights = _weights(query, key, bias, scale)
     through = product(g, value.swapaxes(-1, -2)).astype("f4")
     slopes = (weights * (through - (weights * through).sum(-1, keepdims=True)) * scale).astype(query.dtype)
-    return (product(slopes, key), product(slopes.swapaxes(-1, -2), query),
-            product(weights.astype(query.dtype).swapaxes(-1, -2), g))  # fmt: skip
+    return (
+        product(slopes, key),
+        product(slopes.swapaxes(-1, -2), query),
+        product(weights.astype(query.dtype).swapaxes(-1, -2), g),
+    )
 
 
 if dnn.library() is not None:

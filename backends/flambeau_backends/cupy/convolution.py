@@ -46,12 +46,20 @@ def _product(a: Any, b: Any) -> Any:
 
 @kernel
 def convolution(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
+    groups: int = 1,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     window, batch, outputs = weight.shape[2:], input.shape[0], weight.shape[0]
-    size = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
-                 for n, k, s, p, d in zip(input.shape[2:], window, stride, padding, dilation, strict=True))  # fmt: skip
+    size = tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(input.shape[2:], window, stride, padding, dilation, strict=True)
+    )
     made = dnn.convolution(input, weight, (batch, outputs, *size), stride, padding, dilation)
     if made is None:
         columns = _columns(input, groups, window, stride, padding, dilation, size)
@@ -63,9 +71,15 @@ def convolution(
 
 @kernel
 def convolution_weight(
-    grad: Any, input: Any, shape: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    grad: Any,
+    input: Any,
+    shape: Sizes = (),
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
+    groups: int = 1,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     made = dnn.convolution_weight(grad, input, shape, stride, padding, dilation)
     if made is not None:
         return made
@@ -78,9 +92,15 @@ def convolution_weight(
 
 @kernel
 def convolution_transposed(
-    input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    size: Sizes = (),
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
     groups: int = 1,
-) -> Any:  # fmt: skip
+) -> Any:
     made = dnn.convolution_transposed(input, weight, (input.shape[0], weight.shape[1] * groups, *size), stride, padding, dilation)
     if made is None:
         made = _spread(input, weight, size, stride, padding, dilation, groups)

@@ -160,8 +160,11 @@ class Devices:
         return bool(cupy.cuda.get_current_stream().is_capturing())
 
     def begin_capture(self, mode: str) -> None:
-        modes = {"global": runtime.streamCaptureModeGlobal, "thread_local": runtime.streamCaptureModeThreadLocal,
-                 "relaxed": runtime.streamCaptureModeRelaxed}  # fmt: skip
+        modes = {
+            "global": runtime.streamCaptureModeGlobal,
+            "thread_local": runtime.streamCaptureModeThreadLocal,
+            "relaxed": runtime.streamCaptureModeRelaxed,
+        }
         if mode not in modes:
             raise RuntimeError(f"Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got {mode}")
         cupy.cuda.get_current_stream().begin_capture(modes[mode])

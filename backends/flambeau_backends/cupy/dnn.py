@@ -52,8 +52,15 @@ def run(describe: Callable[..., Any], arrays: Sequence[Any], results: Sequence[t
     arrays = [each if _is_dense(each) else cupy.ascontiguousarray(each) for each in arrays]
     made = [_empty(shape, dtype, like=arrays[0]) for shape, dtype in results]
     exact = not backends.cudnn.allow_tf32
-    plan = _plan(describe, cupy.cuda.runtime.getDevice(), tuple(map(_layout, arrays)), tuple(map(_layout, made)), options, exact,
-                 backends.cudnn.deterministic or settings.are_deterministic_algorithms_enabled())  # fmt: skip
+    plan = _plan(
+        describe,
+        cupy.cuda.runtime.getDevice(),
+        tuple(map(_layout, arrays)),
+        tuple(map(_layout, made)),
+        options,
+        exact,
+        backends.cudnn.deterministic or settings.are_deterministic_algorithms_enabled(),
+    )
     if plan is None:
         return None
     plan.execute([*arrays, *made])
@@ -93,12 +100,19 @@ def _handle(cudnn: Any) -> Any:
 class _Plan:
     """A graph and the engine chosen for it."""
 
-    def __init__(self, describe: Callable[..., Any], inputs: Sequence[Layout], results: Sequence[Layout], options: Any,
-                 unwanted: Sequence[Any]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        describe: Callable[..., Any],
+        inputs: Sequence[Layout],
+        results: Sequence[Layout],
+        options: Any,
+        unwanted: Sequence[Any],
+    ) -> None:
         cudnn = self.cudnn = library()
         single = cudnn.data_type.FLOAT
-        self.graph = graph = cudnn.pygraph(io_data_type=_type(cudnn, inputs[0]), intermediate_data_type=single,
-                                           compute_data_type=single, handle=_handle(cudnn))  # fmt: skip
+        self.graph = graph = cudnn.pygraph(
+            io_data_type=_type(cudnn, inputs[0]), intermediate_data_type=single, compute_data_type=single, handle=_handle(cudnn)
+        )
         given = [graph.tensor(dim=list(each.shape), stride=list(each.strides), data_type=_type(cudnn, each)) for each in inputs]
         made = describe(cudnn, graph, *given, *options)
         for tensor, each in zip(made, results, strict=True):
@@ -125,9 +139,14 @@ def _type(cudnn: Any, layout: Layout) -> Any:
 
 @lru_cache(maxsize=1024)
 def _plan(
-    describe: Callable[..., Any], device: int, inputs: tuple[Layout, ...], results: tuple[Layout, ...], options: tuple[Any, ...],
-    exact: bool, deterministic: bool,
-) -> _Plan | None:  # fmt: skip
+    describe: Callable[..., Any],
+    device: int,
+    inputs: tuple[Layout, ...],
+    results: tuple[Layout, ...],
+    options: tuple[Any, ...],
+    exact: bool,
+    deterministic: bool,
+) -> _Plan | None:
     cudnn = library()
     unwanted = [cudnn.numerical_note.NONDETERMINISTIC] if deterministic else []
     if exact and inputs[0].dtype == "float32":

@@ -22,8 +22,11 @@ __all__ = ["INPLACE", "KERNELS", "in_place", "kernel"]
 Kernel = Callable[..., Any]
 Sizes = Sequence[int]
 
-_ELEMENTWISE = {name: getattr(cupy, each.__name__) for name, each in UFUNCS.items()
-                if name not in NOT_ELEMENTWISE and hasattr(cupy, each.__name__)}  # fmt: skip
+_ELEMENTWISE = {
+    name: getattr(cupy, each.__name__)
+    for name, each in UFUNCS.items()
+    if name not in NOT_ELEMENTWISE and hasattr(cupy, each.__name__)
+}
 KERNELS: dict[str, Kernel] = dict(_ELEMENTWISE)
 INPLACE: dict[str, Kernel] = {}
 
@@ -327,8 +330,11 @@ def _avg_pool(
     input = dense(input if serves(input) else input.astype(np.float64))
     made = cupy.empty((*input.shape[:2], *size), input.dtype)
     geometry = _geometry(input.shape[2:], size, window_size, stride, padding, (1,) * len(size))
-    launch(f"avg_pool<{real(input)}>", made.size,
-           (input, made, np.int64(made.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)))  # fmt: skip
+    launch(
+        f"avg_pool<{real(input)}>",
+        made.size,
+        (input, made, np.int64(made.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)),
+    )
     return made if serves(cupy.empty(0, given)) else cupy.floor(made).astype(given)
 
 
@@ -346,8 +352,11 @@ def avg_pool_backward(
     input = dense(input)
     made = cupy.empty((*input.shape[:2], *space), input.dtype)
     geometry = _geometry(space, size, window_size, stride, padding, (1,) * len(size))
-    launch(f"avg_pool_backward<{real(input)}>", made.size,
-           (input, made, np.int64(made.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)))  # fmt: skip
+    launch(
+        f"avg_pool_backward<{real(input)}>",
+        made.size,
+        (input, made, np.int64(made.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)),
+    )
     return made
 
 

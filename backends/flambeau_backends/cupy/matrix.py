@@ -46,10 +46,30 @@ def batched_gemm(a: Any, b: Any, allow_tf32: bool) -> Any:
     one, zero = np.array(1, np.float32), np.array(0, np.float32)
     compute = _COMPUTE_32F_FAST_TF32 if a.dtype == np.float32 and allow_tf32 else _COMPUTE_32F
     cupy.cuda.cublas.gemmStridedBatchedEx(
-        cupy.cuda.Device().cublas_handle, turned_b, turned_a, m, n, k, one.ctypes.data,
-        b.data.ptr, kind, lead_b, b.strides[0] // b.itemsize, a.data.ptr, kind, lead_a, a.strides[0] // a.itemsize,
-        zero.ctypes.data, out.data.ptr, kind, m, n * m, batch, compute, _DEFAULT_ALGORITHM,
-    )  # fmt: skip
+        cupy.cuda.Device().cublas_handle,
+        turned_b,
+        turned_a,
+        m,
+        n,
+        k,
+        one.ctypes.data,
+        b.data.ptr,
+        kind,
+        lead_b,
+        b.strides[0] // b.itemsize,
+        a.data.ptr,
+        kind,
+        lead_a,
+        a.strides[0] // a.itemsize,
+        zero.ctypes.data,
+        out.data.ptr,
+        kind,
+        m,
+        n * m,
+        batch,
+        compute,
+        _DEFAULT_ALGORITHM,
+    )
     return out
 
 

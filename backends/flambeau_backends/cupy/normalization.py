@@ -36,9 +36,15 @@ def moments(input: Any, dims: Dims) -> tuple[Any, Any]:
 
 
 def _normalized(
-    input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, dims: Dims = (), eps: float = 0.0,
+    input: Any,
+    weight: Any = None,
+    bias: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+    dims: Dims = (),
+    eps: float = 0.0,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     if mean is None:
         mean, variance = _moments(input, dims)
     number = input.dtype.type
@@ -63,9 +69,15 @@ def group_norm(*args: Any, **kwargs: Any) -> Any:
 
 @kernel
 def layer_norm(
-    input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, dims: Dims = (), eps: float = 0.0,
+    input: Any,
+    weight: Any = None,
+    bias: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+    dims: Dims = (),
+    eps: float = 0.0,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     made = None if weight is None or bias is None else dnn.layer_norm(input, weight, bias, eps)
     if made is None:
         return _normalized(input, weight, bias, mean, variance, dims, eps)

@@ -73,7 +73,6 @@ class NumpyBackend(Backend):
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
         return kernels.KERNELS
 
-
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
         import ml_dtypes

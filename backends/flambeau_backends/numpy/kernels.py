@@ -69,8 +69,9 @@ def _truncate_quotient(input: np.ndarray, other: np.ndarray, *out: np.ndarray) -
 _DIVISIONS = {name: _refusing_zero(UFUNCS[name]) for name in ("floor_divide", "fmod", "remainder")}
 _DIVISIONS["trunc_divide"] = _refusing_zero(_truncate_quotient)
 KERNELS.update(_DIVISIONS)
-INPLACE.update({name: quiet(lambda target, other, divide=divide: divide(target, other, target))
-                for name, divide in _DIVISIONS.items()})  # fmt: skip
+INPLACE.update(
+    {name: quiet(lambda target, other, divide=divide: divide(target, other, target)) for name, divide in _DIVISIONS.items()}
+)
 
 
 def in_place(function: Kernel) -> Kernel:

@@ -29,9 +29,15 @@ _EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's way rounds mor
 @kernel
 @keeps_channels_last
 def convolution(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
+    groups: int = 1,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     size = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
     g = geometry(len(input), weight.shape, size, stride, padding, dilation, groups)
     if _by_winograd(input, g, size):
@@ -44,9 +50,15 @@ def convolution(
 
 @kernel
 def convolution_weight(
-    grad: Any, input: Any, shape: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    grad: Any,
+    input: Any,
+    shape: Sizes = (),
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
+    groups: int = 1,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     kept = workspace.pop("windows", None) if workspace else None
     g = geometry(len(input), shape, grad.shape[2:], stride, padding, dilation, groups)
     if not grad.size:
@@ -61,9 +73,15 @@ def convolution_weight(
 @kernel
 @keeps_channels_last
 def convolution_transposed(
-    input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    size: Sizes = (),
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
     groups: int = 1,
-) -> Any:  # fmt: skip
+) -> Any:
     g = geometry(len(input), weight.shape, input.shape[2:], stride, padding, dilation, groups)
     if max(padding) <= 2 and _by_winograd(input, g, size):
         return winograd.convolve(input, weight.swapaxes(0, 1)[:, :, ::-1, ::-1], bias, [2 - p for p in padding])
@@ -74,8 +92,12 @@ def convolution_transposed(
 
 
 def _by_winograd(input: Any, g: Geometry, size: Sizes) -> bool:
-    return (tuple(g.places) == (3, 3) and g.groups == max(g.stride) == max(g.dilation) == 1 and not _EXACT
-            and winograd.suits(input.shape, g.shape, size, input.dtype))  # fmt: skip
+    return (
+        tuple(g.places) == (3, 3)
+        and g.groups == max(g.stride) == max(g.dilation) == 1
+        and not _EXACT
+        and winograd.suits(input.shape, g.shape, size, input.dtype)
+    )
 
 
 def _along_channels(bias: Any, g: Geometry) -> Any:

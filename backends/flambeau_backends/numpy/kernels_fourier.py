@@ -26,7 +26,7 @@ def _order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
 
 def _transformed(
     transform: Callable[..., Any], input: Any, order: Sequence[int], count: int, norm: str, dtype: Any, last: int | None = None
-) -> Any:  # fmt: skip
+) -> Any:
     """``transform`` along the last ``count`` dimensions in ``order``, of which the very last gets ``last`` elements."""
     given = input.transpose(order)
     shape = given.shape if last is None else (*given.shape[:-1], last)

@@ -32,8 +32,10 @@ class _Rows:
         inner = input.shape[kept:]
         self.tile = (prod(inner) // max(self.length, 1), self.length)
         self.input = np.ascontiguousarray(input).reshape(prod(input.shape[:kept]), *self.tile)
-        self.weight, self.bias = (None if each is None else np.ascontiguousarray(np.broadcast_to(each, inner)).reshape(self.tile)
-                                  for each in (weight, bias))  # fmt: skip
+        self.weight, self.bias = (
+            None if each is None else np.ascontiguousarray(np.broadcast_to(each, inner)).reshape(self.tile)
+            for each in (weight, bias)
+        )
         self.inner = inner
 
     def means(self, part: Any) -> Any:
@@ -108,8 +110,13 @@ def _row_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Dims, e
         np.subtract(through, standard, out)
         out -= rows.means(through)
         out *= scale
-    return (made.reshape(input.shape), *(None if each is None else _summed_to(slope.reshape(rows.inner), each.shape)
-                                         for each, slope in ((weight, weight_slope), (bias, bias_slope))))  # fmt: skip
+    return (
+        made.reshape(input.shape),
+        *(
+            None if each is None else _summed_to(slope.reshape(rows.inner), each.shape)
+            for each, slope in ((weight, weight_slope), (bias, bias_slope))
+        ),
+    )
 
 
 def _summed_to(array: Any, shape: Any) -> Any:
@@ -215,8 +222,11 @@ def _channel_norm_backward(
     total, along = _channel_slopes(slopes, rows, mean)
     factor = scale if weight is None else scale * weight.reshape(-1).astype(dtype, copy=False)
     made = _back_through(slopes, rows, factor, *(() if fixed else _tilt(rows, mean, scale, total, along)))
-    return (made.reshape(input.shape), None if weight is None else (along * scale).reshape(weight.shape),
-            None if bias is None else total.reshape(bias.shape))  # fmt: skip
+    return (
+        made.reshape(input.shape),
+        None if weight is None else (along * scale).reshape(weight.shape),
+        None if bias is None else total.reshape(bias.shape),
+    )
 
 
 def _tilt(rows: Any, mean: Any, scale: Any, total: Any, along: Any) -> tuple[Any, Any]:
@@ -251,9 +261,15 @@ def _back_through(slopes: Any, rows: Any, factor: Any, tilt: Any = None, offset:
 
 
 def _norm(
-    input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, dims: Dims = (), eps: float = 0.0,
+    input: Any,
+    weight: Any = None,
+    bias: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+    dims: Dims = (),
+    eps: float = 0.0,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     if not input.size:
         return np.empty_like(input)
     if mean is not None:

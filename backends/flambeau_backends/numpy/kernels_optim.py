@@ -24,9 +24,21 @@ def _factors(dtype: Any, lr: float, beta1: float, beta2: float, eps: float, step
 @kernel
 @quiet
 def adam_step(
-    param: Any, grad: Any, mean: Any, square: Any, largest: Any = None, *, lr: float, beta1: float, beta2: float, eps: float,
-    weight_decay: float = 0.0, step: int = 1, decoupled: bool = False, maximize: bool = False,
-) -> None:  # fmt: skip
+    param: Any,
+    grad: Any,
+    mean: Any,
+    square: Any,
+    largest: Any = None,
+    *,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float = 0.0,
+    step: int = 1,
+    decoupled: bool = False,
+    maximize: bool = False,
+) -> None:
     """Adam, or AdamW where the decay is ``decoupled``; ``largest`` is AMSGrad's.  All arrays are contiguous."""
     share, kept, new, least, rate = _factors(param.dtype, lr, beta1, beta2, eps, step)
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)

@@ -24,8 +24,10 @@ _CACHE = 1 << 16  # elements of the input that are worked on at a time
 
 def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, value: Any) -> Any:
     """The input with room for every window to fit."""
-    after = [max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
-             for o, k, s, p, d, n in zip(size, window, stride, padding, dilation, input.shape[2:], strict=True)]  # fmt: skip
+    after = [
+        max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
+        for o, k, s, p, d, n in zip(size, window, stride, padding, dilation, input.shape[2:], strict=True)
+    ]
     if not any(padding) and not any(after):
         return input
     return np.pad(input, ((0, 0), (0, 0), *zip(padding, after, strict=True)), constant_values=value)
@@ -88,9 +90,7 @@ KERNELS["max_pool_indices"] = keeps_channels_last(partial(pooling.max_pool_indic
 
 
 @kernel
-def max_pool_backward(
-    g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
-) -> Any:
+def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     """Each gradient to the first element that equals the maximum."""
     geometry = window_size, stride, padding, dilation, size
     dims = *range(len(size) - 1), len(size) + 1

@@ -169,8 +169,7 @@ def gru_backward(
         gru_layer(gates, h, weight, bias, reverse, workspace)
     order = slice(None, None, -1 if reverse else 1)
     made, past = np.empty((2, steps, batch, 3 * size), output.dtype)
-    g, kept, rows, d_gates, d_past = (
-        each[order] for each in (g, workspace["gates"], past, _by_gate(made, 3), _by_gate(past, 3)))  # fmt: skip
+    g, kept, rows, d_gates, d_past = (each[order] for each in (g, workspace["gates"], past, _by_gate(made, 3), _by_gate(past, 3)))
     before = np.concatenate((h[None], output[order][:-1]))
     d_h, width = np.zeros((batch, size), output.dtype), _width(batch, size)
     weights, products = np.ascontiguousarray(_cut(weight.reshape(3, size, size), width)), np.empty((3, batch, size), output.dtype)

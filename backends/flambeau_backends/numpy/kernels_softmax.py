@@ -272,9 +272,7 @@ def nll_loss_backward(
 
 @kernel
 @wide
-def cross_entropy_backward(
-    g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
-) -> Any:
+def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
     """Probabilities minus one at the target, scaled sample by sample."""
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
     slopes = _sample_slopes(g, target, weights, reduction, ignore_index)
@@ -297,5 +295,3 @@ def _probabilities(out: Any, input: Any, log_sum: Any, factor: Any) -> None:
     np.subtract(input, rest, out)
     np.exp(out, out)
     np.multiply(out, factor, out)
-
-

@@ -125,9 +125,7 @@ class Generator:
         if dtype.kind == "c":
             return _as_complex(self.uniform((*shape, 2), _real(dtype), low, high), dtype)
         if not low <= high:
-            raise RuntimeError(
-                f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
-            )
+            raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
         draw = self._doubles if dtype.itemsize == 8 else self._floats
         if (low, high) == (0, 1) and dtype.itemsize > 2:
             return _in_chunks(draw, shape, dtype)
@@ -142,9 +140,7 @@ class Generator:
         return _in_chunks_quietly(draw_between, shape, dtype)
 
     @quiet
-    def integers(
-        self, shape: Shape, dtype: np.dtype, low: int | None = None, high: int | None = None
-    ) -> np.ndarray:
+    def integers(self, shape: Shape, dtype: np.dtype, low: int | None = None, high: int | None = None) -> np.ndarray:
         """Integers on ``[low, high)``, in any dtype.
 
         Without ``high``, up to the largest of the dtype; of a float, the one up to which it has all integers.
@@ -158,9 +154,7 @@ class Generator:
             low, high = _bounds(low, high, dtype)
             wide = high - low >= 2**28  # PyTorch's limit: a remainder of 32 bits would be too uneven
         span = high - low
-        return _in_chunks(
-            lambda count: _remainder(self._words(count, wide), span).astype(np.int64) + low, shape, dtype
-        )
+        return _in_chunks(lambda count: _remainder(self._words(count, wide), span).astype(np.int64) + low, shape, dtype)
 
     def permutation(self, n: int, dtype: np.dtype) -> np.ndarray:
         """The integers below ``n``, shuffled (Fisher & Yates 1938; Durstenfeld 1964)."""
@@ -245,9 +239,7 @@ class Generator:
         """Cauchy around ``median`` with half-width ``sigma``."""
         if not sigma > 0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-        return _in_chunks(
-            lambda count: median + sigma * np.tan(math.pi * (self._doubles(count) - 0.5)), shape, dtype
-        )
+        return _in_chunks(lambda count: median + sigma * np.tan(math.pi * (self._doubles(count) - 0.5)), shape, dtype)
 
     # --- normal values ---
 
@@ -293,9 +285,7 @@ class Generator:
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
         return _in_chunks(lambda count: np.exp(_scale(self._normal_pairs(count), mean, std)), shape, dtype)
 
-    def _normal_around(
-        self, shape: Shape, dtype: np.dtype, mean: float | np.ndarray, std: float | np.ndarray
-    ) -> np.ndarray:
+    def _normal_around(self, shape: Shape, dtype: np.dtype, mean: float | np.ndarray, std: float | np.ndarray) -> np.ndarray:
         if isinstance(std, np.ndarray):
             if std.dtype.kind == "c":
                 raise RuntimeError("normal expects standard deviation to be non-complex")
@@ -582,8 +572,11 @@ def _binomial(
             (mode + 0.5) * math.log((mode + 1) / (odds * (n - mode + 1)))
             + (n + 1) * math.log((n - mode + 1) / (n - k + 1))
             + (k + 0.5) * math.log(odds * (n - k + 1) / (k + 1))
-            + _stirling_tail(mode) + _stirling_tail(n - mode) - _stirling_tail(k) - _stirling_tail(n - k)
-        )  # fmt: skip
+            + _stirling_tail(mode)
+            + _stirling_tail(n - mode)
+            - _stirling_tail(k)
+            - _stirling_tail(n - k)
+        )
         if _log(v * alpha / (a / (us * us) + b)) <= bound:
             return k
 
@@ -596,10 +589,7 @@ def _stirling_tail(k: float) -> float:
     return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
 
 
-_SMALL_TAILS = [
-    math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + (k + 1) - 0.5 * math.log(2 * math.pi)
-    for k in range(10)
-]
+_SMALL_TAILS = [math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + (k + 1) - 0.5 * math.log(2 * math.pi) for k in range(10)]
 
 
 def _log(x: float) -> float:

@@ -104,9 +104,7 @@ def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean
         np.add(out, bias.reshape(length), out)
 
 
-def normalize_backward(
-    g: Any, input: Any, weight: Any, bias: Any, length: int, eps: float, moments: Any
-) -> tuple[Any, Any, Any]:
+def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, eps: float, moments: Any) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias.
 
     With ``t = g * weight`` and a normalized row ``s``, that of the row is ``scale * (t - mean(t) - s * mean(t * s))``.
@@ -136,5 +134,8 @@ def normalize_backward(
         np.multiply(part, tilt[:, None], out)
         np.add(out, (along * scale / length - mean * tilt)[:, None], out)
         np.subtract(np.multiply(slope, scaled(scale, 0), product), out, out)
-    return (made, None if weight is None else d_weight.reshape(weight.shape),
-            None if bias is None else d_bias.reshape(bias.shape))  # fmt: skip
+    return (
+        made,
+        None if weight is None else d_weight.reshape(weight.shape),
+        None if bias is None else d_bias.reshape(bias.shape),
+    )

@@ -79,8 +79,9 @@ geometry = lru_cache(256)(Geometry)  # what has been found out about one is kept
 @lru_cache(256)
 def output_size(given: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
     """How many windows there are."""
-    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
-                 for n, k, s, p, d in zip(given, places, stride, padding, dilation, strict=True))  # fmt: skip
+    return tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(given, places, stride, padding, dilation, strict=True)
+    )
 
 
 def padded_size(space: Sizes, padding: Sizes) -> tuple[int, ...]:

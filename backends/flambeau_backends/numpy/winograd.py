@@ -17,10 +17,28 @@ from .windows import Sizes, strided, total
 
 __all__ = ["convolve", "suits", "weight_gradient"]
 
-_TILE = np.array([[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0], [0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0],
-                  [0, 4, 0, -5, 0, 1]], np.float32)  # fmt: skip
-_WEIGHT = np.array([[1 / 4, 0, 0], [-1 / 6, -1 / 6, -1 / 6], [-1 / 6, 1 / 6, -1 / 6], [1 / 24, 1 / 12, 1 / 6],
-                    [1 / 24, -1 / 12, 1 / 6], [0, 0, 1]], np.float32)  # fmt: skip
+_TILE = np.array(
+    [
+        [4, 0, -5, 0, 1, 0],
+        [0, -4, -4, 1, 1, 0],
+        [0, 4, -4, -1, 1, 0],
+        [0, -2, -1, 2, 1, 0],
+        [0, 2, -1, -2, 1, 0],
+        [0, 4, 0, -5, 0, 1],
+    ],
+    np.float32,
+)
+_WEIGHT = np.array(
+    [
+        [1 / 4, 0, 0],
+        [-1 / 6, -1 / 6, -1 / 6],
+        [-1 / 6, 1 / 6, -1 / 6],
+        [1 / 24, 1 / 12, 1 / 6],
+        [1 / 24, -1 / 12, 1 / 6],
+        [0, 0, 1],
+    ],
+    np.float32,
+)
 _RESULT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]], np.float32)
 _TILE2, _WEIGHT2, _RESULT2 = (np.kron(each, each) for each in (_TILE, _WEIGHT, _RESULT))  # both dimensions at once
 _AT_ONCE = 64  # tiles: more would leave the cache, and fewer would make products of too small matrices

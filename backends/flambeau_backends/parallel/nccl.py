@@ -33,8 +33,10 @@ class NcclCollectives(Collectives):
         if not tensors or not self._serves(tensors, devices) or any(each.device != devices[0] for each in tensors):
             return super().broadcast(tensors, devices)
         sources = [each.contiguous() for each in tensors]
-        copies = [[each if place == devices[0] else torch.empty(each.shape, dtype=each.dtype, device=place) for each in sources]
-                  for place in devices]  # fmt: skip
+        copies = [
+            [each if place == devices[0] else torch.empty(each.shape, dtype=each.dtype, device=place) for each in sources]
+            for place in devices
+        ]
         for position in range(len(sources)):
             group = [each[position] for each in copies]
             self._together(
@@ -48,8 +50,13 @@ class NcclCollectives(Collectives):
             return super().reduce_add(tensors, destination)
         root, tensors = places.index(destination), [each.contiguous() for each in tensors]
         results = [torch.empty_like(each) for each in tensors]
-        self._together(tensors, lambda communicator, here, there, count, kind, stream:
-                       communicator.reduce(here, there, count, kind, _sum(), root, stream), results)  # fmt: skip
+        self._together(
+            tensors,
+            lambda communicator, here, there, count, kind, stream: communicator.reduce(
+                here, there, count, kind, _sum(), root, stream
+            ),
+            results,
+        )
         return results[root]
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -57,8 +64,13 @@ class NcclCollectives(Collectives):
             return super().all_reduce(tensors)
         tensors = [each.contiguous() for each in tensors]
         results = [torch.empty_like(each) for each in tensors]
-        self._together(tensors, lambda communicator, here, there, count, kind, stream:
-                       communicator.allReduce(here, there, count, kind, _sum(), stream), results)  # fmt: skip
+        self._together(
+            tensors,
+            lambda communicator, here, there, count, kind, stream: communicator.allReduce(
+                here, there, count, kind, _sum(), stream
+            ),
+            results,
+        )
         return results
 
     def _serves(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> bool:
@@ -99,6 +111,11 @@ def _kinds() -> dict[Any, int]:
     from cupy.cuda import nccl
 
     return {
-        torch.float16: nccl.NCCL_FLOAT16, torch.float32: nccl.NCCL_FLOAT32, torch.float64: nccl.NCCL_FLOAT64,
-        torch.int8: nccl.NCCL_INT8, torch.uint8: nccl.NCCL_UINT8, torch.int32: nccl.NCCL_INT32, torch.int64: nccl.NCCL_INT64,
-    }  # fmt: skip
+        torch.float16: nccl.NCCL_FLOAT16,
+        torch.float32: nccl.NCCL_FLOAT32,
+        torch.float64: nccl.NCCL_FLOAT64,
+        torch.int8: nccl.NCCL_INT8,
+        torch.uint8: nccl.NCCL_UINT8,
+        torch.int32: nccl.NCCL_INT32,
+        torch.int64: nccl.NCCL_INT64,
+    }

@@ -144,8 +144,12 @@ class __array_namespace_info__:
     def default_dtypes(self, *, device: Any = None) -> dict[str, dtype]:
         """The dtypes of arrays made from Python scalars, and of indices."""
         floating = dtypes.get_default_dtype()
-        return {"real floating": floating, "complex floating": floating.to_complex(), "integral": dtypes.int64,
-                "indexing": dtypes.int64}  # fmt: skip
+        return {
+            "real floating": floating,
+            "complex floating": floating.to_complex(),
+            "integral": dtypes.int64,
+            "indexing": dtypes.int64,
+        }
 
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, dtype]:
         """The standard's dtypes that the device has, by name: of all kinds, of one, or of several."""

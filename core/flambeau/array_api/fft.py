@@ -10,8 +10,22 @@ import flambeau as torch
 from ..tensors.tensor import Tensor
 from ..values.dtypes import dtype
 
-__all__ = ["fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
-           "rfftfreq", "rfftn"]  # fmt: skip
+__all__ = [
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
 
 _fft: Any = torch.fft
 

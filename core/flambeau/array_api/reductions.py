@@ -12,8 +12,21 @@ from ..values.dtypes import INTEGER, dtype
 from .data_types import isdtype
 from .manipulation import Axes, axes_of
 
-__all__ = ["all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std", "sum",
-           "var"]  # fmt: skip
+__all__ = [
+    "all",
+    "any",
+    "count_nonzero",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 
 def over(function: Callable[[Tensor], Tensor], x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
@@ -100,9 +113,7 @@ def _cumulative(
     return torch.cat([torch.full(shape, first, dtype=made.dtype, device=made.device), made], axis)
 
 
-def cumulative_sum(
-    x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
-) -> Tensor:
+def cumulative_sum(x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False) -> Tensor:
     """The sums of the elements so far along an axis, from 0 on with ``include_initial``."""
     return _cumulative(torch.cumsum, 0, x, axis, dtype, include_initial)
 

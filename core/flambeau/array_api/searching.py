@@ -11,8 +11,21 @@ from ..values.dtypes import COMPLEX
 from .elementwise import together
 from .reductions import over
 
-__all__ = ["argmax", "argmin", "argsort", "isin", "nonzero", "searchsorted", "sort", "take", "take_along_axis", "unique_all",
-           "unique_counts", "unique_inverse", "unique_values"]  # fmt: skip
+__all__ = [
+    "argmax",
+    "argmin",
+    "argsort",
+    "isin",
+    "nonzero",
+    "searchsorted",
+    "sort",
+    "take",
+    "take_along_axis",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
 
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
@@ -42,9 +55,7 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     return tuple(torch.nonzero(x, as_tuple=True))
 
 
-def searchsorted(
-    x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorter: Tensor | None = None
-) -> Tensor:  # fmt: skip
+def searchsorted(x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorter: Tensor | None = None) -> Tensor:
     """Where the values ``x2`` belong in ``x1``, which is sorted (by ``sorter``, if it is given)."""
     sequence, values = together(x1, x2)
     if sorter is not None:

@@ -52,23 +52,32 @@ def backward(
     tensor([5., 5.])
     """
     if grad_variables is not None and grad_tensors is not None:
-        raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
-                           "use `grad_tensors`.")  # fmt: skip
+        raise RuntimeError(
+            "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+            "use `grad_tensors`."
+        )
     refuse_backward()
     if create_graph:
-        warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-                      "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
-                      "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
-                      "after use to break the cycle and avoid the leak.", stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "after use to break the cycle and avoid the leak.",
+            stacklevel=2,
+        )
     if grad_tensors is None and grad_variables is None and inputs is None and hasattr(tensors, "_requires_grad"):
         roots = [_root(tensors, None, 0)]
     else:
-        inputs = None if inputs is None else _inputs("`inputs` argument to `backward()`", inputs, "can't retain_grad on Tensor "
-                                                     "that has requires_grad=False")  # fmt: skip
+        inputs = (
+            None
+            if inputs is None
+            else _inputs("`inputs` argument to `backward()`", inputs, "can't retain_grad on Tensor that has requires_grad=False")
+        )
         roots = _roots(_sequence(tensors), grad_variables if grad_tensors is None else grad_tensors)
     retain_graph = retain_variables if retain_graph is None else retain_graph
-    engine.run(roots, retain_graph=bool(create_graph if retain_graph is None else retain_graph),
-               create_graph=create_graph, inputs=inputs)  # fmt: skip
+    engine.run(
+        roots, retain_graph=bool(create_graph if retain_graph is None else retain_graph), create_graph=create_graph, inputs=inputs
+    )
 
 
 def grad(
@@ -101,22 +110,45 @@ def grad(
     (tensor(18.),)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
-                         "allow_unused=False.")  # fmt: skip
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if isinstance(inputs, dict):
         given = dict(inputs)
-        found = grad(outputs, tuple(given.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
-                     is_grads_batched, materialize_grads)  # fmt: skip
+        found = grad(
+            outputs,
+            tuple(given.values()),
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            only_inputs,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
         return dict(zip(given, found, strict=True))  # type: ignore[return-value]  # a dict for a dict
     involved = overriding.relevant([outputs, inputs])
     if overriding.wanted(involved, name="grad"):
         return overriding.handle_torch_function(  # type: ignore[no-any-return]  # an override may return anything
-            grad, involved, outputs, inputs, grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph,
-            only_inputs=only_inputs, allow_unused=allow_unused, is_grads_batched=is_grads_batched,
-            materialize_grads=materialize_grads)  # fmt: skip
+            grad,
+            involved,
+            outputs,
+            inputs,
+            grad_outputs=grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            only_inputs=only_inputs,
+            allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched,
+            materialize_grads=materialize_grads,
+        )
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-                      "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     outputs, inputs = _sequence(outputs), _inputs("`inputs` argument to `grad()`", inputs)
     if is_grads_batched:
         return batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
@@ -129,8 +161,10 @@ def grad(
         result = [_zeros_like(each, create_graph) if g is None else g for g, each in zip(result, inputs, strict=True)]
     elif not allow_unused and any(each is None for each in result):
         index = next(index for index, each in enumerate(result) if each is None)
-        raise RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
-                           "allow_unused=True if this is the desired behavior.")  # fmt: skip
+        raise RuntimeError(
+            f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
+        )
     return tuple(result)
 
 
@@ -150,18 +184,27 @@ def batched_grad(
     unused: list[int] = []
 
     def pull(*batch: Any) -> tuple[Any, ...]:
-        found = grad(outputs, inputs, batch, retain_graph=retain_graph, create_graph=create_graph, allow_unused=allow_unused,
-                     materialize_grads=materialize)  # fmt: skip
+        found = grad(
+            outputs,
+            inputs,
+            batch,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize,
+        )
         unused[:] = [index for index, each in enumerate(found) if each is None]
         return tuple(each for each in found if each is not None)
 
     for index, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
         if tuple(weight.shape[1:]) != tuple(output.shape):
-            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                               "dimension. The sizes of the remaining dimensions are expected to match the shape of "
-                               f"corresponding output, but a mismatch was detected: grad_output[{index}] has a shape of "
-                               f"{weight.shape[1:]} and output[{index}] has a shape of {output.shape}. If you only want some "
-                               "tensors in `grad_output` to be considered batched, consider using vmap.")  # fmt: skip
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of "
+                f"corresponding output, but a mismatch was detected: grad_output[{index}] has a shape of "
+                f"{weight.shape[1:]} and output[{index}] has a shape of {output.shape}. If you only want some "
+                "tensors in `grad_output` to be considered batched, consider using vmap."
+            )
     found = iter(vmap(pull)(*weights))
     return tuple(None if index in unused else next(found) for index in range(len(inputs)))
 
@@ -175,9 +218,7 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return (value,) if isinstance(value, (Tensor, graph.GradientEdge)) else tuple(value)
 
 
-def _inputs(
-    what: str, inputs: Any, refusal: str = "One of the differentiated Tensors does not require grad"
-) -> tuple[Any, ...]:
+def _inputs(what: str, inputs: Any, refusal: str = "One of the differentiated Tensors does not require grad") -> tuple[Any, ...]:
     """The tensors to differentiate by, checked."""
     if isinstance(inputs, Mapping):
         raise TypeError(f"{what} must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
@@ -217,12 +258,16 @@ def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
     shape, kind = engine.shape_of(edge), engine.kind_of_edge(edge)
     if weight._array.shape != shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {weight.shape} and output[{index}] "
-                           f"has a shape of {Size(shape)}.")  # fmt: skip
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {weight.shape} and output[{index}] "
+            f"has a shape of {Size(shape)}."
+        )
     if (weight._kind.dtype.category == dtypes.COMPLEX) != (kind.dtype.category == dtypes.COMPLEX):
-        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-                           f"dtype: grad_output[{index}] has a dtype of {weight.dtype} and output[{index}] has a dtype of "
-                           f"{kind.dtype}.")  # fmt: skip
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+            f"dtype: grad_output[{index}] has a dtype of {weight.dtype} and output[{index}] has a dtype of "
+            f"{kind.dtype}."
+        )
     return edge, weight._kind.settle(weight)
 
 
@@ -241,15 +286,24 @@ def _one_like(edge: Any) -> Tensor:
 
 
 def _backward(
-    self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
-    inputs: Any = None, retain_variables: bool | None = None,
-) -> None:  # fmt: skip
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+    retain_variables: bool | None = None,
+) -> None:
     """Accumulate the gradients of this tensor into the leaves.  See :func:`torch.autograd.backward`."""
     plain = gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._kind) is Kind
     if state.mutation_guards:
         refuse_backward()
-    if (plain and isinstance(self._node, Node) and self._node.outputs is None and self._array.shape == ()
-            and self._kind.dtype.category == dtypes.FLOATING):  # fmt: skip
+    if (
+        plain
+        and isinstance(self._node, Node)
+        and self._node.outputs is None
+        and self._array.shape == ()
+        and self._kind.dtype.category == dtypes.FLOATING
+    ):
         engine.run_scalar(self, bool(retain_graph))  # the usual loss: no more to be checked
         return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)

@@ -65,8 +65,12 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Does nothing: shared memory is noticed without it."""
-        warnings.warn("`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
-                      "calls to `set_()` are not tracked", FutureWarning, stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
+            "calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether ``backward`` sees zeros (the default) or None for an output that received no gradient."""
@@ -83,9 +87,11 @@ class FunctionCtx:
         if node is None:
             return self.to_save or ()
         if self._saved is _ACCESSED:
-            raise RuntimeError("saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-                               "autograd.Function. Either access saved_tensors only once, or set "
-                               "clear_saved_tensors_on_access=False.")  # fmt: skip
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set "
+                "clear_saved_tensors_on_access=False."
+            )
         if self._saved is RELEASED:
             check_saved(RELEASED, node)
         found = tuple(unpack_tensor(each, node) for each in self._saved)
@@ -181,22 +187,26 @@ class Function(FunctionCtx):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Gradients of the inputs from those of the outputs; ``vjp`` is another name for it."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use "
-                                  "it with backward mode AD.")  # fmt: skip
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use "
+            "it with backward mode AD."
+        )
 
     vjp = backward
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """Tangents of the outputs from those of the inputs, for forward-mode differentiation."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode "
-                                  "AD.")  # fmt: skip
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """A batched forward, ``(output, out_dims)``, for where the plain one cannot be batched."""
-        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-                                  "generate_vmap_rule=True.")  # fmt: skip
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
 
     # --- calling it ---
 
@@ -276,16 +286,19 @@ class FunctionNode(Node):
         if len(gradients) > count and all(each is None for each in gradients[count:]):
             gradients = gradients[:count]
         if len(gradients) != count:
-            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {count}, got "
-                               f"{len(gradients)})")  # fmt: skip
+            raise RuntimeError(
+                f"function {name} returned an incorrect number of gradients (expected {count}, got {len(gradients)})"
+            )
         edges = iter(self.edges)
         for position, (each, is_tensor) in enumerate(zip(gradients, self.from_tensor, strict=True)):
             edge = next(edges) if is_tensor else None
             if each is None:
                 continue
             if not is_tensor:
-                raise RuntimeError(f"function {name} returned a gradient different than None at position {position + 1}, but the "
-                                   "corresponding forward input was not a Variable")  # fmt: skip
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {position + 1}, but the "
+                    "corresponding forward input was not a Variable"
+                )
             _check_gradient(each, edge, name, position)
         return gradients
 
@@ -302,8 +315,10 @@ def _differentiate(ctx: Function, gradients: list[Any]) -> Any:
     cls, name = type(ctx), "backward"
     if cls.vjp is not Function.vjp:
         if cls.backward is not Function.backward:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-                               "implement one of them.")  # fmt: skip
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
+            )
         name = "vjp"
     backward = _bound(ctx, name)
     return backward(gradients) if cls.boxed_grads_call else backward(*gradients)
@@ -323,8 +338,10 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
         return
     given, wanted = gradient._array.shape, engine.shape_of(edge)
     if given != wanted and not engine.is_expansion(given, wanted):
-        raise RuntimeError(f"Function {name} returned an invalid gradient at index {position} - got {list(given)} but expected "
-                           f"shape compatible with {list(wanted)}")  # fmt: skip
+        raise RuntimeError(
+            f"Function {name} returned an invalid gradient at index {position} - got {list(given)} but expected "
+            f"shape compatible with {list(wanted)}"
+        )
 
 
 # --- a call -------------------------------------------------------------------------------------------------------
@@ -353,15 +370,20 @@ def _tangents(ctx: Function, args: tuple[Any, ...], given: list[Any], result: An
     from ..tensors.tensor import Tensor
 
     if ctx.materialize_grads:
-        given = [each.detach().new_zeros(each.shape) if tangent is None and isinstance(each, Tensor) and each.is_floating_point()
-                 else tangent for each, tangent in zip(args, given, strict=True)]  # fmt: skip
+        given = [
+            each.detach().new_zeros(each.shape)
+            if tangent is None and isinstance(each, Tensor) and each.is_floating_point()
+            else tangent
+            for each, tangent in zip(args, given, strict=True)
+        ]
     ctx._in_jvp = True
     derived = _bound(ctx, "jvp")(*given)
     del ctx._in_jvp
     results, derived = (each if isinstance(each, tuple) else (each,) for each in (result, derived))
     if len(results) != len(derived):
-        raise RuntimeError("Function's jvp returned an invalid number of forward gradients (expected "
-                           f"{len(results)} but got {len(derived)})")  # fmt: skip
+        raise RuntimeError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(results)} but got {len(derived)})"
+        )
     for index, each in enumerate(derived):
         if each is not None and not isinstance(each, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type(each).__name__}) for grad output {index}.")
@@ -413,16 +435,20 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
     dirty = ctx.dirty_tensors or ()
     for each in dirty:
         if _is_among(each, inputs) and not _is_among(each, outputs):
-            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs "
-                               "that are modified inplace must all be outputs of the Function.")  # fmt: skip
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                "that are modified inplace must all be outputs of the Function."
+            )
     several = sum(isinstance(each, Tensor) for each in outputs) > 1
     if node is not None and several and any(each._view is not None for each in dirty):
-        raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-                           "return more than one Tensor. This is not supported by the current autograd engine. You should either "
-                           "make sure the input is not a view (using .clone() for example) or make your Function only return one "
-                           "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
-                           "Tensor and a second one that does the other operations). You can ask on the forum "
-                           "https://discuss.pytorch.org/ if you need help to do this change.")  # fmt: skip
+        raise RuntimeError(
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+            "return more than one Tensor. This is not supported by the current autograd engine. You should either "
+            "make sure the input is not a view (using .clone() for example) or make your Function only return one "
+            "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
+            "Tensor and a second one that does the other operations). You can ask on the forum "
+            "https://discuss.pytorch.org/ if you need help to do this change."
+        )
     results: list[Any] = []
     metadata: list[Any] = []
     for index, each in enumerate(outputs):
@@ -597,8 +623,10 @@ def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
     elif isinstance(value, dict):
         yield from _tensors_in(list(value.values()), keep_none)
     elif value is not None:
-        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {type(value).__name__}. Accepted "
-                         "types: Tensors, or lists/tuples of them")  # fmt: skip
+        raise ValueError(
+            f"Auto nesting doesn't know how to process an input object of type {type(value).__name__}. Accepted "
+            "types: Tensors, or lists/tuples of them"
+        )
 
 
 def _nested_like(pattern: Any, flat: Iterator[Any]) -> Any:

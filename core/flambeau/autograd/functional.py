@@ -32,9 +32,12 @@ def vjp(
     (tensor([1., 1.]), tensor([1., 2.]))
     """
     call = _Call("vjp", func, inputs, create_graph, strict)
-    weights = call.vector(v, call.outputs, call.single_output,
-                          "The vector v can only be None if the user-provided function returns a single Tensor with a single "
-                          "element.")  # fmt: skip
+    weights = call.vector(
+        v,
+        call.outputs,
+        call.single_output,
+        "The vector v can only be None if the user-provided function returns a single Tensor with a single element.",
+    )
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = call.filled(_gradients(call.outputs, call.inputs, weights, create_graph), call.inputs, "back")
     return call.results(found, call.single_input)
@@ -50,9 +53,12 @@ def jvp(
     (tensor([1., 1.]), tensor([1., 2.]))
     """
     call = _Call("jvp", func, inputs, create_graph, strict)
-    tangents = call.vector(v, call.inputs, call.single_input,
-                           "The vector v can only be None if the input to the user-provided function is a single Tensor with a "
-                           "single element.")  # fmt: skip
+    tangents = call.vector(
+        v,
+        call.inputs,
+        call.single_input,
+        "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
+    )
     with enable_grad():  # the gradients are linear in the weights, so their derivative by the weights is J
         weights = tuple(torch.zeros_like(each, requires_grad=True) for each in call.outputs)
         pulled = _gradients(call.outputs, call.inputs, weights, True)
@@ -92,9 +98,12 @@ def hvp(
 
 def _first_derivative(name: str, func: Any, inputs: Any, v: Any, create_graph: bool, strict: bool) -> tuple[_Call, Any, Any]:
     call = _Call(name, func, inputs, create_graph, strict)
-    weights = call.vector(v, call.inputs, call.single_input,
-                          "The vector v can only be None if the input to the user-provided function is a single Tensor with a "
-                          "single element.")  # fmt: skip
+    weights = call.vector(
+        v,
+        call.inputs,
+        call.single_input,
+        "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
+    )
     if not call.single_output:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     if call.outputs[0].numel() != 1:
@@ -106,9 +115,13 @@ def _first_derivative(name: str, func: Any, inputs: Any, v: Any, create_graph: b
 
 
 def jacobian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
+) -> Any:
     """The Jacobian of ``func``: for an output of shape ``S`` and an input of shape ``T``, a tensor of shape ``S + T``.
 
     Args:
@@ -131,12 +144,16 @@ def jacobian(
         return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
     call = _Call("jacobian", func, inputs, create_graph, strict)
     if vectorize and strict:
-        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported "
-                           "together. Please either set `strict=False` or `vectorize=False`.")  # fmt: skip
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported "
+            "together. Please either set `strict=False` or `vectorize=False`."
+        )
     with enable_grad():
         rows = _all_rows if vectorize else _row_by_row
-        made = [tuple(part.reshape(each.shape + given.shape) for part, given in zip(parts, call.inputs, strict=True))
-                for each, parts in zip(call.outputs, rows(call), strict=True)]  # fmt: skip
+        made = [
+            tuple(part.reshape(each.shape + given.shape) for part, given in zip(parts, call.inputs, strict=True))
+            for each, parts in zip(call.outputs, rows(call), strict=True)
+        ]
     if not create_graph:
         made = [tuple(part.detach() for part in parts) for parts in made]
     return _unpacked([_unpacked(parts, call.single_input) for parts in made], call.single_output)
@@ -151,14 +168,22 @@ def _row_by_row(call: _Call) -> list[list[Any]]:
             found = _gradients((element,), call.inputs, None, call.create_graph, retain_graph=True)
             for j, (place, each, given) in enumerate(zip(rows, found, call.inputs, strict=True)):
                 if each is None and call.strict:
-                    raise RuntimeError(f"Output {i} of the user-provided function is independent of input {j}. This is not "
-                                       "allowed in strict mode.")  # fmt: skip
+                    raise RuntimeError(
+                        f"Output {i} of the user-provided function is independent of input {j}. This is not "
+                        "allowed in strict mode."
+                    )
                 if each is not None and call.strict and call.create_graph and not each.requires_grad:
-                    raise RuntimeError(f"The jacobian of the user-provided function is independent of input {i}. This is not "
-                                       "allowed in strict mode when create_graph=True.")  # fmt: skip
+                    raise RuntimeError(
+                        f"The jacobian of the user-provided function is independent of input {i}. This is not "
+                        "allowed in strict mode when create_graph=True."
+                    )
                 place.append(torch.zeros_like(given) if each is None else each)
-        made.append([torch.stack(place) if place else given.new_zeros((0, *given.shape))
-                     for place, given in zip(rows, call.inputs, strict=True)])  # fmt: skip
+        made.append(
+            [
+                torch.stack(place) if place else given.new_zeros((0, *given.shape))
+                for place, given in zip(rows, call.inputs, strict=True)
+            ]
+        )
     return made
 
 
@@ -190,11 +215,14 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
     for wanted, option in ((create_graph, "create_graph"), (strict, "strict")):
         if wanted:
             kind = NotImplementedError if option == "create_graph" else RuntimeError
-            raise kind(f'{name}`{option}=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
-                       f'`{option}=False` or `strategy="reverse-mode"`.')  # fmt: skip
+            raise kind(
+                f'{name}`{option}=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
+                f'`{option}=False` or `strategy="reverse-mode"`.'
+            )
     if not vectorize:
-        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
-                                  "`vectorize=True`.")  # fmt: skip
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+        )
     single_input, tensors = _tensors(inputs, "inputs", "jacobian")
     numels = [each.numel() for each in tensors]
     seen: list[Any] = []
@@ -217,9 +245,13 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
 
 
 def hessian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
+) -> Any:
     """The second derivatives of ``func``, which returns one number; the arguments are those of :func:`jacobian`.
 
     For a tuple of inputs, the result is a tuple of tuples, by first and second input.
@@ -231,7 +263,8 @@ def hessian(
     """
     single_input, tensors = _tensors(inputs, "inputs", "hessian")
     assert outer_jacobian_strategy in ("forward-mode", "reverse-mode"), (
-        'Expected strategy to be either "forward-mode" or "reverse-mode".')  # fmt: skip
+        'Expected strategy to be either "forward-mode" or "reverse-mode".'
+    )
 
     def number(*args: Any) -> Any:
         single, outputs = _tensors(func(*args), "outputs of the user-provided function", "hessian")
@@ -285,8 +318,11 @@ class _Call:
         with enable_grad():
             given = tuple(self.point(each, False) for each in _tensors(v, "v", self.name)[1])
         if len(given) != len(like):
-            raise RuntimeError("The given v should contain a single Tensor." if single else
-                               f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.")  # fmt: skip
+            raise RuntimeError(
+                "The given v should contain a single Tensor."
+                if single
+                else f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}."
+            )
         for index, (each, other) in enumerate(zip(given, like, strict=True)):
             if each.shape != other.shape:
                 where = "" if single else f"Entry {index} in "
@@ -304,8 +340,10 @@ class _Call:
                 raise RuntimeError(_INDEPENDENT[stage].format(index))
             if each is not None and self.strict and self.create_graph and not each.requires_grad:
                 what = "hessian" if "double" in stage else "jacobian"
-                raise RuntimeError(f"The {what} of the user-provided function is independent of input {index}. This is not "
-                                   "allowed in strict mode when create_graph=True.")  # fmt: skip
+                raise RuntimeError(
+                    f"The {what} of the user-provided function is independent of input {index}. This is not "
+                    "allowed in strict mode when create_graph=True."
+                )
             made.append(torch.zeros_like(other) if each is None else each)
         return tuple(made)
 
@@ -352,8 +390,9 @@ def _tensors(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
     for index, each in enumerate(values):
         if not isinstance(each, torch.Tensor):
             where = f"given {what} has" if single else f"value at index {index} has"
-            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} type "
-                            f"{type(each)}.")
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} type {type(each)}."
+            )
     return single, values
 
 
@@ -365,8 +404,11 @@ def _gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, create_graph: bool, **options: Any
 ) -> tuple[Any, ...]:
     """``autograd.grad`` of those outputs that have a gradient."""
-    pairs = [(each, weight) for each, weight in zip(outputs, weights or (None,) * len(outputs), strict=True)
-             if each is not None and each.requires_grad]  # fmt: skip
+    pairs = [
+        (each, weight)
+        for each, weight in zip(outputs, weights or (None,) * len(outputs), strict=True)
+        if each is not None and each.requires_grad
+    ]
     if not pairs:
         return (None,) * len(inputs)
     return torch.autograd.grad(

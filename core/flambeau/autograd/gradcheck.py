@@ -70,7 +70,8 @@ def gradcheck(
     assert check_forward_ad or check_backward_ad, "Expected at least one of check_forward_ad or check_backward_ad to be True"
     assert check_backward_ad or not check_batched_grad, "Setting check_batched_grad=True requires check_backward_ad to be True"
     assert check_forward_ad or not check_batched_forward_grad, (
-        "Setting check_batched_forward_grad=True requires check_forward_ad to be True")  # fmt: skip
+        "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+    )
     check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         if check_backward_ad:
@@ -126,29 +127,47 @@ def gradgradcheck(
     True
     """
     assert check_fwd_over_rev or check_rev_over_rev, (
-        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")  # fmt: skip
+        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+    )
     assert check_rev_over_rev or not check_undefined_grad, (
-        "Setting check_undefined_grad=True requires check_rev_over_rev to be True")  # fmt: skip
+        "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
+    )
     inputs = _as_tuple(inputs)
-    weights = _as_tuple(grad_outputs) if grad_outputs is not None else tuple(
-        _random_weight(each, gen_non_contig_grad_outputs) for each in _differentiable(func(*inputs))
-    )  # fmt: skip
+    weights = (
+        _as_tuple(grad_outputs)
+        if grad_outputs is not None
+        else tuple(_random_weight(each, gen_non_contig_grad_outputs) for each in _differentiable(func(*inputs)))
+    )
     wanted = [isinstance(each, Tensor) and each.requires_grad for each in (*inputs, *weights)]
 
     def gradient(*args: Any) -> tuple[Any, ...]:
         given = [each.requires_grad_() if wants else each for each, wants in zip(args, wanted, strict=True)]
         tensors, outer = given[: len(inputs)], given[len(inputs) :]
         found = grad(
-            _differentiable(func(*tensors)), [each for each, wants in zip(tensors, wanted, strict=False) if wants], outer,
-            create_graph=True, allow_unused=True,
-        )  # fmt: skip
+            _differentiable(func(*tensors)),
+            [each for each, wants in zip(tensors, wanted, strict=False) if wants],
+            outer,
+            create_graph=True,
+            allow_unused=True,
+        )
         return tuple(each for each in found if each is not None)
 
     return gradcheck(
-        gradient, inputs + weights, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
-        check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
-    )  # fmt: skip
+        gradient,
+        inputs + weights,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
 
 
 # PyTorch 0.2 is called as ``gradcheck.gradcheck(...)`` after ``from torch.autograd import gradcheck``.
@@ -215,10 +234,16 @@ class _Check:
     """One call of ``gradcheck``.  A Jacobian has a row per element of the input and a column per element of the output."""
 
     def __init__(
-        self, func: Callable[..., Any], inputs: Tensors, eps: float, atol: float, rtol: float, nondet_tol: float,
+        self,
+        func: Callable[..., Any],
+        inputs: Tensors,
+        eps: float,
+        atol: float,
+        rtol: float,
+        nondet_tol: float,
         check_dtypes: bool,
         fast: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.func, self.inputs, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
         self.nondet_tol, self.check_dtypes, self.fast = nondet_tol, check_dtypes, fast
         self.wanted = [index for index, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
@@ -227,18 +252,23 @@ class _Check:
 
     def check_inputs(self) -> None:
         if not self.wanted:
-            raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have "
-                             "requires_grad=True.")  # fmt: skip
+            raise ValueError(
+                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+            )
         for index in self.wanted:
             each = self.inputs[index]
             if each.dtype not in (dtypes.float64, dtypes.complex128):
-                warnings.warn(f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
-                              "check will likely fail if all the inputs are not of double precision floating point or complex. ",
-                              stacklevel=4)  # fmt: skip
+                warnings.warn(
+                    f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
+                    "check will likely fail if all the inputs are not of double precision floating point or complex. ",
+                    stacklevel=4,
+                )
             if any(step == 0 and size > 1 for step, size in zip(each.stride(), each.shape, strict=True)):
-                raise RuntimeError(f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                                   "non-overlapping to be able to compute the numerical gradients correctly. You should call "
-                                   ".contiguous on the input before passing it to gradcheck.")  # fmt: skip
+                raise RuntimeError(
+                    f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                    "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                    ".contiguous on the input before passing it to gradcheck."
+                )
 
     # --- backward mode ---
 
@@ -260,8 +290,10 @@ class _Check:
             take = F.imag if name == "imaginary" else F.real
 
             def of_outputs(*inputs: Any) -> Any:
-                return tuple(take(each) if isinstance(each, Tensor) and each.is_complex() else each
-                             for each in _as_tuple(self.func(*inputs)))  # fmt: skip
+                return tuple(
+                    take(each) if isinstance(each, Tensor) and each.is_complex() else each
+                    for each in _as_tuple(self.func(*inputs))
+                )
 
             told = f"While considering the {name} part of complex outputs only, "
             return of_outputs, lambda output: told if self.outputs[output].is_complex() else ""
@@ -300,9 +332,11 @@ class _Check:
         for one, other in zip(above, below, strict=True):
             if one.shape != other.shape or one.dtype != other.dtype:
                 what = "shape" if one.shape != other.shape else "dtype"
-                raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed by "
-                                     f"{self.eps}, but got: {what}s {getattr(one, what)} and "
-                                     f"{getattr(other, what)}.")  # fmt: skip
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {what} when inputs are perturbed by "
+                    f"{self.eps}, but got: {what}s {getattr(one, what)} and "
+                    f"{getattr(other, what)}."
+                )
         return [(one - other) / (2 * self.eps) for one, other in zip(above, below, strict=True)]
 
     def analytical_jacobians(self, output: Any) -> list[Any]:
@@ -320,10 +354,12 @@ class _Check:
     def gradients(self, output: Any, targets: Tensors, weight: Any) -> list[Any]:
         """Gradients of the targets, which must come out the same twice."""
         found, again = (
-            [None if each is None else _on_cpu(each) for each in grad(
-                output, targets, weight.to(output.device, copy=True), retain_graph=True, allow_unused=True)]
+            [
+                None if each is None else _on_cpu(each)
+                for each in grad(output, targets, weight.to(output.device, copy=True), retain_graph=True, allow_unused=True)
+            ]
             for _ in range(2)
-        )  # fmt: skip
+        )
         for one, other, target in zip(found, again, targets, strict=True):
             if one is None:
                 continue
@@ -332,9 +368,11 @@ class _Check:
             if one.shape != target.shape:
                 raise GradcheckError("Analytical gradient has incorrect size")
             if one.numel() and bool((one - other).abs().max() > self.nondet_tol):
-                raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output "
-                                     "multiple times gives different values, although analytical gradient matches numerical "
-                                     f"gradient.The tolerance for nondeterminism was {self.nondet_tol}.")  # fmt: skip
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output "
+                    "multiple times gives different values, although analytical gradient matches numerical "
+                    f"gradient.The tolerance for nondeterminism was {self.nondet_tol}."
+                )
         return found
 
     def compare_projections(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
@@ -429,8 +467,9 @@ class _Check:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
         for index, (one, other) in enumerate(zip(found, expected, strict=True)):
             if not F.allclose(one, other):
-                raise GradcheckError(f"{where.format(index)}\ngot:\n{one}\n\nexpected:\n{other}\n\nBatched and single "
-                                     "gradients differ.")
+                raise GradcheckError(
+                    f"{where.format(index)}\ngot:\n{one}\n\nexpected:\n{other}\n\nBatched and single gradients differ."
+                )
 
     def proportional_to_grad_output(self) -> None:
         """Zero weights give zero gradients, of the right type and shape."""
@@ -461,8 +500,9 @@ class _Check:
             except RuntimeError as error:
                 raise GradcheckError("Expected backward function to handle undefined output grads.") from error
             if not all(each is None or _is_zero(each) for each in gradients):
-                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or "
-                                     "zero.")
+                raise GradcheckError(
+                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
+                )
 
 
 class _CutOff(Function):
@@ -478,5 +518,7 @@ class _CutOff(Function):
 
 
 def _mismatch(output: int, input: int, numerical: Any, analytical: Any, mode: str = "") -> str:
-    return (f"Jacobian {mode}mismatch for output {output} with respect to input {input},\n"
-            f"numerical:{numerical}\nanalytical:{analytical}\n")  # fmt: skip
+    return (
+        f"Jacobian {mode}mismatch for output {output} with respect to input {input},\n"
+        f"numerical:{numerical}\nanalytical:{analytical}\n"
+    )

@@ -108,10 +108,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
             fn([found.get(each) for each in range(len(tensors))])
 
     wanted = [each.requires_grad or mode == "all" for each in tensors]
-    return _MultiHandle([
-        each.register_hook(partial(collect, index))
-        for index, each in enumerate(tensors) if wanted[index]
-    ])  # fmt: skip
+    return _MultiHandle([each.register_hook(partial(collect, index)) for index, each in enumerate(tensors) if wanted[index]])
 
 
 # --- hooks on saved tensors ---------------------------------------------------------------------------------------
@@ -196,8 +193,10 @@ class _AllowMutation(saved_tensors_hooks):
         self.active = False
 
     def _unpack(self, copy: Any) -> Any:
-        assert self.active, ("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
-                             "originally recorded.")  # fmt: skip
+        assert self.active, (
+            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+            "originally recorded."
+        )
         return copy
 
 

@@ -79,6 +79,7 @@ def sdp_kernel(
     """A context in which only these ways of computing attention may be taken."""
     from ..runtime.warning import warn_once
 
-    warn_once("`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed.",
-              FutureWarning)  # fmt: skip
+    warn_once(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed.", FutureWarning
+    )
     return changed(globals(), _flash=enable_flash, _mem_efficient=enable_mem_efficient, _math=enable_math, _cudnn=enable_cudnn)

@@ -48,9 +48,18 @@ def is_acceptable(tensor: Any) -> bool:
 
 
 def flags(
-    enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False,
+    enabled: bool = False,
+    benchmark: bool = False,
+    benchmark_limit: int = 10,
+    deterministic: bool = False,
     allow_tf32: bool = True,
-) -> AbstractContextManager[None]:  # fmt: skip
+) -> AbstractContextManager[None]:
     """A context with these switches."""
-    return changed(globals(), enabled=enabled, benchmark=benchmark, benchmark_limit=benchmark_limit,
-                   deterministic=deterministic, allow_tf32=allow_tf32)  # fmt: skip
+    return changed(
+        globals(),
+        enabled=enabled,
+        benchmark=benchmark,
+        benchmark_limit=benchmark_limit,
+        deterministic=deterministic,
+        allow_tf32=allow_tf32,
+    )

@@ -17,8 +17,22 @@ from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .signatures import UNSET, signature_of
 
-__all__ = ["Dims", "NotATensor", "Number", "as_float", "as_int", "as_number", "as_python", "blaming_arguments",
-           "check", "checking", "fits_at_once", "looking_at_arguments", "overrides_nothing", "types_of"]  # fmt: skip
+__all__ = [
+    "Dims",
+    "NotATensor",
+    "Number",
+    "as_float",
+    "as_int",
+    "as_number",
+    "as_python",
+    "blaming_arguments",
+    "check",
+    "checking",
+    "fits_at_once",
+    "looking_at_arguments",
+    "overrides_nothing",
+    "types_of",
+]
 
 Dims: TypeAlias = Any  # a dimension, or several
 Number: TypeAlias = Any  # of Python, of another library, or a tensor of no dimensions
@@ -49,8 +63,11 @@ def _is_position(name: str, value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, complex)) or _is_constant(value) or (
-        not isinstance(value, Tensor) and getattr(value, "shape", None) == () and hasattr(value, "item"))  # fmt: skip
+    return (
+        isinstance(value, (bool, int, float, complex))
+        or _is_constant(value)
+        or (not isinstance(value, Tensor) and getattr(value, "shape", None) == () and hasattr(value, "item"))
+    )
 
 
 def _is_tensor(value: Any) -> bool:
@@ -109,8 +126,19 @@ _AT_ONCE = {  # what generated code looks at: types, and those that would pass f
 }
 NUMBERS = {bool, int, float, complex}
 _NUMBERS = ("int", "float", "Number", "Number | str")  # types of which a tensor of no dimensions may be
-_POSITIONS = {"end", "groups", "ignore_index", "index", "k", "length", "minlength", "num_samples", "output_size", "start",
-              "storage_offset"}  # fmt: skip
+_POSITIONS = {
+    "end",
+    "groups",
+    "ignore_index",
+    "index",
+    "k",
+    "length",
+    "minlength",
+    "num_samples",
+    "output_size",
+    "start",
+    "storage_offset",
+}
 _MAY_BE_TENSORS = ("Tensor", "torch.Tensor", "Tensor | Number")
 _OF_EVERYBODY = ("Tensor", "torch.Tensor", "Sequence[int]")  # what is checked for functions outside of the core, too
 
@@ -190,7 +218,8 @@ def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> 
             continue
         refusal = NotATensor if wanted == "Tensor" else TypeError
         raise refusal(
-            f"{function}(): argument '{name}' (position {position}) must be {wanted}, not {type(value).__name__}") from None
+            f"{function}(): argument '{name}' (position {position}) must be {wanted}, not {type(value).__name__}"
+        ) from None
 
 
 def overrides_nothing(function: Callable[..., Any], required: Sequence[str]) -> list[str]:
@@ -218,8 +247,9 @@ def _in_python(function: Callable[..., Any]) -> str:
     """Lines that turn tensors of no dimensions, where numbers are declared, into those numbers."""
     names = [name for name, declared in types_of(function).items() if declared.removesuffix(" | None") in _NUMBERS]
     parameters = signature_of(function).parameters
-    return "".join(f"        {name} = as_python({name})\n" for name in names
-                   if parameters[name].kind is not inspect.Parameter.VAR_POSITIONAL)  # fmt: skip
+    return "".join(
+        f"        {name} = as_python({name})\n" for name in names if parameters[name].kind is not inspect.Parameter.VAR_POSITIONAL
+    )
 
 
 def as_python(value: Any) -> Any:
@@ -258,4 +288,5 @@ def _check_tensors(values: Sequence[Any], position: int) -> None:
     for index, each in enumerate(values):
         if not _is_tensor(each) and not hasattr(type(each), "__torch_function__"):
             raise NotATensor(
-                f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}") from None
+                f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}"
+            ) from None

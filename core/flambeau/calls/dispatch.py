@@ -26,8 +26,20 @@ from .results import several, view_of
 from .signatures import UNSET
 from .transform_hooks import hooks
 
-__all__ = ["broadcast_shapes", "dispatch", "explain", "refusing", "require_constant", "require_dtype", "require_factor",
-           "require_flags", "require_operands", "require_tensors", "tuple_of_tensors", "whole_numbers"]  # fmt: skip
+__all__ = [
+    "broadcast_shapes",
+    "dispatch",
+    "explain",
+    "refusing",
+    "require_constant",
+    "require_dtype",
+    "require_factor",
+    "require_flags",
+    "require_operands",
+    "require_tensors",
+    "tuple_of_tensors",
+    "whole_numbers",
+]
 
 _SCALARS = (bool, int, float, complex)
 
@@ -158,8 +170,11 @@ def _check_types(op: Operation, tensors: Sequence[Any]) -> None:
         name = "tensors" if op.variadic else op.tensor_names[position]
         if each is None and name in op.defaults:
             continue
-        if name in op.number_names and isinstance(each, _SCALARS) and (
-                position or op.numbers_alone or any(isinstance(other, Tensor) for other in tensors)):  # fmt: skip
+        if (
+            name in op.number_names
+            and isinstance(each, _SCALARS)
+            and (position or op.numbers_alone or any(isinstance(other, Tensor) for other in tensors))
+        ):
             continue
         given = type(each).__name__
         where = f"element {position} in position 0" if op.variadic else f"(position {position + 1})"
@@ -178,7 +193,8 @@ def require_tensors(name: str, **given: Any) -> None:
     for position, (argument, value) in enumerate(given.items(), 1):
         if not isinstance(value, Tensor) and value is not UNSET and not hasattr(value, "__torch_function__"):
             raise TypeError(
-                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}") from None
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+            ) from None
 
 
 def refusing(category: int, words: str) -> Callable[..., None]:
@@ -224,8 +240,10 @@ def require_constant(function: str, **given: Any) -> None:
     """Refuse, while operations are recorded, that tensors require a gradient for which there is no rule."""
     for name, each in given.items():
         if each is not None and each.requires_grad and _grad.get():
-            raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{name}'. "
-                               "This input cannot have requires_grad True.")
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+                "This input cannot have requires_grad True."
+            )
 
 
 def whole_numbers(name: str, value: Any) -> tuple[int, ...]:
@@ -289,8 +307,16 @@ def _check_match(op: Operation, tensors: Sequence[Any]) -> None:
 
 
 def _c_name(each: dtypes.dtype) -> str:
-    names = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "float16": "c10::Half",
-             "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}  # fmt: skip
+    names = {
+        "float32": "float",
+        "float64": "double",
+        "int64": "long int",
+        "int32": "int",
+        "float16": "c10::Half",
+        "bfloat16": "c10::BFloat16",
+        "complex64": "c10::complex<float>",
+        "complex128": "c10::complex<double>",
+    }
     return names.get(each.name, each.name)
 
 
@@ -326,8 +352,10 @@ def _common_device(tensors: Sequence[Any], op: Operation) -> device:
         if isinstance(each, Tensor) and not _may_travel(each):
             place = each._kind.device
             if found is not None and place != found:
-                raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                                   f"{found} and {place}! (when checking arguments for {op.name})")  # fmt: skip
+                raise RuntimeError(
+                    "Expected all tensors to be on the same device, but found at least two devices, "
+                    f"{found} and {place}! (when checking arguments for {op.name})"
+                )
             found = place
     if found is None:
         found = next(each for each in tensors if isinstance(each, Tensor))._kind.device
@@ -385,7 +413,7 @@ def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Seq
     if type(error) is IndexError:
         raise IndexError(str(error).replace("is out of bounds for axis", "is out of bounds for dimension")) from error
     if type(error) is TypeError and str(error).startswith("ufunc"):
-        raise NotImplementedError(f'"{op.name}_cpu" not implemented for \'{result_dtype(tensors).legacy_name}\'') from error
+        raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{result_dtype(tensors).legacy_name}'") from error
     if type(error) in (RuntimeError, NotImplementedError, MemoryError, TypeError):
         raise error
     described = ", ".join(f"{list(each.shape)} {each.dtype}" for each in arrays)
@@ -471,7 +499,8 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
         right = [1] * (size - len(shape)) + [*shape]
         for dim, (a, b) in reversed(list(enumerate(zip(left, right, strict=True)))):
             if a != b and 1 not in (a, b):
-                raise RuntimeError(f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton "
-                                   f"dimension {dim}")  # fmt: skip
+                raise RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
+                )
         result = [b if a == 1 else a for a, b in zip(left, right, strict=True)]
     return Size(result)

@@ -140,8 +140,11 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
             arrays.append(each._array)
         try:
             if kwargs:
-                scalars = {key: constant(each, kind)._array for key, each in kwargs.items()
-                           if type(each) in kind.scalars and (type(each) is not bool or kind.dtype is dtypes.bool_)}  # fmt: skip
+                scalars = {
+                    key: constant(each, kind)._array
+                    for key, each in kwargs.items()
+                    if type(each) in kind.scalars and (type(each) is not bool or kind.dtype is dtypes.bool_)
+                }
                 if len(scalars) < len(kwargs):
                     return False
                 kernel(self._array, *arrays, **scalars)
@@ -196,8 +199,9 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
         if name == "abs":
             raise RuntimeError("In-place abs is not supported for complex tensors.")
         if not dtypes.can_cast(result.dtype, kind.dtype):
-            raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
-                               f"{kind.dtype.legacy_name}")  # fmt: skip
+            raise RuntimeError(
+                f"result type {result.dtype.legacy_name} can't be cast to the desired output type {kind.dtype.legacy_name}"
+            )
         result = result._kind.settle(result).to(kind.device, kind.dtype)
         array = result._array
     storage = self._storage or self._own_storage()
@@ -248,23 +252,32 @@ def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
 def _why_not(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
     """PyTorch's explanation of why a view is not to be written to, or its base is not."""
     index = view._node.index if isinstance(view._node, Output) else 0
-    subject = f"Output {index} of {short_name(view.grad_fn)} is a view {what}." if view.grad_fn is not None else (
-        f"A view was created in no_grad mode {what} with grad mode enabled.")  # fmt: skip
+    subject = (
+        f"Output {index} of {short_name(view.grad_fn)} is a view {what}."
+        if view.grad_fn is not None
+        else (f"A view was created in no_grad mode {what} with grad mode enabled.")
+    )
     if recorded is IN_CUSTOM_FUNCTION:
-        return (f"{subject} This view was created inside a custom Function (or because an input was returned as-is) and the "
-                "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
-                "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
-                "custom Function.")  # fmt: skip
+        return (
+            f"{subject} This view was created inside a custom Function (or because an input was returned as-is) and the "
+            "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+            "custom Function."
+        )
     if recorded is True:
-        return (f"{subject} This view is the output of a function that returns multiple views. Such functions do not allow "
-                "the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
-                "one.")  # fmt: skip
+        return (
+            f"{subject} This view is the output of a function that returns multiple views. Such functions do not allow "
+            "the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
+            "one."
+        )
     mode, block = ("inference mode", "inference_mode") if recorded is IN_INFERENCE_MODE else ("no_grad mode", "no_grad")
     now = "in normal mode" if recorded is IN_INFERENCE_MODE else "with grad mode enabled"
-    return (f"A view was created in {mode} {what} {now}. Given that this use case is ambiguous and error-prone, it is forbidden. "
-            "You can clarify your code by moving both the view and the inplace either both inside "
-            f"the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
-            "tracked).")  # fmt: skip
+    return (
+        f"A view was created in {mode} {what} {now}. Given that this use case is ambiguous and error-prone, it is forbidden. "
+        "You can clarify your code by moving both the view and the inplace either both inside "
+        f"the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+        "tracked)."
+    )
 
 
 def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:

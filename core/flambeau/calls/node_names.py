@@ -28,9 +28,16 @@ Rule = Callable[..., Any]  # ``(node, F, g, unpack)`` to the gradients for the n
 
 
 def step(
-    whole: Node, name: str, position: float, edges: tuple[Any, ...], kind: Kind, shape: tuple[int, ...], rule: Rule,
-    *, takes_saved: bool = False,
-) -> Node:  # fmt: skip
+    whole: Node,
+    name: str,
+    position: float,
+    edges: tuple[Any, ...],
+    kind: Kind,
+    shape: tuple[int, ...],
+    rule: Rule,
+    *,
+    takes_saved: bool = False,
+) -> Node:
     """A step before the last of ``whole``, called ``name``; those that run later in backward have the greater ``position``.
 
     A step that ``takes_saved`` has what the node has saved, and frees it in its place.
@@ -198,7 +205,12 @@ def _run_inner(self: Node, F: Any, gradients: Any, unpack: Any, *, inner: Node, 
 
     task = current_task.get()
     (gradient,) = gradients
-    found = run([(inner, gradient)], retain_graph=task is None or task.retain_graph,
-                create_graph=task is not None and task.create_graph, inputs=list(ends.values()), capture=True)  # fmt: skip
+    found = run(
+        [(inner, gradient)],
+        retain_graph=task is None or task.retain_graph,
+        create_graph=task is not None and task.create_graph,
+        inputs=list(ends.values()),
+        capture=True,
+    )
     made = dict(zip(ends, found or (), strict=True))
     return [None if edge is None else made.pop(edge, None) for edge in self.edges]

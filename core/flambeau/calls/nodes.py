@@ -54,8 +54,10 @@ def make_node_class(record: Operation) -> type[Node]:
         scope["rule"] = function
         body = f"return {call('rule', function)}"
     else:
-        parts = [f"None if self.edges[{i}] is None else {call(f'rule_{each}', record.rules[each])}"
-                 for i, each in enumerate(record.edge_names)]  # fmt: skip
+        parts = [
+            f"None if self.edges[{i}] is None else {call(f'rule_{each}', record.rules[each])}"
+            for i, each in enumerate(record.edge_names)
+        ]
         body = f"return ({', '.join(parts)},)"
     text = f"def apply(self, F, g, unpack):\n    {body}\n"
     if tensors:

@@ -87,16 +87,27 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 @overload
 def composite(
-    function: C, *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (),
-    public: bool = True, grad_fn: str | None = None,
-) -> C: ...  # fmt: skip
+    function: C,
+    *,
+    inplace: bool = False,
+    method: bool = True,
+    out: bool = False,
+    aliases: Sequence[str] = (),
+    public: bool = True,
+    grad_fn: str | None = None,
+) -> C: ...
 
 
 @overload
 def composite(
-    *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (),
-    public: bool = True, grad_fn: str | None = None,
-) -> Callable[[C], C]: ...  # fmt: skip
+    *,
+    inplace: bool = False,
+    method: bool = True,
+    out: bool = False,
+    aliases: Sequence[str] = (),
+    public: bool = True,
+    grad_fn: str | None = None,
+) -> Callable[[C], C]: ...
 
 
 def composite(

@@ -60,8 +60,9 @@ def no_tensor(operator: str, value: Any) -> TypeError:
 
 def can_operate(value: Any) -> bool:
     """Whether an operator takes ``value`` as its other operand."""
-    return (isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__")
-            or is_library_scalar(value))  # fmt: skip
+    return (
+        isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__") or is_library_scalar(value)
+    )
 
 
 def constant(value: Any, kind: Kind) -> Tensor:

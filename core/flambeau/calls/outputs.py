@@ -49,8 +49,21 @@ _RECORDED = _names("""
     conj_physical diag eigvals fft_ifft fft_ihfft floor_divide heaviside inner linalg_cond linalg_eigvals linalg_matrix_norm
     linalg_norm linalg_tensorinv linalg_tensorsolve log_softmax nanquantile quantile slice_scatter softmax special_ndtr tensordot
 """)
-_UNKNOWN_TO_AUTOGRAD = tuple(f"special_{each}" for each in (
-    "airy_ai", "bessel_", "chebyshev_", "hermite_", "laguerre_", "legendre_", "modified_", "scaled_", "shifted_", "spherical_"))
+_UNKNOWN_TO_AUTOGRAD = tuple(
+    f"special_{each}"
+    for each in (
+        "airy_ai",
+        "bessel_",
+        "chebyshev_",
+        "hermite_",
+        "laguerre_",
+        "legendre_",
+        "modified_",
+        "scaled_",
+        "shifted_",
+        "spherical_",
+    )
+)
 
 # Where memory may be shared: an operation on single elements may overwrite its argument, but not a part of it.
 _NOT_EVEN_THE_SAME = _JOINING | _names("""
@@ -78,8 +91,9 @@ def check(name: str, out: Any, given: Iterable[Any]) -> None:
     if name == "argsort":  # which sorts the elements, too, through which a gradient would flow
         check_untracked("sort", any(each._requires_grad for each in _tensors_in(given)))
     if state.forward_levels and hooks.forward.has_tangent(list(_tensors_in(given))):
-        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= "
-                                  "function")  # fmt: skip
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
 
 
 def check_untracked(name: str, tracked: bool) -> None:
@@ -89,8 +103,10 @@ def check_untracked(name: str, tracked: bool) -> None:
 
 
 def _not_differentiable(name: str) -> RuntimeError:
-    return RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                        "arguments requires grad.")  # fmt: skip
+    return RuntimeError(
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+        "arguments requires grad."
+    )
 
 
 def write(name: str, out: Any, result: Any) -> Any:
@@ -113,11 +129,14 @@ def _write(name: str, out: Tensor, result: Tensor) -> Tensor:
     check_inference(out)
     _check_dtype(name, out, result)
     if result.device != out.device:
-        raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, "
-                           f"{result.device} and {out.device}!")  # fmt: skip
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {result.device} and {out.device}!"
+        )
     if any(length > 1 and not step for length, step in zip(out._array.shape, out.stride(), strict=True)):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                           "location. Please clone() the tensor before performing the operation.")  # fmt: skip
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
     if out._array.shape != result._array.shape:
         _resize(out, result, name in _ROW_MAJOR or name.startswith("fft_"))
     with_history = out._view is None and not out._requires_grad and not name.startswith(_UNKNOWN_TO_AUTOGRAD)
@@ -132,17 +151,21 @@ def _check_dtype(name: str, out: Tensor, result: Tensor) -> None:
     if not dtypes.can_cast(result.dtype, out.dtype):
         if name in _JOINING:
             raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.dtype.legacy_name}")
-        raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
-                           f"{out.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            f"result type {result.dtype.legacy_name} can't be cast to the desired output type {out.dtype.legacy_name}"
+        )
 
 
 def _resize(out: Tensor, result: Tensor, row_major: bool) -> None:
     """Give ``out`` the shape of the result and, unless it is to be ``row_major``, its order in memory."""
     if out.numel():
-        warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-                      f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
-                      "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
-                      "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=5)  # fmt: skip
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+            "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
+            "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            stacklevel=5,
+        )
     out.resize_(result.shape)
     if not row_major and not result.is_contiguous() and _is_dense(result):
         out.as_strided_(result.shape, result.stride())
@@ -158,8 +181,10 @@ def _check_memory(name: str, out: Tensor, given: Iterable[Any]) -> None:
         found = _shared(out, each)
         allowed = "none" if name in _NOT_EVEN_THE_SAME or (position and name in _ONLY_THE_FIRST) else "all"
         if found not in ("none", allowed):
-            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                               "single memory location. Please clone() the tensor before performing the operation.")  # fmt: skip
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                "single memory location. Please clone() the tensor before performing the operation."
+            )
 
 
 def _tensors_in(given: Iterable[Any]) -> Iterator[Tensor]:

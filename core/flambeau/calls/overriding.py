@@ -196,9 +196,11 @@ def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], a
             return result
         asked.append(f"tensor subclass {type(each)}")
     listed = "".join(f"\n  - {each}" for each in asked)
-    raise TypeError(f"Multiple dispatch failed for '{_full_name(public_api)}'; all "
-                    f"__torch_function__ handlers returned NotImplemented:\n{listed}\n\nFor more information, try re-running "
-                    "with TORCH_LOGS=not_implemented")  # fmt: skip
+    raise TypeError(
+        f"Multiple dispatch failed for '{_full_name(public_api)}'; all "
+        f"__torch_function__ handlers returned NotImplemented:\n{listed}\n\nFor more information, try re-running "
+        "with TORCH_LOGS=not_implemented"
+    )
 
 
 def _full_name(function: Any) -> str:
@@ -241,9 +243,10 @@ def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: 
     arguments = dict(zip(op.tensor_names, (tensors,) if op.variadic else tensors, strict=True))
     arguments.update(zip(op.param_names, params, strict=True))
     changed = {
-        key: value for key, value in arguments.items()
+        key: value
+        for key, value in arguments.items()
         if key in op.tensor_names or key not in op.defaults or op.defaults[key] is not value
-    }  # fmt: skip
+    }
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for name in _positional(op):
@@ -448,9 +451,11 @@ def _source(made: Any) -> str:
     condition = " and ".join([*([] if required else ["DIRECT"]), *overrides_nothing(body, required), *settled])
     offer = f"return offer_{key}({packed(given, named)}, {'out' if has_out else None})"
     straight = f"        return body_{key}({handed_on(given, named)})\n"
-    lines = (f"    if {condition}{' and out is None' if has_out else ''}:\n"
-             f"{_indented(blaming_arguments(body, str(key), NAMESPACE, straight, offer))}{late}"
-             f"{f'    {checking(body, str(key))}' + chr(10) if settled else ''}    {offer}\n")  # fmt: skip
+    lines = (
+        f"    if {condition}{' and out is None' if has_out else ''}:\n"
+        f"{_indented(blaming_arguments(body, str(key), NAMESPACE, straight, offer))}{late}"
+        f"{f'    {checking(body, str(key))}' + chr(10) if settled else ''}    {offer}\n"
+    )
     return f"def {made.__name__}({declaration}):\n{renamed}{lines}"
 
 

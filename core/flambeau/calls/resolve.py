@@ -52,7 +52,7 @@ def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
     """The kernel that computes ``name`` for arguments of ``kind``, casts included, and the kind of its result."""
     record = OPS[name]
     if kind.dtype.category not in DTYPES[record.dtypes]:
-        raise NotImplementedError(f'"{name}_cpu" not implemented for \'{kind.dtype.legacy_name}\'')
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind.dtype.legacy_name}'")
     if record.real_is_identity and kind.dtype.category < dtypes.COMPLEX:
         return (lambda array: array), kind
     compute, result = PROMOTIONS[record.promote](kind.dtype)
@@ -69,8 +69,12 @@ def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
         kernel = _casting_back(kernel, kind.to(result), dtypes.bool_)
     elif result in dtypes.HALF:  # no library is sure to stay in half precision where a Python number joins in
         kernel = _casting_back(kernel, kind.to(result), dtypes.float32, dtypes.float64)
-    elif compute.category >= dtypes.FLOATING and compute is not result and result.category >= dtypes.FLOATING and (
-            record.promote not in ("real", "complex")):  # fmt: skip
+    elif (
+        compute.category >= dtypes.FLOATING
+        and compute is not result
+        and result.category >= dtypes.FLOATING
+        and (record.promote not in ("real", "complex"))
+    ):
         kernel = _casting_back(kernel, kind.to(result), compute)
     if record.column_major:
         kernel = _laying_by_columns(kernel, backend, [each in record.column_major for each in record.results or ("out",)])

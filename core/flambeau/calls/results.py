@@ -28,8 +28,9 @@ def view_of(array: Any, kind: Kind, record: Operation, base: Tensor, params: tup
 def several(record: Operation, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
     """Wrap the results of an operation that has several."""
     kinds = kinds if isinstance(kinds, tuple) else (kinds,) * len(arrays)
-    arrays = [each if type(each) is kind.array_type else kind.backend.wrap(each)
-              for each, kind in zip(arrays, kinds, strict=True)]  # fmt: skip
+    arrays = [
+        each if type(each) is kind.array_type else kind.backend.wrap(each) for each, kind in zip(arrays, kinds, strict=True)
+    ]
     tracked = record.differentiable and any(each is not None and each._requires_grad for each in tensors)
     if tracked:
         results = record.record(arrays, kinds, *tensors, *params)

@@ -59,8 +59,11 @@ def function_source(record: Operation, dunder: str | None = None) -> str:
         return _variadic_source(record, signature)
     lead, optional = record.primary, {each for each in tensors if record.defaults.get(each, 0) is None}
     operands = [each for each in tensors if each != lead and each in record.number_names]
-    conditions = [f"({each} is None or type({each}) in FAST)" if each in optional else f"type({each}) in FAST"
-                  for each in tensors if each not in operands]  # fmt: skip
+    conditions = [
+        f"({each} is None or type({each}) in FAST)" if each in optional else f"type({each}) in FAST"
+        for each in tensors
+        if each not in operands
+    ]
     for each in tensors:
         if each != lead:
             same = "" if record.promote in ONE_KIND and each not in record.keeps_dtype else ".device"
@@ -94,7 +97,7 @@ def function_source(record: Operation, dunder: str | None = None) -> str:
             tracked = " or ".join(
                 f"{each} is not None and {each}._requires_grad" if each in optional else f"{each}._requires_grad"
                 for each in record.edge_names
-            )  # fmt: skip
+            )
             lines += [f"        if {tracked}:", f"            return record_{name}({call})"]
         if record.view:
             lines += [f"        return view_of(array, kind, op_{name}, {lead}, {_tuple(params)})"]
@@ -106,8 +109,10 @@ def function_source(record: Operation, dunder: str | None = None) -> str:
         way_out = f"equals_array({', '.join(tensors)})" if dunder == "__eq__" else "NotImplemented"
         lines += [f"    if not can_operate({tensors[1]}):", f"        return {way_out}"]
         if dunder in OPERATORS and dunder != "__eq__":
-            lines += [f"    if may_override(({tensors[1]}, )):",
-                      f"        return offer_method({dunder!r}, ({lead}, {tensors[1]}, ), {{}})"]  # fmt: skip
+            lines += [
+                f"    if may_override(({tensors[1]}, )):",
+                f"        return offer_method({dunder!r}, ({lead}, {tensors[1]}, ), {{}})",
+            ]
     lines += [f"    return dispatch(op_{name}, {_tuple(tensors)}, {_tuple(params)}, {'out' if has_out else None})"]
     return "\n".join(lines) + "\n"
 
@@ -165,8 +170,10 @@ def record_source(record: Operation) -> str:
     lines += ["    if not grad_enabled():", "        return result"]
     lines += [f"    node = new(node_{name})", "    node.seq = next_seq(); node.hooks = node.outputs = None"]
     if record.results or record.returns_list:
-        lines += [f"    node.kind = kind[0]{settled}; node.shape = array[0].shape if array else ()",
-                  f"    node.outputs = tuple((k{settled}, each.shape) for each, k in zip(array, kind))"]  # fmt: skip
+        lines += [
+            f"    node.kind = kind[0]{settled}; node.shape = array[0].shape if array else ()",
+            f"    node.outputs = tuple((k{settled}, each.shape) for each, k in zip(array, kind))",
+        ]
     else:
         lines += [f"    node.kind = kind{settled}; node.shape = array.shape"]
     lines += _edges_source(record) + _saves_source(record)
@@ -221,6 +228,8 @@ def _any_requires(record: Operation, names: Sequence[str]) -> str:
     if record.variadic or record.vjp:
         return "True"
     return " or ".join(
-        f"{each}._requires_grad" if record.defaults.get(each, 0) is not None
-        else f"({each} is not None and {each}._requires_grad)" for each in names
-    )  # fmt: skip
+        f"{each}._requires_grad"
+        if record.defaults.get(each, 0) is not None
+        else f"({each} is not None and {each}._requires_grad)"
+        for each in names
+    )

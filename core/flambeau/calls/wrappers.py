@@ -81,10 +81,12 @@ def _with_out_source(function: Callable[..., Any], key: str) -> str:
     takes_dtype = "dtype" in named and full_name in outputs.SETS_DTYPE
     offering = _offering_method(name, function, given, named)
     looks = looking_at_arguments(function, key, offering, required[1:])
-    body = (f"    if out is None:\n        return {call}\n"
-            f"    check_out({full_name!r}, out, ({''.join(each.lstrip('*') + ', ' for each in given)}))\n"
-            + ("    dtype = dtype or out.dtype\n" if takes_dtype else "") +
-            f"    return write_result({full_name!r}, {call}, out)\n")  # fmt: skip
+    body = (
+        f"    if out is None:\n        return {call}\n"
+        f"    check_out({full_name!r}, out, ({''.join(each.lstrip('*') + ', ' for each in given)}))\n"
+        + ("    dtype = dtype or out.dtype\n" if takes_dtype else "")
+        + f"    return write_result({full_name!r}, {call}, out)\n"
+    )
     return f"def {name}({declaration}):\n{renamed}{looks}{blaming_arguments(function, key, NAMESPACE, body, offering)}"
 
 

@@ -109,8 +109,13 @@ class Checker:
 
     def forward_mode(self, sample: Sample) -> None:
         """Derivatives along a direction, computed forward, are those of finite differences too."""
-        torch.autograd.gradcheck(_of_floats(sample), self.differentiable(sample), check_forward_ad=True, check_backward_ad=False,
-                                 check_undefined_grad=False)  # fmt: skip
+        torch.autograd.gradcheck(
+            _of_floats(sample),
+            self.differentiable(sample),
+            check_forward_ad=True,
+            check_backward_ad=False,
+            check_undefined_grad=False,
+        )
 
     def vmap(self, sample: Sample) -> None:
         """A batch of calls at once gives what the calls give one by one."""

@@ -194,8 +194,16 @@ def _storages_are_the_memory_of_tensors() -> None:
 
 def _random_numbers() -> None:
     torch.manual_seed(3)
-    drawn = [torch.rand(3), torch.randn(20), torch.randint(9, (4,)), torch.randperm(5), torch.bernoulli(torch.full((4,), 0.5)),
-             torch.multinomial(torch.ones(5), 2), torch.empty(3).exponential_(), torch.poisson(torch.ones(3))]  # fmt: skip
+    drawn = [
+        torch.rand(3),
+        torch.randn(20),
+        torch.randint(9, (4,)),
+        torch.randperm(5),
+        torch.bernoulli(torch.full((4,), 0.5)),
+        torch.multinomial(torch.ones(5), 2),
+        torch.empty(3).exponential_(),
+        torch.poisson(torch.ones(3)),
+    ]
     torch.manual_seed(3)
     assert torch.equal(torch.rand(3), drawn[0]) and torch.equal(torch.randn(20), drawn[1])
     generator = torch.Generator(drawn[0].device).manual_seed(3)

@@ -75,8 +75,13 @@ def _losses(place: Any, steps: int) -> list[float]:
     torch.manual_seed(0)
     with torch.device("cpu"):
         model = nn.Sequential(
-            nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5),
-        )  # fmt: skip
+            nn.Conv2d(1, 4, 3, padding=1),
+            nn.BatchNorm2d(4),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(64, 5),
+        )
         images, targets = torch.randn(12, 1, 8, 8), torch.arange(12) % 5
     model, images, targets = model.to(place), images.to(place), targets.to(place)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)

@@ -7,7 +7,6 @@ is first needed.  Without a backend for CUDA such calls raise ``AssertionError: 
 >>> device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
-
 from __future__ import annotations
 
 from typing import Any

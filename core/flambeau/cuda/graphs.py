@@ -90,9 +90,14 @@ class graph:
     default_capture_stream: streams.Stream | None = None
 
     def __init__(
-        self, cuda_graph: CUDAGraph, pool: Any = None, stream: streams.Stream | None = None, capture_error_mode: str = "global",
-        enable_annotations: bool = False, check_input_liveness: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        cuda_graph: CUDAGraph,
+        pool: Any = None,
+        stream: streams.Stream | None = None,
+        capture_error_mode: str = "global",
+        enable_annotations: bool = False,
+        check_input_liveness: bool = False,
+    ) -> None:
         if stream is None and graph.default_capture_stream is None:
             graph.default_capture_stream = streams.Stream()
         self.stream_ctx = streams.stream(stream or graph.default_capture_stream)
@@ -126,8 +131,10 @@ def make_graphed_callables(
     if not isinstance(callables, tuple):
         return make_graphed_callables((callables,), (sample_args,), num_warmup_iters, allow_unused_input, pool)[0]
     pool = graph_pool_handle() if pool is None else pool
-    made = [_Graphed(each, args, num_warmup_iters, allow_unused_input, pool)
-            for each, args in zip(callables, sample_args, strict=True)]  # fmt: skip
+    made = [
+        _Graphed(each, args, num_warmup_iters, allow_unused_input, pool)
+        for each, args in zip(callables, sample_args, strict=True)
+    ]
     return tuple(each.stand_in() for each in made)
 
 

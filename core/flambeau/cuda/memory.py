@@ -195,8 +195,9 @@ def get_allocator_backend() -> str:
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
     """Memory for another library to use, as an address; to be given back to ``caching_allocator_delete``."""
     if not isinstance(stream, (int, type(None))) and not hasattr(stream, "cuda_stream"):
-        raise TypeError("Invalid type for stream argument, must be `torch.cuda.Stream` or `int` representing a pointer to a "
-                        "existing stream")  # fmt: skip
+        raise TypeError(
+            "Invalid type for stream argument, must be `torch.cuda.Stream` or `int` representing a pointer to a existing stream"
+        )
     return runtime.init().allocate(size, runtime.index_of(device), getattr(stream, "cuda_stream", stream))
 
 

@@ -63,8 +63,10 @@ def promote_square(name: str, given: Any, kernel: str | None = None) -> None:
 
 def check_same_dtype(name: str, A: Tensor, B: Tensor) -> None:
     if A._kind.dtype is not B._kind.dtype:
-        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype.legacy_name} and B of "
-                           f"type {B.dtype.legacy_name} instead")  # fmt: skip
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype.legacy_name} and B of "
+            f"type {B.dtype.legacy_name} instead"
+        )
 
 
 def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:

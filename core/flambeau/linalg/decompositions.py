@@ -124,8 +124,10 @@ def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
 def refuse_indefinite(name: str, info: Tensor) -> None:
     found = failure(info)
     if found:
-        raise LinAlgError(f"{name}: {found[0]}The factorization could not be completed because the input is not "
-                          f"positive-definite (the leading minor of order {found[1]} is not positive-definite).")  # fmt: skip
+        raise LinAlgError(
+            f"{name}: {found[0]}The factorization could not be completed because the input is not "
+            f"positive-definite (the leading minor of order {found[1]} is not positive-definite)."
+        )
 
 
 # --- QR -----------------------------------------------------------------------------------------------------------
@@ -175,8 +177,10 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     if mode != "r":
         return _QR(_qr(A, mode))
     if A._requires_grad:
-        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
-                           "linalg.qr(A, mode='reduced') if you are going to require gradients.")  # fmt: skip
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+            "linalg.qr(A, mode='reduced') if you are going to require gradients."
+        )
     return _QR((A.new_empty(0), _qr(A, "reduced")[1]))
 
 
@@ -240,11 +244,14 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
     if input.shape[-1] < tau.shape[-1]:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if input.ndim - tau.ndim != 1:
-        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} "
-                           f"and input.ndim is equal to {input.ndim}")  # fmt: skip
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} "
+            f"and input.ndim is equal to {input.ndim}"
+        )
     if input.shape[:-2] != tau.shape[:-1]:
-        raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
-                           f"{list(tau.shape[:-1])}")
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}"
+        )
     if input.dtype is not tau.dtype:
         raise RuntimeError(f"{name}: tau dtype {tau.dtype.legacy_name} does not match input dtype {input.dtype.legacy_name}")
 
@@ -497,4 +504,3 @@ def eigvals(input: Tensor) -> Tensor:
     """The eigenvalues of square matrices, complex."""
     _check_eig("linalg.eigvals", input)
     return _of_finite(_eigvals, input)  # type: ignore[no-any-return]  # a backend's routine
-

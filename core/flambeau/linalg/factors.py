@@ -67,9 +67,7 @@ def _in_triangle(F: Any, A: Any, upper: bool, unitriangular: bool) -> Any:
     return F.triu(A, edge) if upper else F.tril(A, -edge)
 
 
-def _solve_triangular_grad(
-    F: Any, g: Any, A: Any, out: Any, upper: bool, unitriangular: bool, left: bool, needs: Any
-) -> Any:
+def _solve_triangular_grad(F: Any, g: Any, A: Any, out: Any, upper: bool, unitriangular: bool, left: bool, needs: Any) -> Any:
     for_B = F.linalg_solve_triangular(F.mH_(A), g, not upper, unitriangular, left)
     if not needs[0]:
         return None, for_B
@@ -111,8 +109,9 @@ def _check_solvable(name: str, A: Tensor, B: Tensor, left: bool) -> None:
     a, b = A._array.shape, B._array.shape
     if b[-2 if left else -1] != a[-1]:
         equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and "
-                           f"{b[-2]}x{b[-1]})")
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})"
+        )
 
 
 # --- Cholesky factors ---------------------------------------------------------------------------------------------
@@ -293,9 +292,11 @@ def _refuse_zero_pivot(name: str, info: Tensor) -> None:
     found = failure(info)
     if found:
         where, k = found
-        raise RuntimeError(f"{name}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
-                           "you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
-                           "linalg.lu_factor_ex(A, pivot)")  # fmt: skip
+        raise RuntimeError(
+            f"{name}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
+            "you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+            "linalg.lu_factor_ex(A, pivot)"
+        )
 
 
 def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -322,8 +323,10 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     check_floating(name, LU, "linalg.lu_solve_cpu")
     check_matrix(name, B, "B")
     if LU.dtype is not B.dtype:
-        raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
-                           f"{LU.dtype.legacy_name} and B of type {B.dtype.legacy_name} instead")  # fmt: skip
+        raise RuntimeError(
+            f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
+            f"{LU.dtype.legacy_name} and B of type {B.dtype.legacy_name} instead"
+        )
     if pivots.dtype is not dtypes.int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     if LU.shape[:-1] != pivots.shape:
@@ -393,8 +396,10 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     check_same_dtype("torch.linalg.ldl_solve", LD, B)
     _check_solvable("torch.linalg.ldl_solve", LD, B, left=True)
     if pivots.shape != LD.shape[:-1]:
-        raise RuntimeError("torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
-                           f"shape {list(pivots.shape)} instead")  # fmt: skip
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
+            f"shape {list(pivots.shape)} instead"
+        )
     if pivots.dtype.category != dtypes.INTEGER:
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype.legacy_name}")
     LD, B = broadcast_matrices(LD, B)

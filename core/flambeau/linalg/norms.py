@@ -31,8 +31,10 @@ def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
         kind = "complex" if A.dtype.is_complex else "real"
         raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype.legacy_name}")
     if dtypes.promote_types(A.dtype, dtype) is not dtype:
-        raise RuntimeError(f"{name}: the dtype of the input ({A.dtype.legacy_name}) should be convertible without narrowing to "
-                           f"the specified dtype ({dtype.legacy_name})")  # fmt: skip
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({A.dtype.legacy_name}) should be convertible without narrowing to "
+            f"the specified dtype ({dtype.legacy_name})"
+        )
     return A.to(dtype)
 
 
@@ -52,12 +54,16 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
         return
     shown = f"{ord:g}"
     if dims is None:
-        raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does "
-                           "not have an identity")  # fmt: skip
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does "
+            "not have an identity"
+        )
     for each in dims:
         if not x.shape[each]:
-            raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on the dimension {each}because this "
-                               "dimension is empty and the operation does not have an identity")  # fmt: skip
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {shown} norm on the dimension {each}because this "
+                "dimension is empty and the operation does not have an identity"
+            )
 
 
 @with_out
@@ -93,9 +99,13 @@ def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
 
 @with_out
 def matrix_norm(
-    input: Tensor, ord: Number | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
+    input: Tensor,
+    ord: Number | str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
     dtype: dtypes.dtype | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The norm of matrices: "fro", "nuc", or with the sign of ``ord`` the largest or smallest
 
     - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).
@@ -173,8 +183,10 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p not in (None, 2, -2) and input.shape[-2] != input.shape[-1]:
         shown = p if isinstance(p, str) else f"{p:g}"
-        raise RuntimeError(f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {input.shape[-2]} by "
-                           f"{input.shape[-1]} matrices")  # fmt: skip
+        raise RuntimeError(
+            f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {input.shape[-2]} by "
+            f"{input.shape[-1]} matrices"
+        )
     if not input.numel():
         return input.new_zeros(input.shape[:-2], dtype=input.dtype.to_real())
     if p in (None, 2, -2):

@@ -69,11 +69,15 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     tensor([3., 7.])
     """
     if x.dtype is not y.dtype:
-        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype.legacy_name} "
-                           f"and y of type {y.dtype.legacy_name} instead")  # fmt: skip
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype.legacy_name} "
+            f"and y of type {y.dtype.legacy_name} instead"
+        )
     if x.ndim == y.ndim == 1 and x.shape != y.shape:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(x)}] and src [{len(y)}] to have the same number of "
-                           f"elements, but got {len(x)} and {len(y)} elements respectively")  # fmt: skip
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{len(x)}] and src [{len(y)}] to have the same number of "
+            f"elements, but got {len(x)} and {len(y)} elements respectively"
+        )
     if x.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.legacy_name}")
     return (x.conj() * y).sum(dim).to(x.dtype)
@@ -111,15 +115,19 @@ def _check_chain(tensors: Sequence[Tensor]) -> None:
             raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {each.ndim}D")
     for index, each in enumerate(tensors[1:], 1):
         if each.dtype is not tensors[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype.name} "
-                               f"and tensor {index} {each.dtype.name}")  # fmt: skip
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype.name} "
+                f"and tensor {index} {each.dtype.name}"
+            )
         if index < len(tensors) - 1 and each.ndim != 2:
             raise RuntimeError(f"multi_dot(): tensor {index} must be 2D but got {each.ndim}D")
     matrices = _as_matrices(tensors)
     for index, (one, other) in enumerate(pairwise(matrices)):
         if one.shape[-1] != other.shape[0]:
-            raise RuntimeError(f"multi_dot(): tensors {index} and {index + 1} with shapes {list(one.shape)} and "
-                               f"{list(other.shape)} cannot be multiplied")  # fmt: skip
+            raise RuntimeError(
+                f"multi_dot(): tensors {index} and {index + 1} with shapes {list(one.shape)} and "
+                f"{list(other.shape)} cannot be multiplied"
+            )
 
 
 def _as_matrices(tensors: Sequence[Any]) -> list[Any]:

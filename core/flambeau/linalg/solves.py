@@ -86,15 +86,18 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
     given = A, B
     if is_vector:
         if not left:
-            raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this "
-                               "case linalg.solve is equivalent to B / A.squeeze(-1)")  # fmt: skip
+            raise RuntimeError(
+                "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this "
+                "case linalg.solve is equivalent to B / A.squeeze(-1)"
+            )
         B = B.unsqueeze(-1)
     check_matrix(name, B, "B")
     a, b = A.shape, B.shape
     if b[-2 if left else -1] != a[-1]:
         equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and "
-                           f"{b[-2]}x{b[-1]})")
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})"
+        )
     A, B = broadcast_matrices(A, B)
     result, info = _solve(A, B) if left else _solve(A.mT, B.mT)
     if is_vector or not left:
@@ -172,8 +175,10 @@ def inv(A: Tensor) -> Tensor:
 def refuse_singular(name: str, info: Tensor) -> None:
     found = failure(info)
     if found:
-        raise LinAlgError(f"{name}: {found[0]}The diagonal element {found[1]} is zero, the inversion could not be completed "
-                          "because the input matrix is singular.")  # fmt: skip
+        raise LinAlgError(
+            f"{name}: {found[0]}The diagonal element {found[1]} is zero, the inversion could not be completed "
+            "because the input matrix is singular."
+        )
 
 
 # --- determinants -------------------------------------------------------------------------------------------------
@@ -310,8 +315,10 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
     if not isinstance(input, Tensor):
         raise TypeError(f"linalg_pinv(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if input.ndim < 2 or input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF:
-        raise RuntimeError(f"linalg.pinv({input.dtype.legacy_name}{{{list(input.shape)}}}): expected a tensor with 2 or more "
-                           "dimensions of float, double, cfloat or cdouble types")  # fmt: skip
+        raise RuntimeError(
+            f"linalg.pinv({input.dtype.legacy_name}{{{list(input.shape)}}}): expected a tensor with 2 or more "
+            "dimensions of float, double, cfloat or cdouble types"
+        )
     require_constant("linalg_pinv", **{name: each for name, each in (("atol", atol), ("rtol", rtol)) if isinstance(each, Tensor)})
     if hermitian:
         promote_square("linalg.pinv", input)
@@ -377,8 +384,10 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
     if A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
         raise RuntimeError("This function doesn't handle types other than float and double")
     if A.dtype is not B.dtype:
-        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype "
-                           f"{A.dtype.legacy_name} and other's dtype {B.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype "
+            f"{A.dtype.legacy_name} and other's dtype {B.dtype.legacy_name}"
+        )
     if not 0 <= A.ndim - B.ndim <= 1:
         raise RuntimeError(f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
     is_vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
@@ -409,11 +418,13 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     rank = (relative * S[..., :1] < S).sum(-1)
     with_residuals = driver != "gelsy" and rows > columns and (driver == "gels" or bool((rank == columns).all()))
     one, other = (input, b) if is_vector else broadcast_matrices(input, b)
-    return _Lstsq((
-        *_lstsq(one, other, relative, is_vector, with_residuals)[:2],
-        rank.new_empty(0) if driver == "gels" else rank,
-        S if driver in ("gelsd", "gelss") else S.new_empty(0),
-    ))  # fmt: skip
+    return _Lstsq(
+        (
+            *_lstsq(one, other, relative, is_vector, with_residuals)[:2],
+            rank.new_empty(0) if driver == "gels" else rank,
+            S if driver in ("gelsd", "gelss") else S.new_empty(0),
+        )
+    )
 
 
 # --- tensors as matrices ------------------------------------------------------------------------------------------
@@ -433,8 +444,9 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
 
 def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
     if columns != rows:
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.{one}) == prod(self.{other}), but got {columns} "
-                           f"!= {rows}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.{one}) == prod(self.{other}), but got {columns} != {rows}"
+        )
 
 
 @with_out

@@ -34,13 +34,22 @@ __all__ = [
 def _activation(
     name: str, forward: Any, rule: Any, backward_name: str | None = None, promote: str = "accumulate", accepts: str = "floating"
 ) -> Callable[..., Tensor]:
-    return op(name, forward, promote=promote, dtypes=accepts, public=False, method=False, out=False, input=rule,
-              **({"backward_name": backward_name} if backward_name else {}))  # fmt: skip
+    return op(
+        name,
+        forward,
+        promote=promote,
+        dtypes=accepts,
+        public=False,
+        method=False,
+        out=False,
+        input=rule,
+        **({"backward_name": backward_name} if backward_name else {}),
+    )
 
 
 def _needs_floats(name: str, input: Tensor) -> None:
     if input._kind.dtype.category != dtypes.FLOATING:
-        raise NotImplementedError(f'"{name}" not implemented for \'{input.dtype.legacy_name}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy_name}'")
 
 
 def _zero(xp: Any, input: Any) -> Any:
@@ -91,17 +100,17 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             raise RuntimeError("Not allow zero-dim input tensor.")
         channels = input.shape[1] if input.ndim > 1 else 1
         if channels != weight.numel():
-            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                               f"{weight.numel()} and channel size = {channels}.")  # fmt: skip
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.numel()} and channel size = {channels}."
+            )
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     shape = (1, -1, *(1,) * (input.ndim - 2)) if input.ndim > 1 else (1,) * input.ndim
     return _prelu(input, weight if input.ndim == weight.ndim == 1 else weight.reshape(shape))
 
 
-def rrelu(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
-) -> Tensor:
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
     """Leaky ReLU with, while training, a random slope for each element, even between ``lower`` and ``upper``."""
     require_flags("rrelu", training=training)
     lower, upper = as_float("rrelu", "lower", lower), as_float("rrelu", "upper", upper)
@@ -261,8 +270,11 @@ def silu_backward(F: Any, g: Any, input: Any) -> Any:
 
 
 _silu = _activation(
-    "silu", lambda xp, input: input * (0.5 * xp.tanh(0.5 * input) + 0.5), lambda F, g, input: silu_backward(F, g, input),
-    accepts="inexact")
+    "silu",
+    lambda xp, input: input * (0.5 * xp.tanh(0.5 * input) + 0.5),
+    lambda F, g, input: silu_backward(F, g, input),
+    accepts="inexact",
+)
 
 
 def silu(input: Tensor) -> Tensor:
@@ -294,8 +306,7 @@ _softplus = _activation(
     lambda xp, input, /, beta, threshold: xp.where(input * beta > threshold, input, _softplus_of(xp, input * beta) / beta),
     lambda F, g, input, beta, threshold: F.where(input * beta > threshold, g, g * F.sigmoid(input * beta)),
 )  # fmt: skip
-_logsigmoid = _activation(
-    "log_sigmoid", lambda xp, input: -_softplus_of(xp, -input), lambda F, g, input: g * F.sigmoid(-input))
+_logsigmoid = _activation("log_sigmoid", lambda xp, input: -_softplus_of(xp, -input), lambda F, g, input: g * F.sigmoid(-input))
 
 
 @with_out

@@ -33,8 +33,10 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
     """The size asked for, None standing for the input's own."""
     if input.ndim not in (n + 1, n + 2):
         if n == 1:
-            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' "
-                               f"(while checking arguments for {name})")  # fmt: skip
+            raise RuntimeError(
+                f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' "
+                f"(while checking arguments for {name})"
+            )
         raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
     if output_size is None or isinstance(output_size, bool):
         raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints, not {type(output_size).__name__}")
@@ -44,12 +46,15 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
         raise RuntimeError(f"{name}: output_size must be {n}")
     sizes = tuple(given if size is None else size for size, given in zip(sizes, input.shape[-n:], strict=True))
     if min(sizes) < 0:
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received "
-                           f"{{{', '.join(map(str, sizes))}}}")  # fmt: skip
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, sizes))}}}"
+        )
     for dim, length in enumerate(input.shape[-n:], input.ndim - n):
         if not length:
-            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                               f"{list(input.shape)} with dimension {dim} being empty")  # fmt: skip
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(input.shape)} with dimension {dim} being empty"
+            )
     require_dtype(name, input, "floating")
     return sizes
 

@@ -25,15 +25,20 @@ _add = op(
     other=lambda F, g: g,
 )  # fmt: skip
 
+
 def _refuse_bool_sub(input: Any, other: Any) -> None:
     if not any(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other)):
         return
     both = all(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other))
     if both:
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-                           "`logical_xor()` operator instead.")  # fmt: skip
-    raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-                       "mask, use the `~` or `logical_not()` operator instead.")  # fmt: skip
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    raise RuntimeError(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+        "mask, use the `~` or `logical_not()` operator instead."
+    )
 
 
 _sub = op(
@@ -217,6 +222,7 @@ _pow = op(
     input=_pow_grad_base, other=_pow_grad_exponent,
 )  # fmt: skip
 
+
 def _pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
     if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes roots: -inf has none
         root = xp.sqrt(input)
@@ -289,8 +295,10 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
     """In-place form of :func:`float_power`."""
     wanted = dtypes.complex128 if result_dtype((self, exponent)).is_complex else dtypes.float64
     if self.dtype is not wanted:
-        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.legacy_name} but the operation's result "
-                           f"requires dtype {wanted.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.legacy_name} but the operation's result "
+            f"requires dtype {wanted.legacy_name}"
+        )
     return self.pow_(exponent)
 
 
@@ -346,10 +354,12 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     require_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
     if not any(each.is_floating_point() or each.is_complex() for each in (tensor1, tensor2)):
-        raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
-                           "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
-                           "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
-                           "inputs and as (input + value * tensor1 / tensor2) for float inputs.")  # fmt: skip
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+            "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
+            "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
+            "inputs and as (input + value * tensor1 / tensor2) for float inputs."
+        )
     terms = _wide(input, tensor1, tensor2)
     made = terms[0] + (terms[1] if value == 1 else terms[1] * value) / terms[2]
     made = made if terms[0] is input else made.to(result_dtype((input, tensor1, tensor2)))

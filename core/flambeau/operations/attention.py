@@ -19,9 +19,16 @@ __all__ = ["attention", "fused_attention", "has_fused_attention", "learns_nothin
 
 
 def _forward(
-    xp: Any, query: Any, key: Any, value: Any, bias: Any = None, /, causal: bool = False, scale: float = 1.0,
+    xp: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    bias: Any = None,
+    /,
+    causal: bool = False,
+    scale: float = 1.0,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     scores = xp.matmul(query, xp.matrix_transpose(key)) * scale
     scores = scores if bias is None else scores + bias
     weights = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
@@ -55,10 +62,18 @@ FUSED.add("fused_attention")
 def has_fused_attention(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether the backend has a kernel for attention of these: half precision, ``(batch, heads, length, size)``."""
     kind = query._kind
-    return (type(kind) is Kind and "fused_attention" in kind.backend.all_kernels and kind.dtype in dtypes.HALF
-            and kind is key._kind is value._kind and query.ndim == key.ndim == value.ndim == 4
-            and key.shape[:3] == value.shape[:3] and query.shape[:2] == key.shape[:2] and query.shape[3] == key.shape[3]
-            and not (query.shape[3] % 8 or value.shape[3] % 8) and max(query.shape[3], value.shape[3]) <= 128)  # fmt: skip
+    return (
+        type(kind) is Kind
+        and "fused_attention" in kind.backend.all_kernels
+        and kind.dtype in dtypes.HALF
+        and kind is key._kind is value._kind
+        and query.ndim == key.ndim == value.ndim == 4
+        and key.shape[:3] == value.shape[:3]
+        and query.shape[:2] == key.shape[:2]
+        and query.shape[3] == key.shape[3]
+        and not (query.shape[3] % 8 or value.shape[3] % 8)
+        and max(query.shape[3], value.shape[3]) <= 128
+    )
 
 
 def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: float) -> Tensor:

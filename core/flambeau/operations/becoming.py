@@ -98,17 +98,22 @@ def _in_place(name: str, view: Callable[..., Tensor]) -> None:
     setattr(Tensor, name, method)
 
 
-for _name, _function in (("t_", t), ("transpose_", transpose), ("swapaxes_", swapaxes), ("swapdims_", transpose),
-                         ("squeeze_", squeeze), ("unsqueeze_", unsqueeze), ("as_strided_", as_strided)):  # fmt: skip
+for _name, _function in (
+    ("t_", t),
+    ("transpose_", transpose),
+    ("swapaxes_", swapaxes),
+    ("swapdims_", transpose),
+    ("squeeze_", squeeze),
+    ("unsqueeze_", unsqueeze),
+    ("as_strided_", as_strided),
+):
     _in_place(_name, _function)
 
 
 # --- other memory -------------------------------------------------------------------------------------------------
 
 
-def _set_(
-    self: Tensor, source: Any = UNSET, storage_offset: int | None = None, size: Any = None, stride: Any = None
-) -> Tensor:
+def _set_(self: Tensor, source: Any = UNSET, storage_offset: int | None = None, size: Any = None, stride: Any = None) -> Tensor:
     """Make this tensor a view of a storage's, or of another tensor's, memory, which grows if it is too small.
 
     Raises:
@@ -118,8 +123,11 @@ def _set_(
     source = _memory_for(self, self.new_empty(0) if source is UNSET else source)
     if size is not None:
         shape = as_shape((_sizes("size", size),))
-        place = Place(shape, contiguous_strides(shape) if stride is None else as_shape((_sizes("stride", stride),)),
-                      as_int("set_", "storage_offset", storage_offset or 0))  # fmt: skip
+        place = Place(
+            shape,
+            contiguous_strides(shape) if stride is None else as_shape((_sizes("stride", stride),)),
+            as_int("set_", "storage_offset", storage_offset or 0),
+        )
         source = _reaching(source, place)
     elif storage_offset is not None or stride is not None:
         raise TypeError("set_() received an invalid combination of arguments: a storage offset or a stride without a size")
@@ -143,17 +151,23 @@ def _memory_for(self: Tensor, source: Any) -> Tensor:
     if isinstance(source, (TypedStorage, UntypedStorage)):
         own = getattr(source, "dtype", self.dtype)
         if own is not self.dtype:
-            raise RuntimeError(f"Expected a Storage of type {c_name(self.dtype)} or an UntypedStorage, but got type "
-                               f"{own.legacy_name} for argument 1 'storage'")  # fmt: skip
+            raise RuntimeError(
+                f"Expected a Storage of type {c_name(self.dtype)} or an UntypedStorage, but got type "
+                f"{own.legacy_name} for argument 1 'storage'"
+            )
         source = source.as_tensor(self.dtype)
     if not isinstance(source, Tensor):
-        raise TypeError(f"set_() received an invalid combination of arguments - got ({type(source).__name__}), but expected a "
-                        "torch.Storage or a Tensor")  # fmt: skip
+        raise TypeError(
+            f"set_() received an invalid combination of arguments - got ({type(source).__name__}), but expected a "
+            "torch.Storage or a Tensor"
+        )
     if source.dtype is not self.dtype:
         raise RuntimeError(f"Could not set tensor of type {c_name(source.dtype)} to a tensor of type {c_name(self.dtype)}")
     if source.device != self.device:
-        raise RuntimeError(f"Attempted to set the storage of a tensor on device \"{self.device}\" to a storage on different "
-                           f"device \"{source.device}\".  This is no longer allowed; the devices must match.")  # fmt: skip
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on different '
+            f'device "{source.device}".  This is no longer allowed; the devices must match.'
+        )
     return source
 
 

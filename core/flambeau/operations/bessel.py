@@ -338,8 +338,9 @@ def airy_forward(xp: Any, input: Any) -> Any:
 
 
 def _hidden(name: str, forward: Any, doc: str, **rules: Any) -> Callable[..., Tensor]:
-    return op(name, lambda xp, input: forward(xp, input), promote="float", dtypes="real", public=False, method=False, doc=doc,
-              **rules)  # fmt: skip
+    return op(
+        name, lambda xp, input: forward(xp, input), promote="float", dtypes="real", public=False, method=False, doc=doc, **rules
+    )
 
 
 def _over(F: Any, value: Any, input: Any, at_zero: float) -> Any:
@@ -369,27 +370,60 @@ i1e = _hidden(
     "special_i1e", i1e_forward, "``exp(-|x|) * i1(x)``.",
     input=lambda F, g, input, out: g * (F.special_i0e(input) - _over(F, out, input, 0.5) - F.sign(input) * out),
 )  # fmt: skip
-j0 = _hidden("special_bessel_j0", j0_forward, "The Bessel function of the first kind, of order 0.",
-             input=lambda F, g, input: -g * F.special_bessel_j1(input))  # fmt: skip
-j1 = _hidden("special_bessel_j1", j1_forward, "The Bessel function of the first kind, of order 1.",
-             input=lambda F, g, input, out: g * (F.special_bessel_j0(input) - _over(F, out, input, 0.5)))  # fmt: skip
-y0 = _hidden("special_bessel_y0", y0_forward, "The Bessel function of the second kind, of order 0.",
-             input=lambda F, g, input: -g * F.special_bessel_y1(input))  # fmt: skip
-y1 = _hidden("special_bessel_y1", y1_forward, "The Bessel function of the second kind, of order 1.",
-             input=lambda F, g, input, out: g * (F.special_bessel_y0(input) - out / input))  # fmt: skip
-modified_i0 = _hidden("special_modified_bessel_i0", i0_forward, "The modified Bessel function of the first kind, of order 0.",
-                      input=lambda F, g, input: g * F.special_i1(input))  # fmt: skip
-modified_i1 = _hidden("special_modified_bessel_i1", i1_forward, "The modified Bessel function of the first kind, of order 1.",
-                      input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)))  # fmt: skip
-k0 = _hidden("special_modified_bessel_k0", in_double(lambda xp, x: _k(xp, x, 0, False)),
-             "The modified Bessel function of the second kind, of order 0.",
-             input=lambda F, g, input: -g * F.special_modified_bessel_k1(input))  # fmt: skip
-k1 = _hidden("special_modified_bessel_k1", in_double(lambda xp, x: _k(xp, x, 1, False)),
-             "The modified Bessel function of the second kind, of order 1.",
-             input=lambda F, g, input, out: -g * (F.special_modified_bessel_k0(input) + out / input))  # fmt: skip
-scaled_k0 = _hidden("special_scaled_modified_bessel_k0", in_double(lambda xp, x: _k(xp, x, 0, True)),
-                    "``exp(x) * modified_bessel_k0(x)``.",
-                    input=lambda F, g, input, out: g * (out - F.special_scaled_modified_bessel_k1(input)))  # fmt: skip
+j0 = _hidden(
+    "special_bessel_j0",
+    j0_forward,
+    "The Bessel function of the first kind, of order 0.",
+    input=lambda F, g, input: -g * F.special_bessel_j1(input),
+)
+j1 = _hidden(
+    "special_bessel_j1",
+    j1_forward,
+    "The Bessel function of the first kind, of order 1.",
+    input=lambda F, g, input, out: g * (F.special_bessel_j0(input) - _over(F, out, input, 0.5)),
+)
+y0 = _hidden(
+    "special_bessel_y0",
+    y0_forward,
+    "The Bessel function of the second kind, of order 0.",
+    input=lambda F, g, input: -g * F.special_bessel_y1(input),
+)
+y1 = _hidden(
+    "special_bessel_y1",
+    y1_forward,
+    "The Bessel function of the second kind, of order 1.",
+    input=lambda F, g, input, out: g * (F.special_bessel_y0(input) - out / input),
+)
+modified_i0 = _hidden(
+    "special_modified_bessel_i0",
+    i0_forward,
+    "The modified Bessel function of the first kind, of order 0.",
+    input=lambda F, g, input: g * F.special_i1(input),
+)
+modified_i1 = _hidden(
+    "special_modified_bessel_i1",
+    i1_forward,
+    "The modified Bessel function of the first kind, of order 1.",
+    input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)),
+)
+k0 = _hidden(
+    "special_modified_bessel_k0",
+    in_double(lambda xp, x: _k(xp, x, 0, False)),
+    "The modified Bessel function of the second kind, of order 0.",
+    input=lambda F, g, input: -g * F.special_modified_bessel_k1(input),
+)
+k1 = _hidden(
+    "special_modified_bessel_k1",
+    in_double(lambda xp, x: _k(xp, x, 1, False)),
+    "The modified Bessel function of the second kind, of order 1.",
+    input=lambda F, g, input, out: -g * (F.special_modified_bessel_k0(input) + out / input),
+)
+scaled_k0 = _hidden(
+    "special_scaled_modified_bessel_k0",
+    in_double(lambda xp, x: _k(xp, x, 0, True)),
+    "``exp(x) * modified_bessel_k0(x)``.",
+    input=lambda F, g, input, out: g * (out - F.special_scaled_modified_bessel_k1(input)),
+)
 scaled_k1 = _hidden(
     "special_scaled_modified_bessel_k1", in_double(lambda xp, x: _k(xp, x, 1, True)), "``exp(x) * modified_bessel_k1(x)``.",
     input=lambda F, g, input, out: g * (out - F.special_scaled_modified_bessel_k0(input) - out / input),
@@ -403,5 +437,9 @@ def spherical_forward(xp: Any, input: Any) -> Any:
     return xp.where(input == 0, 1.0, xp.where(xp.isinf(input), 0.0, made))
 
 
-spherical = _hidden("special_spherical_bessel_j0", spherical_forward, "The spherical Bessel function of order 0: ``sin(x) / x``.",
-                    input=lambda F, g, input, out: g * _over(F, F.cos(input) - out, input, 0.0))  # fmt: skip
+spherical = _hidden(
+    "special_spherical_bessel_j0",
+    spherical_forward,
+    "The spherical Bessel function of order 0: ``sin(x) / x``.",
+    input=lambda F, g, input, out: g * _over(F, F.cos(input) - out, input, 0.0),
+)

@@ -84,9 +84,14 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite
 def tensor_split(
-    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None,
+    input: Tensor,
+    indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    indices: Any = None,
+    sections: Any = None,
     tensor_indices_or_sections: Tensor | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Views of parts of ``dim``: so many of nearly equal size, or cut at the indices."""
     ways = (indices_or_sections, indices, sections, tensor_indices_or_sections)
     given = next((each for each in ways if each is not None), None)
@@ -97,8 +102,9 @@ def tensor_split(
     length = input.shape[wrap_dim(dim, input.ndim)]
     if isinstance(given, Tensor):
         if given.dtype is not dtypes.int64:
-            raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-                               f"{given.dtype.legacy_name}")  # fmt: skip
+            raise RuntimeError(
+                f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {given.dtype.legacy_name}"
+            )
         given = given.tolist()
     if isinstance(given, (tuple, list)):
         bounds = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in map(as_python, given)), length]
@@ -115,8 +121,10 @@ def _split_evenly(name: str, input: Tensor, given: Any, dim: int) -> Any:
     if not isinstance(given, (int, tuple, list)):
         raise TypeError(f"{name}(): argument 'indices' (position 2) must be tuple of ints, not {type(given).__name__}")
     if isinstance(given, int) and (not given or input.shape[dim] % given):
-        raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
-                           f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{input.shape[dim]} is not divisible by the split_size {given}!"
+        )
     return tensor_split(input, given, dim)
 
 
@@ -125,8 +133,9 @@ def _split_along(name: str, axis: int) -> None:
         given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
         least = max(axis + 1, 2)
         if input.ndim < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a "
-                               f"tensor with {input.ndim} dimensions!")  # fmt: skip
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!"
+            )
         return _split_evenly(name, input, given, axis)
 
     function.__name__ = function.__qualname__ = name
@@ -228,8 +237,9 @@ def block_diag(*tensors: Tensor) -> Tensor:
     """Matrices along the diagonal of one matrix, 0 elsewhere."""
     for index, each in enumerate(tensors):
         if each.ndim > 2:
-            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
-                               f"Input {index} has {each.ndim} dimensions")  # fmt: skip
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {index} has {each.ndim} dimensions"
+            )
     blocks = [atleast_2d(each) for each in tensors] or [zeros(1, 0)]
     width = sum(each.shape[1] for each in blocks)
     rows, before = [], 0
@@ -308,9 +318,16 @@ attach(fill_diagonal_=_fill_diagonal_)
 
 def _triangle_indices(name: str, keep: Any) -> None:
     def function(
-        row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None,
-        requires_grad: bool = False, pin_memory: bool = False,
-    ) -> Tensor:  # fmt: skip
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: dtypes.dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+    ) -> Tensor:
         dtype = dtypes.int64 if dtype is None else dtypes.meant(dtype)
         if dtype not in (dtypes.int32, dtypes.int64):
             raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")

@@ -17,8 +17,17 @@ from ..values.scalars import converted
 
 
 def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "real") -> Callable[..., Tensor]:
-    return op(name, forward, promote="compare", scalars=("other",), dtypes=accepts, inplace=True, aliases=aliases,
-              dunders=(f"__{name}__",), doc=doc)  # fmt: skip
+    return op(
+        name,
+        forward,
+        promote="compare",
+        scalars=("other",),
+        dtypes=accepts,
+        inplace=True,
+        aliases=aliases,
+        dunders=(f"__{name}__",),
+        doc=doc,
+    )
 
 
 def _ordered(xp: Any, array: Any) -> Any:
@@ -103,11 +112,15 @@ def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         return condition.nonzero(as_tuple=True)
     if input is None or other is None:
         given = type(other if input is None else input).__name__
-        raise TypeError(f"where() received an invalid combination of arguments - got (Tensor, {given}); it takes the condition "
-                        "alone, or the condition and two choices")  # fmt: skip
+        raise TypeError(
+            f"where() received an invalid combination of arguments - got (Tensor, {given}); it takes the condition "
+            "alone, or the condition and two choices"
+        )
     if condition.dtype is dtypes.uint8:
-        warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
-                  "of PyTorch. Use a boolean condition instead.")  # fmt: skip
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
+            "of PyTorch. Use a boolean condition instead."
+        )
         condition = condition.bool()
     if condition.dtype is not dtypes.bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
@@ -200,8 +213,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
             return _clamp_between(input, min, max)
         if any(isinstance(each, Tensor) and each.ndim for each in (min, max)):
             named = ", ".join(type(each).__name__ for each in (input, min, max))
-            raise TypeError(f"clamp() received an invalid combination of arguments - got ({named}): the bounds must both be "
-                            "Tensors, or both numbers")
+            raise TypeError(
+                f"clamp() received an invalid combination of arguments - got ({named}): the bounds must both be "
+                "Tensors, or both numbers"
+            )
         min, max = (each.item() if isinstance(each, Tensor) else each for each in (min, max))
     bounds = [each for each in (min, max) if each is not None]
     require_operands("clamp", **{name: each for name, each in (("min", min), ("max", max)) if each is not None})
@@ -234,8 +249,14 @@ def _truth(xp: Any, array: Any) -> Any:
 
 
 def _logical(name: str, forward: Any) -> Callable[..., Tensor]:
-    return op(name, forward, promote="compare", scalars=False, inplace=True,
-              doc=f"{name.replace('_', ' ').capitalize()}; nonzero is true.")
+    return op(
+        name,
+        forward,
+        promote="compare",
+        scalars=False,
+        inplace=True,
+        doc=f"{name.replace('_', ' ').capitalize()}; nonzero is true.",
+    )
 
 
 logical_and = _logical("logical_and", lambda xp, input, other: xp.logical_and(_truth(xp, input), _truth(xp, other)))
@@ -256,11 +277,19 @@ bitwise_and = _bits("bitwise_and", lambda xp, input, other: xp.bitwise_and(input
 bitwise_or = _bits("bitwise_or", lambda xp, input, other: xp.bitwise_or(input, other), "or", "The bits set in either.")
 bitwise_xor = _bits("bitwise_xor", lambda xp, input, other: xp.bitwise_xor(input, other), "xor", "The bits set in one only.")
 bitwise_left_shift = _bits(
-    "bitwise_left_shift", lambda xp, input, other: xp.bitwise_left_shift(input, other), "lshift", "``input << other``.",
-    accepts="integers")  # fmt: skip
+    "bitwise_left_shift",
+    lambda xp, input, other: xp.bitwise_left_shift(input, other),
+    "lshift",
+    "``input << other``.",
+    accepts="integers",
+)
 bitwise_right_shift = _bits(
-    "bitwise_right_shift", lambda xp, input, other: xp.bitwise_right_shift(input, other), "rshift", "``input >> other``.",
-    accepts="integers")  # fmt: skip
+    "bitwise_right_shift",
+    lambda xp, input, other: xp.bitwise_right_shift(input, other),
+    "rshift",
+    "``input >> other``.",
+    accepts="integers",
+)
 bitwise_not = op(
     "bitwise_not", lambda xp, input: xp.bitwise_invert(input), dtypes="whole", inplace=True,
     doc="Every bit inverted; for bool, logical not.",

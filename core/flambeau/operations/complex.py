@@ -150,11 +150,15 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 def _check_parts(first: Tensor, second: Tensor) -> None:
     for each in (first, second):
         if each.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
-            raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
-                               f"{first.dtype.legacy_name} and {second.dtype.legacy_name}")  # fmt: skip
+            raise RuntimeError(
+                "Expected both inputs to be Half, Float or Double tensors but got "
+                f"{first.dtype.legacy_name} and {second.dtype.legacy_name}"
+            )
     if first.dtype is not second.dtype:
-        raise RuntimeError(f"Expected object of scalar type {first.dtype.legacy_name} but got scalar type "
-                           f"{second.dtype.legacy_name} for second argument")  # fmt: skip
+        raise RuntimeError(
+            f"Expected object of scalar type {first.dtype.legacy_name} but got scalar type "
+            f"{second.dtype.legacy_name} for second argument"
+        )
 
 
 _view_as_real = op(
@@ -188,9 +192,11 @@ def view_as_real(input: Tensor) -> Tensor:
     if input._kind.dtype.category != dtypes.COMPLEX:
         raise RuntimeError("view_as_real is only supported for complex tensors")
     if input._kind.turn == "conj":
-        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you "
-                           "can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT "
-                           "alias the original.")  # fmt: skip
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you "
+            "can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT "
+            "alias the original."
+        )
     return _view_as_real(input)
 
 
@@ -202,8 +208,10 @@ def view_as_complex(input: Tensor) -> Tensor:
         RuntimeError: the dtype is not floating-point, or the last dimension is not 2 neighbouring elements.
     """
     if input._kind.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
-        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar "
-                           f"type: {input.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar "
+            f"type: {input.dtype.legacy_name}"
+        )
     if input.dtype is dtypes.float16:
         raise NotImplementedError("view_as_complex is not implemented for 'Half': there is no complex32")
     if not input.ndim:
@@ -269,8 +277,12 @@ def numel(input: Tensor) -> int:
 
 @composite(method=False)
 def result_type(
-    tensor: Tensor | Number | None = None, other: Tensor | Number | None = None, *, scalar: Number | None = None,
-    scalar1: Number | None = None, scalar2: Number | None = None,
+    tensor: Tensor | Number | None = None,
+    other: Tensor | Number | None = None,
+    *,
+    scalar: Number | None = None,
+    scalar1: Number | None = None,
+    scalar2: Number | None = None,
 ) -> dtypes.dtype:
     """The dtype of an operation on two tensors or Python numbers; PyTorch has names for each combination.
 

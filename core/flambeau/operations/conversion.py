@@ -87,9 +87,15 @@ def _transferred(array: Any, given: Kind, kind: Kind, non_blocking: bool) -> Any
 
 
 def _to_method(
-    self: Tensor, *args: Any, dtype: Any = None, device: Any = None, other: Any = None, non_blocking: bool = False,
-    copy: bool = False, memory_format: Any = None,
-) -> Tensor:  # fmt: skip
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    other: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """The tensor with another dtype, on another device, or as another tensor has them; itself if nothing changes.
 
     >>> import flambeau as torch
@@ -97,8 +103,14 @@ def _to_method(
     (tensor([1]), tensor([1.], dtype=torch.float64))
     """
     if type(self) not in FAST and overriding.wanted((self,), name="to"):
-        options = {"dtype": dtype, "device": device, "other": other, "non_blocking": non_blocking, "copy": copy,
-                   "memory_format": memory_format}  # fmt: skip
+        options = {
+            "dtype": dtype,
+            "device": device,
+            "other": other,
+            "non_blocking": non_blocking,
+            "copy": copy,
+            "memory_format": memory_format,
+        }
         given = {name: value for name, value in options.items() if value is not None and value is not False}
         return overriding.handle_torch_function(Tensor.to, (self,), self, *args, **given)  # type: ignore[no-any-return]  # an override may return anything
     if args:  # (dtype, *flags), (other, *flags) or (device, dtype, *flags)
@@ -159,10 +171,19 @@ def _converter(name: str, dtype: dtypes.dtype) -> None:
 
 
 for _name, _dtype in {
-    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
-    "long": dtypes.int64, "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8,
-    "bool": dtypes.bool_, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
-}.items():  # fmt: skip
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "long": dtypes.int64,
+    "int": dtypes.int32,
+    "short": dtypes.int16,
+    "char": dtypes.int8,
+    "byte": dtypes.uint8,
+    "bool": dtypes.bool_,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+}.items():
     _converter(_name, _dtype)
 
 

@@ -65,14 +65,23 @@ def _flat(xp: Any, array: Any, groups: int) -> Any:
 
 def output_size(input: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
     """The length of each dimension of space after a convolution."""
-    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
-                 for n, k, s, p, d in zip(input, kernel, stride, padding, dilation, strict=True))  # fmt: skip
+    return tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(input, kernel, stride, padding, dilation, strict=True)
+    )
 
 
 def _convolution_forward(
-    xp: Any, input: Any, weight: Any, bias: Any = None, /, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
-    groups: int = 1, workspace: Any = None,
-) -> Any:  # fmt: skip
+    xp: Any,
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    /,
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
+    groups: int = 1,
+    workspace: Any = None,
+) -> Any:
     size = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
     padded = pad_space(xp, input, padding, padding)
     kernels = _grouped(xp, weight, groups, 0)
@@ -96,9 +105,17 @@ def spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
 
 
 def _transposed_forward(
-    xp: Any, input: Any, weight: Any, bias: Any = None, /, size: Sizes = (), stride: Sizes = (), padding: Sizes = (),
-    dilation: Sizes = (), groups: int = 1,
-) -> Any:  # fmt: skip
+    xp: Any,
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    /,
+    size: Sizes = (),
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
+    groups: int = 1,
+) -> Any:
     spread = spread_out(xp, input, stride)
     reach = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # of the result before its padding is cut away
     made = xp.zeros((input.shape[0], weight.shape[1] * groups, *reach), dtype=input.dtype)
@@ -113,9 +130,17 @@ def _transposed_forward(
 
 
 def _weight_forward(
-    xp: Any, grad: Any, input: Any, /, shape: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
-    groups: int = 1, workspace: Any = None,
-) -> Any:  # fmt: skip
+    xp: Any,
+    grad: Any,
+    input: Any,
+    /,
+    shape: Sizes = (),
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
+    groups: int = 1,
+    workspace: Any = None,
+) -> Any:
     padded = pad_space(xp, input, padding, padding)
     slopes = _flat(xp, grad, groups)
     parts = []
@@ -176,8 +201,10 @@ def _sizes(name: str, value: Any, n: int) -> tuple[int, ...]:
         return (value,) * n
     given = whole_numbers(name, value)
     if len(given) not in (1, n):
-        raise RuntimeError(f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
-                           f"dimensions, but got {name}={list(given)}")  # fmt: skip
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
+            f"dimensions, but got {name}={list(given)}"
+        )
     return given if len(given) == n else given * n
 
 
@@ -187,24 +214,31 @@ def _check(n: int, given: Sizes, kernel: Sizes, bias: Sizes | None, groups: int,
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if len(kernel) != n + 2:
-        raise RuntimeError(f"expected stride to be a single integer value or a list of {len(kernel) - 2} values to match the "
-                           f"convolution dimensions, but got stride={[1] * n}")  # fmt: skip
+        raise RuntimeError(
+            f"expected stride to be a single integer value or a list of {len(kernel) - 2} values to match the "
+            f"convolution dimensions, but got stride={[1] * n}"
+        )
     if 0 in kernel[2:]:
         raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel[2:]))}")
     described = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(kernel)}, expected "
     if not transposed and (kernel[0] < groups or kernel[0] % groups):
-        what = (f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-                f"{list(kernel)} instead" if kernel[0] < groups else
-                f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-                f"[{list(kernel)}] instead")  # fmt: skip
+        what = (
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(kernel)} instead"
+            if kernel[0] < groups
+            else f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"[{list(kernel)}] instead"
+        )
         raise RuntimeError(what)
     channels = kernel[0] if transposed else kernel[1] * groups
     if given[1] != channels:
         raise RuntimeError(f"{described}input{list(given)} to have {channels} channels, but got {given[1]} channels instead")
     outputs = kernel[1] * groups if transposed else kernel[0]
     if bias is not None and bias != (outputs,):
-        raise RuntimeError(f"Given {'transposed=1, ' if transposed else ''}weight of size {list(kernel)}, expected bias to be "
-                           f"1-dimensional with {outputs} elements, but got bias of size {list(bias)} instead")  # fmt: skip
+        raise RuntimeError(
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(kernel)}, expected bias to be "
+            f"1-dimensional with {outputs} elements, but got bias of size {list(bias)} instead"
+        )
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
@@ -234,8 +268,9 @@ def _batched(name: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
     if ndim == n + 2:
         return input, True
     if ndim != n + 1:
-        raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
-                           f"{list(input.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}"
+        )
     return input.unsqueeze(0), False
 
 
@@ -264,8 +299,10 @@ def _convolve(
             raise RuntimeError(f"Invalid padding string: '{padding}'")
         padding, more = _same_padding(kernel, stride, dilation) if padding == "same" else ([0] * n, [0] * n)
         if any(more):
-            warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
-                      "input be created")  # fmt: skip
+            warn_once(
+                "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+                "input be created"
+            )
             input = constant_pad(input, [each for after in reversed(more) for each in (0, after)])
     padding = _sizes("padding", padding, n)
     _check_steps(stride, padding, dilation)
@@ -281,8 +318,10 @@ def _check_kernel_fits(given: Sizes, kernel: Sizes, padding: Sizes, dilation: Si
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
     if any(r > n for r, n in zip(reach, padded, strict=True)):
         sizes = [" x ".join(map(str, each)) for each in (padded, reach)]
-        raise RuntimeError(f"Calculated padded input size per channel: ({sizes[0]}). Kernel size: ({sizes[1]}). Kernel size "
-                           "can't be greater than actual input size")  # fmt: skip
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({sizes[0]}). Kernel size: ({sizes[1]}). Kernel size "
+            "can't be greater than actual input size"
+        )
 
 
 @composite(method=False)
@@ -342,9 +381,16 @@ def conv3d(
 
 
 def _transpose(
-    n: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, output_padding: Any, groups: int,
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
     dilation: Any,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     name = f"conv_transpose{n}d"
     input, batched = _batched(name, n, input)
     _check(n, input._array.shape, weight._array.shape, None if bias is None else bias._array.shape, groups, True)
@@ -354,22 +400,38 @@ def _transpose(
     extra = _sizes("output_padding", output_padding, n)
     _check_steps(stride, padding, dilation)
     if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
-        raise RuntimeError("output padding must be smaller than either stride or dilation, but got output_padding_height: "
-                           f"{extra[0]} output_padding_width: {extra[-1]} stride_height: {stride[0]} stride_width: {stride[-1]} "
-                           f"dilation_height: {dilation[0]} dilation_width: {dilation[-1]}")  # fmt: skip
-    size = tuple((length - 1) * s - 2 * p + d * (k - 1) + e + 1 for length, s, p, d, k, e in zip(
-        input._array.shape[2:], stride, padding, dilation, weight._array.shape[2:], extra, strict=True))  # fmt: skip
+        raise RuntimeError(
+            "output padding must be smaller than either stride or dilation, but got output_padding_height: "
+            f"{extra[0]} output_padding_width: {extra[-1]} stride_height: {stride[0]} stride_width: {stride[-1]} "
+            f"dilation_height: {dilation[0]} dilation_width: {dilation[-1]}"
+        )
+    size = tuple(
+        (length - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for length, s, p, d, k, e in zip(
+            input._array.shape[2:], stride, padding, dilation, weight._array.shape[2:], extra, strict=True
+        )
+    )
     if min(size) < 1:
-        raise RuntimeError(f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: "
-                           f"{list(size)}. Output size is too small")  # fmt: skip
+        raise RuntimeError(
+            f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: "
+            f"{list(size)}. Output size is too small"
+        )
     made = _transposed(input, weight, bias, size, stride, padding, dilation, groups)
     return made if batched else made.squeeze(0)
 
 
 def convolve(
-    n: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
-    output_padding: Any, groups: int,
-) -> Tensor:  # fmt: skip
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Tensor:
     """A convolution of ``n`` dimensions, or its transpose."""
     if min(_sizes("output_padding", output_padding, n)) < 0:
         raise RuntimeError("negative output_padding is not supported")
@@ -380,18 +442,30 @@ def convolve(
 
 @composite(method=False)
 def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    groups: int = 1, dilation: Any = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
     """The transposed convolution of ``(N, C, L)``; see :func:`conv_transpose2d`."""
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 @composite(method=False)
 def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    groups: int = 1, dilation: Any = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
     """The gradient of a convolution with respect to its input, as an operation of its own.
 
     Shapes: input ``(N, C, H, W)`` or ``(C, H, W)``, weight ``(C, C_out / groups, KH, KW)``.  ``output_padding`` lengthens the
@@ -406,8 +480,14 @@ def conv_transpose2d(
 
 @composite(method=False)
 def conv_transpose3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-    groups: int = 1, dilation: Any = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
     """The transposed convolution of ``(N, C, D, H, W)``; see :func:`conv_transpose2d`."""
     return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)

@@ -54,9 +54,16 @@ def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -
     """A factory ``name(*size)`` with PyTorch's options."""
 
     def factory(
-        *size: Any, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-        requires_grad: bool | None = False, pin_memory: bool | None = False, memory_format: Any = None, names: Any = None,
-    ) -> Tensor:  # fmt: skip
+        *size: Any,
+        out: Tensor | None = None,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = False,
+        pin_memory: bool | None = False,
+        memory_format: Any = None,
+        names: Any = None,
+    ) -> Tensor:
         shape = _checked_shape(name, size)
         kind = _kind(dtype, device, _dtype_of(out))
         array = make(kind, shape) if memory_format is None else _in_order(memory_format.order(len(shape)), shape, kind, make)
@@ -128,9 +135,15 @@ def _options(like: Tensor, dtype: Dtype | None, device: Any) -> Kind:
 
 def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
     def factory(
-        input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
-        memory_format: Any = None, pin_memory: bool | None = False,
-    ) -> Tensor:  # fmt: skip
+        input: Tensor,
+        *,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = False,
+        memory_format: Any = None,
+        pin_memory: bool | None = False,
+    ) -> Tensor:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         kind = _options(input, dtype, device)
@@ -150,8 +163,9 @@ def _in_order(order: tuple[int, ...], shape: tuple[int, ...], kind: Kind, make: 
 
 zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of ``input``.", _xp_filled("zeros"))
 ones_like = _like("ones_like", "Ones of the shape, dtype, device and memory order of ``input``.", _xp_filled("ones"))
-empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of ``input``.",
-                   _xp_filled("empty"))
+empty_like = _like(
+    "empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of ``input``.", _xp_filled("empty")
+)
 
 
 def _plain(value: Any) -> Any:
@@ -167,9 +181,17 @@ def _dtype_for(value: Any) -> Dtype:
 
 
 def full(
-    size: Sequence[int], fill_value: Number, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
-    device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False, names: Any = None,
-) -> Tensor:  # fmt: skip
+    size: Sequence[int],
+    fill_value: Number,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+    names: Any = None,
+) -> Tensor:
     """A tensor with every element ``fill_value``; its dtype follows that of the value.
 
     >>> import flambeau as torch
@@ -187,20 +209,36 @@ def full(
 
 
 def full_like(
-    input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-    requires_grad: bool | None = False, memory_format: Any = None, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    fill_value: Number,
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    memory_format: Any = None,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """``fill_value`` everywhere, in the shape, dtype, device and memory order of ``input``."""
     kind = _options(input, dtype, device)
-    array = _in_order(memory_order(input, memory_format), input._array.shape, kind,
-                      lambda kind, shape: full(shape, fill_value, dtype=kind.dtype, device=kind.device)._array)  # fmt: skip
+    array = _in_order(
+        memory_order(input, memory_format),
+        input._array.shape,
+        kind,
+        lambda kind, shape: full(shape, fill_value, dtype=kind.dtype, device=kind.device)._array,
+    )
     return _finish(wrap(array, kind), requires_grad, pin_memory=pin_memory)
 
 
 def scalar_tensor(
-    s: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    s: Number,
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
     pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A number as a 0-d tensor, of the default dtype.
 
     >>> import flambeau as torch
@@ -215,9 +253,15 @@ def scalar_tensor(
 
 
 def empty_strided(
-    size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-    requires_grad: bool | None = False, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """Uninitialised elements with the strides given."""
     size, stride = as_shape((size,)), as_shape((stride,))
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
@@ -231,10 +275,17 @@ def _range_dtype(*bounds: Any) -> Dtype:
 
 
 def arange(
-    start: Number | None = None, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None,
-    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    start: Number | None = None,
+    end: Number | None = None,
+    step: Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
     pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The numbers from ``start`` (or 0) up to, without, ``end``, by ``step``; integers if all three are.
 
     >>> import flambeau as torch
@@ -272,21 +323,33 @@ def warn_of_length(out: Tensor | None, length: int) -> None:
     if out is not None and out.numel() not in (0, length):
         import warnings
 
-        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
-                      f"match the computed number of elements {length}. Note that this may occur as a result of rounding error. "
-                      f"The out tensor will be resized to a tensor of shape ({length},).", stacklevel=4)  # fmt: skip
+        warnings.warn(
+            f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
+            f"match the computed number of elements {length}. Note that this may occur as a result of rounding error. "
+            f"The out tensor will be resized to a tensor of shape ({length},).",
+            stacklevel=4,
+        )
 
 
 def range(
-    start: Number, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None, dtype: Dtype | None = None,
-    layout: Any = None, device: Any = None, requires_grad: bool | None = False,
-) -> Tensor:  # fmt: skip
+    start: Number,
+    end: Number | None = None,
+    step: Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+) -> Tensor:
     """The numbers from ``start`` to ``end``, both included.  Deprecated in favour of :func:`arange`."""
     import warnings
 
-    warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-                  "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-                  stacklevel=2)  # fmt: skip
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=2,
+    )
     start, end = (0, start) if end is None else (start, end)
     if not step:
         raise RuntimeError("step must be nonzero")
@@ -297,9 +360,14 @@ def range(
 
 
 def _progression(
-    kind: Kind, start: Any, step: Any, length: int, out: Tensor | None, requires_grad: bool | None,
+    kind: Kind,
+    start: Any,
+    step: Any,
+    length: int,
+    out: Tensor | None,
+    requires_grad: bool | None,
     pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     backend, index = kind.backend, kind.device.index or 0
     with backend.guard(index):
         if kind.dtype.category <= dtypes.INTEGER:
@@ -333,17 +401,27 @@ def _ends(
     if isinstance(start, complex) or isinstance(end, complex):
         default = dtypes.get_default_dtype().to_complex()
         if dtype is not None and not dtypes.meant(dtype).is_complex:
-            raise RuntimeError(f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
-                               f"{dtypes.meant(dtype).legacy_name}")  # fmt: skip
+            raise RuntimeError(
+                f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
+                f"{dtypes.meant(dtype).legacy_name}"
+            )
     kind = _kind(dtype, device, _dtype_of(out) or default)
     held = kind.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
     return converted(start, held), converted(end, held), kind
 
 
 def linspace(
-    start: Tensor | Number, end: Tensor | Number, steps: int = 100, *, out: Tensor | None = None, dtype: Dtype | None = None,
-    layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    start: Tensor | Number,
+    end: Tensor | Number,
+    steps: int = 100,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced."""
     steps = as_int("linspace", "steps", steps)
     if steps < 0:
@@ -367,10 +445,18 @@ def _refuse_bools(kernel: str, dtype: Dtype, steps: int) -> None:
 
 
 def logspace(
-    start: Tensor | Number, end: Tensor | Number, steps: int = 100, base: float = 10.0, *, out: Tensor | None = None,
-    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    start: Tensor | Number,
+    end: Tensor | Number,
+    steps: int = 100,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
     pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """``base`` to the powers of :func:`linspace`."""
     steps = as_int("logspace", "steps", steps)
     start, end, kind = _ends("logspace", start, end, steps, dtype, device, out)
@@ -381,9 +467,16 @@ def logspace(
 
 
 def eye(
-    n: int, m: int | None = None, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
-    device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """Ones on the diagonal of an ``(n, m)`` matrix of zeros."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
@@ -392,8 +485,23 @@ def eye(
     return _finish(made, requires_grad, out, pin_memory)
 
 
-for _function in (tensor, as_tensor, asarray, from_numpy, from_dlpack, frombuffer, full, full_like, scalar_tensor, empty_strided,
-                  arange, range, linspace, logspace, eye):  # fmt: skip
+for _function in (
+    tensor,
+    as_tensor,
+    asarray,
+    from_numpy,
+    from_dlpack,
+    frombuffer,
+    full,
+    full_like,
+    scalar_tensor,
+    empty_strided,
+    arange,
+    range,
+    linspace,
+    logspace,
+    eye,
+):
     PUBLIC[_function.__name__] = _offered_to_modes(_function.__name__, _function)
 
 
@@ -402,9 +510,15 @@ for _function in (tensor, as_tensor, asarray, from_numpy, from_dlpack, frombuffe
 
 def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
     def method(
-        self: Tensor, size: Any, *rest: Any, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-        requires_grad: bool | None = False, pin_memory: bool | None = False,
-    ) -> Tensor:  # fmt: skip
+        self: Tensor,
+        size: Any,
+        *rest: Any,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = False,
+        pin_memory: bool | None = False,
+    ) -> Tensor:
         kind = _options(self, dtype, device)
         return factory(size, *rest, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
@@ -418,9 +532,16 @@ for _name, _factory in (("zeros", zeros), ("ones", ones), ("empty", empty)):
 
 
 def _new_full(
-    self: Tensor, size: Sequence[int], fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-    requires_grad: bool | None = False, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    self: Tensor,
+    size: Sequence[int],
+    fill_value: Number,
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """``torch.full(size, fill_value)`` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
     return full(size, fill_value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
@@ -435,9 +556,16 @@ def _new_tensor(
 
 
 def _new_empty_strided(
-    self: Tensor, size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None, layout: Any = None,
-    device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """``torch.empty_strided(size, stride)`` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
     return empty_strided(size, stride, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)

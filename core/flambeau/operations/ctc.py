@@ -91,9 +91,7 @@ def _log_sum(xp: Any, values: Any) -> Any:
     return xp.squeeze(largest, axis=-1) + xp.log(xp.where(total > 0, total, xp.ones_like(total)))
 
 
-def _ctc_forward(
-    xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, /, zero_infinity: bool
-) -> Any:
+def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, /, zero_infinity: bool) -> Any:
     """Minus the log-likelihood of each label sequence: infinity where it cannot be, whose slope is NaN or ``zero_infinity``."""
     batch = labels.shape[0]
     ends = _ends(xp, labels, target_lengths, log_probs.dtype)
@@ -164,17 +162,22 @@ def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Seq
     if not log_probs.numel():
         raise RuntimeError("log_probs tensor must not be empty")
     if log_probs.ndim != 3:
-        raise RuntimeError(f"Expected 2- or 3-dimensional tensor, but got {log_probs.ndim}-dimensional tensor for argument #1 "
-                           f"'log_probs' {_WHILE}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected 2- or 3-dimensional tensor, but got {log_probs.ndim}-dimensional tensor for argument #1 "
+            f"'log_probs' {_WHILE}"
+        )
     time, batch, classes = log_probs.shape
     if not 1 <= targets.ndim <= 2:
-        raise RuntimeError(f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' "
-                           f"{_WHILE}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' {_WHILE}"
+        )
     if targets.ndim == 2 and targets.shape[0] != batch:
-        raise RuntimeError(f"Expected tensor to have size {batch} at dimension 0, but got size {targets.shape[0]} for argument "
-                           f"#2 'targets' {_WHILE}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected tensor to have size {batch} at dimension 0, but got size {targets.shape[0]} for argument "
+            f"#2 'targets' {_WHILE}"
+        )
     if log_probs.dtype not in (dtypes.float32, dtypes.float64):
-        raise NotImplementedError(f'"ctc_loss_cpu" not implemented for \'{log_probs.dtype.legacy_name}\'')
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{log_probs.dtype.legacy_name}'")
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
     for name, lengths in (("input_lengths", given), ("target_lengths", wanted)):
@@ -185,11 +188,15 @@ def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Seq
     if given and max(given) > time:
         raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {max(given)} {_WHILE}")
     if targets.ndim == 1 and sum(wanted) != targets.shape[0]:
-        raise RuntimeError(f"Expected tensor to have size {sum(wanted)} at dimension 0, but got size {targets.shape[0]} for "
-                           f"argument #2 'targets' {_WHILE}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected tensor to have size {sum(wanted)} at dimension 0, but got size {targets.shape[0]} for "
+            f"argument #2 'targets' {_WHILE}"
+        )
     if targets.ndim == 2 and wanted and max(wanted) > targets.shape[1]:
-        raise RuntimeError(f"Expected tensor to have size at least {max(wanted)} at dimension 1, but got size "
-                           f"{targets.shape[1]} for argument #2 'targets' {_WHILE}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected tensor to have size at least {max(wanted)} at dimension 1, but got size "
+            f"{targets.shape[1]} for argument #2 'targets' {_WHILE}"
+        )
 
 
 def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int, classes: int) -> list[list[int]]:
@@ -210,9 +217,14 @@ def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int, classes: i
 
 
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Minus the log-likelihood of label sequences; see :func:`torch.nn.functional.ctc_loss`."""
     batched = log_probs.ndim != 2
     if not batched:
@@ -239,9 +251,14 @@ def ctc_loss(
 
 
 def _public_ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 0,
     zero_infinity: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Minus the log-likelihood of label sequences, unreduced (0), their mean (1) or sum (2).
 
     See :func:`torch.nn.functional.ctc_loss`.

@@ -73,8 +73,9 @@ def _arguments(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tens
 
 
 def _nothing_given() -> ValueError:
-    return ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-                      "subscripts list")  # fmt: skip
+    return ValueError(
+        "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+    )
 
 
 def _sublist(numbers: Sequence[Any]) -> str:
@@ -90,8 +91,9 @@ def _parsed(equation: str, count: int) -> tuple[list[Labels], Labels | None]:
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
     if len(parts) != count:
-        raise RuntimeError(f"einsum(): {'more' if count > len(parts) else 'fewer'} operands were provided than specified in the "
-                           "equation")
+        raise RuntimeError(
+            f"einsum(): {'more' if count > len(parts) else 'fewer'} operands were provided than specified in the equation"
+        )
     terms, start = [], 0
     for index, part in enumerate(parts):
         terms.append(list(_letters(part, start, f"operand {index}")))
@@ -114,8 +116,10 @@ def _letters(text: str, start: int, where: str) -> Iterator[Label]:
         elif letter in _LETTERS:
             yield letter
         elif letter != " ":
-            raise RuntimeError(f"einsum(): invalid subscript given at index {start + index} in the equation string, subscripts "
-                               "must be in [a-zA-Z]")  # fmt: skip
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {start + index} in the equation string, subscripts "
+                "must be in [a-zA-Z]"
+            )
         index += 1
 
 
@@ -125,8 +129,10 @@ def _labelled(tensor: Tensor, labels: Labels, index: int) -> tuple[Tensor, Label
     if named > ndim or (named < ndim and Ellipsis not in labels):
         missing = "" if Ellipsis in labels else " and no ellipsis was given"
         relation = "is more than" if Ellipsis in labels else "does not match"
-        raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) {relation} the number of dimensions "
-                           f"({ndim}) for operand {index}{missing}")  # fmt: skip
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({named}) {relation} the number of dimensions "
+            f"({ndim}) for operand {index}{missing}"
+        )
     full: Labels = []
     for each in labels:
         full += range(named - ndim, 0) if each is Ellipsis else [each]
@@ -137,8 +143,10 @@ def _labelled(tensor: Tensor, labels: Labels, index: int) -> tuple[Tensor, Label
             position += 1
             continue
         if tensor.shape[first] != tensor.shape[position]:
-            raise RuntimeError(f"einsum(): subscript {full[position]} is repeated for operand {index} but the sizes don't match, "
-                               f"{tensor.shape[position]} != {tensor.shape[first]}")  # fmt: skip
+            raise RuntimeError(
+                f"einsum(): subscript {full[position]} is repeated for operand {index} but the sizes don't match, "
+                f"{tensor.shape[position]} != {tensor.shape[first]}"
+            )
         tensor = tensor.diagonal(0, first, position).movedim(-1, first)
         del full[position]
     return tensor, full
@@ -173,8 +181,10 @@ def _check_sizes(labelled: Sequence[tuple[Tensor, Labels]]) -> None:
             known = sizes.get(label, 1)
             if size != known and 1 not in (size, known):
                 named = f"subscript {label}" if isinstance(label, str) else "ellipsis dimension"
-                raise RuntimeError(f"einsum(): {named} has size {size} for operand {index} which does not broadcast with "
-                                   f"previously seen size {known}")  # fmt: skip
+                raise RuntimeError(
+                    f"einsum(): {named} has size {size} for operand {index} which does not broadcast with "
+                    f"previously seen size {known}"
+                )
             sizes[label] = max(size, known) if 0 not in (size, known) else 0
 
 
@@ -211,8 +221,10 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
     except ImportError:
         return None
     symbols: dict[Label, str] = {}
-    parts = ["".join(symbols.setdefault(each, get_symbol(len(symbols))) for each in labels)
-             for labels in (*(labels for _, labels in labelled), output)]  # fmt: skip
+    parts = [
+        "".join(symbols.setdefault(each, get_symbol(len(symbols))) for each in labels)
+        for labels in (*(labels for _, labels in labelled), output)
+    ]
     equation = f"{','.join(parts[:-1])}->{parts[-1]}"
     shapes = (tuple(each.shape) for each, _ in labelled)
     return contract_path(equation, *shapes, shapes=True, optimize=path_options.strategy)[0]  # type: ignore[no-any-return]  # opt_einsum is untyped

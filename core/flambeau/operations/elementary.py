@@ -158,11 +158,16 @@ def _ignoring_nan(name: str, preferred: str, other_name: str) -> Any:
         return (input >= other if name == "fmax" else input <= other) | (other != other)
 
     return op(
-        name, forward, promote="arithmetic", scalars=False, dtypes="real", check=refuse_complex(name),
+        name,
+        forward,
+        promote="arithmetic",
+        scalars=False,
+        dtypes="real",
+        check=refuse_complex(name),
         doc=f"The {other_name} of the two, element by element; where one is NaN, the other.",
         input=lambda F, g, input, other: F.masked(g, takes_input(input, other)),
         other=lambda F, g, input, other: F.masked(g, ~takes_input(input, other)),
-    )  # fmt: skip
+    )
 
 
 fmax, fmin = _ignoring_nan("fmax", "maximum", "larger"), _ignoring_nan("fmin", "minimum", "smaller")

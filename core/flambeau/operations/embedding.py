@@ -93,11 +93,15 @@ def embedding(
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale, in place, the rows at ``indices`` that are longer than ``max_norm``."""
     if weight.ndim != 2:
-        raise RuntimeError(f"Expected 2-dimensional tensor, but got {weight.ndim}-dimensional tensor for argument #1 'weight' "
-                           "(while checking arguments for embedding_renorm_)")  # fmt: skip
+        raise RuntimeError(
+            f"Expected 2-dimensional tensor, but got {weight.ndim}-dimensional tensor for argument #1 'weight' "
+            "(while checking arguments for embedding_renorm_)"
+        )
     if indices.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but "
-                           f"got {indices.type()} instead (while checking arguments for embedding_renorm_)")  # fmt: skip
+        raise RuntimeError(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but "
+            f"got {indices.type()} instead (while checking arguments for embedding_renorm_)"
+        )
     with no_grad():
         rows = tensor(sorted(set(indices.reshape(-1).tolist())), dtype=dtypes.int64, device=weight.device)
         chosen = weight[rows]
@@ -113,9 +117,15 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
 
 
 def embedding_bag(
-    weight: Tensor, indices: Tensor, offsets: Tensor, mode: str, per_sample_weights: Tensor | None, last_offset: bool,
-    padding_idx: int | None, scale_grad_by_freq: bool,
-) -> Tensor:  # fmt: skip
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    mode: str,
+    per_sample_weights: Tensor | None,
+    last_offset: bool,
+    padding_idx: int | None,
+    scale_grad_by_freq: bool,
+) -> Tensor:
     """The sum, mean or max of the rows of each bag; bag ``i`` starts at ``offsets[i]``.  Empty bags give zeros."""
     if indices.dtype is not offsets.dtype:
         common = dtypes.promote_types(indices.dtype, offsets.dtype)
@@ -129,18 +139,28 @@ def embedding_bag(
 def _check_table(weight: Tensor, per_sample_weights: Tensor | None) -> None:
     where = "(while checking arguments for embedding_bag)"
     if weight.dtype.category != dtypes.FLOATING:
-        raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
-                           f"Float, Double; but got torch.{weight.dtype.legacy_name}Tensor instead {where}")  # fmt: skip
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+            f"Float, Double; but got torch.{weight.dtype.legacy_name}Tensor instead {where}"
+        )
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
-        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
-                           f"'per_sample_weights'; but type torch.{weight.dtype.legacy_name}Tensor does not equal "
-                           f"torch.{per_sample_weights.dtype.legacy_name}Tensor {where}")  # fmt: skip
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type torch.{weight.dtype.legacy_name}Tensor does not equal "
+            f"torch.{per_sample_weights.dtype.legacy_name}Tensor {where}"
+        )
 
 
 def _bags(
-    weight: Tensor, indices: Tensor, offsets: Tensor, mode: str, per_sample_weights: Tensor | None, last_offset: bool,
-    padding_idx: int | None, scale_grad_by_freq: bool,
-) -> Tensor:  # fmt: skip
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    mode: str,
+    per_sample_weights: Tensor | None,
+    last_offset: bool,
+    padding_idx: int | None,
+    scale_grad_by_freq: bool,
+) -> Tensor:
     bags, count = bag_numbers(offsets, indices.shape[0], last_offset)
     if padding_idx is not None:
         bags = bags.masked_fill(indices == padding_idx, count)
@@ -163,8 +183,9 @@ def _rows(weight: Tensor, indices: Tensor, scale_grad_by_freq: bool) -> Tensor:
         count = weight.shape[0]
         for place, value in enumerate(indices.tolist()):
             if not 0 <= value < count:
-                raise RuntimeError(f"embedding_bag: Index {place} of input takes value {value} which is not in the valid range "
-                                   f"[0, {count})") from None  # fmt: skip
+                raise RuntimeError(
+                    f"embedding_bag: Index {place} of input takes value {value} which is not in the valid range [0, {count})"
+                ) from None
         raise
 
 
@@ -183,8 +204,10 @@ def check_offsets(offsets: Tensor, length: int) -> None:
     first, last = offsets[0], offsets[-1]
     low, high = first._kind.backend.extremes(first._array)
     if low or high:
-        raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-                           f"However, got {int(low or high)}")  # fmt: skip
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {int(low or high)}"
+        )
     end = int(last._kind.backend.extremes(last._array)[1])
     if end > length:
         raise RuntimeError(f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {end}")
@@ -240,7 +263,6 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be smaller than num_classes.")
     classes = arange(largest + 1 if num_classes == -1 else num_classes, device=input.device)
     return (input.unsqueeze(-1) == classes).long()
-
 
 
 PUBLIC["embedding"] = embedding

@@ -37,8 +37,10 @@ def _finish(made: Tensor, requires_grad: bool | None, out: Tensor | None = None,
         if out.dtype is not made.dtype:
             raise RuntimeError(f"dtype {made.dtype.legacy_name} does not match dtype of out parameter ({out.dtype.legacy_name})")
         if out._requires_grad and _grad.get():
-            raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the "
-                               "arguments requires grad.")  # fmt: skip
+            raise RuntimeError(
+                "functions with out=... arguments don't support automatic differentiation, but one of the "
+                "arguments requires grad."
+            )
         if out._array.shape != made._array.shape:
             out.resize_(made._array.shape)
         return out._assign(made)

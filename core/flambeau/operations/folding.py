@@ -17,9 +17,7 @@ __all__ = ["fold", "unfold"]
 Sizes = Sequence[int]
 
 
-def _unfold_forward(
-    xp: Any, input: Any, /, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> Any:
+def _unfold_forward(xp: Any, input: Any, /, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
     size = output_size(input.shape[2:], window_size, stride, padding, dilation)
     padded = pad_space(xp, input, padding, padding)
     seen = [padded[window(start, size, stride)] for _, start in kernel_places(window_size, dilation)]
@@ -78,28 +76,32 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     torch.Size([1, 12, 9])
     """
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
-        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
-                           f"input, but got: {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
+        )
     if input.dtype.category == dtypes.INTEGER:
         raise NotImplementedError(f"\"im2col_cpu\" not implemented for '{input.dtype.legacy_name}'")
     kernel, dilation, padding, stride = geometry = _geometry(kernel_size, dilation, padding, stride)
     size = output_size(input.shape[-2:], kernel, stride, padding, dilation)
     if min(size) < 1:
-        raise RuntimeError(f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={kernel}, dilation={dilation}, "
-                           f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components "
-                           "must be at least one.")  # fmt: skip
+        raise RuntimeError(
+            f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={kernel}, dilation={dilation}, "
+            f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components "
+            "must be at least one."
+        )
     if input.ndim == 3:
         return _unfold(input.unsqueeze(0), *geometry).squeeze(0)
     return _unfold(input, *geometry)
 
 
-def fold(
-    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Tensor:
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Columns ``(N, C * KH * KW, windows)`` put back as windows of ``(N, C, *output_size)``, summed where they overlap."""
     if input.ndim not in (2, 3):
-        raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
-                           f"for input, but got: {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
+            f"for input, but got: {list(input.shape)}"
+        )
     space = _pair("output_size", output_size)
     geometry = _geometry(kernel_size, dilation, padding, stride)
     batched = input if input.ndim == 3 else input.unsqueeze(0)
@@ -110,11 +112,15 @@ def fold(
 
 def _check_columns(input: Tensor, space: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> None:
     if input.shape[1] % prod(kernel):
-        raise RuntimeError("Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-                           f"input.size(1)={input.shape[1]} and kernel_size={tuple(kernel)}.")  # fmt: skip
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={input.shape[1]} and kernel_size={tuple(kernel)}."
+        )
     size = output_size(space, kernel, stride, padding, dilation)
     if prod(size) != input.shape[2]:
-        raise RuntimeError(f"Given output_size={tuple(space)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
-                           f"padding={tuple(padding)}, stride={tuple(stride)}, expected size of input's dimension 2 to match the "
-                           f"calculated number of sliding blocks {size[0]} * {size[1]} = {prod(size)}, but got "
-                           f"input.size(2)={input.shape[2]}.")  # fmt: skip
+        raise RuntimeError(
+            f"Given output_size={tuple(space)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
+            f"padding={tuple(padding)}, stride={tuple(stride)}, expected size of input's dimension 2 to match the "
+            f"calculated number of sliding blocks {size[0]} * {size[1]} = {prod(size)}, but got "
+            f"input.size(2)={input.shape[2]}."
+        )

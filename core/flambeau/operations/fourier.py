@@ -74,8 +74,14 @@ complex_to_real = op(
     "fft_c2r", _c2r, promote="real", requires="fft", public=False, method=False, out=False,
     input=_c2r_grad,
 )  # fmt: skip
-op("doubled_inside", _doubled_inside, public=False, method=False, out=False,
-   input=lambda F, g, dim, stop: F.doubled_inside(g, dim, stop))  # fmt: skip
+op(
+    "doubled_inside",
+    _doubled_inside,
+    public=False,
+    method=False,
+    out=False,
+    input=lambda F, g, dim, stop: F.doubled_inside(g, dim, stop),
+)
 
 
 def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
@@ -111,8 +117,9 @@ def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int,
     elif not 0 < length <= n_fft:
         problem = f"expected 0 < win_length <= n_fft, but got win_length={length}"
     elif window is not None and window.shape != (length,):
-        problem = (f"expected a 1D window tensor of size equal to win_length={length}, but got window with size "
-                   f"{list(window.shape)}")  # fmt: skip
+        problem = (
+            f"expected a 1D window tensor of size equal to win_length={length}, but got window with size {list(window.shape)}"
+        )
     if problem:
         raise RuntimeError(f"{_described(name, input, n_fft, hop, length, window)} : {problem}")
     if window is None and length == n_fft:
@@ -134,10 +141,18 @@ def _frame_positions(count: int, hop: int, n_fft: int, like: Tensor) -> Tensor:
 
 @composite
 def stft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-    center: Any = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
-    return_complex: bool | None = None, align_to_window: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: Any = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
     """The short-time Fourier transform: spectra of windowed stretches of a signal, ``hop_length`` apart.
 
     Args:
@@ -161,8 +176,10 @@ def stft(
         signal = pad(input.reshape((1,) * (3 - input.ndim) + tuple(input.shape)), (n_fft // 2, n_fft // 2), pad_mode)
     is_complex = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None and not is_complex:
-        raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
-                           "return_complex=True in a future PyTorch release.")  # fmt: skip
+        raise RuntimeError(
+            "stft requires the return_complex parameter be given for real inputs, and will further require that "
+            "return_complex=True in a future PyTorch release."
+        )
     where = _described("stft", input, n_fft, hop, length, window)
     if input.dtype in dtypes.HALF:
         raise RuntimeError(f"FFT doesn't support tensors of type: {input.dtype.legacy_name}")
@@ -190,15 +207,19 @@ def stft(
     spectra = spectra if input.ndim == 2 else spectra.squeeze(0)
     if return_complex or (is_complex and return_complex is None):
         return spectra
-    warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for "
-              "all inputs: torch.view_as_real gives what it returns now.")  # fmt: skip
+    warn_once(
+        "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for "
+        "all inputs: torch.view_as_real gives what it returns now."
+    )
     return _pairs(spectra)
 
 
 def _warn_without_window(window: Tensor | None, why: str) -> None:
     if window is None:
-        warn_once(f"A window was not provided. A rectangular window will be applied, {why}. To suppress this warning and use a "
-                  "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.")  # fmt: skip
+        warn_once(
+            f"A window was not provided. A rectangular window will be applied, {why}. To suppress this warning and use a "
+            "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+        )
 
 
 def _pairs(input: Tensor) -> Tensor:
@@ -209,10 +230,17 @@ def _pairs(input: Tensor) -> Tensor:
 
 @composite
 def istft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-    center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
     return_complex: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The signal with these short-time spectra: the inverse of :func:`stft`, by windowed overlap-add (Griffin and Lim, 1984).
 
     Raises:
@@ -255,8 +283,10 @@ def _check_spectra(where: str, input: Tensor, n_fft: int, onesided: bool) -> Non
         raise RuntimeError(f"{where} : expected a tensor with 2 or 3 dimensions, but got {input.ndim}")
     expected, named = (n_fft // 2 + 1, "n_fft / 2 + 1") if onesided else (n_fft, "n_fft")
     if input.shape[-2] != expected:
-        raise RuntimeError(f"{where} : expected the frequency dimension (3rd to the last) of the input tensor to match {named} "
-                           f"when onesided={onesided}, but got {input.shape[-2]}")  # fmt: skip
+        raise RuntimeError(
+            f"{where} : expected the frequency dimension (3rd to the last) of the input tensor to match {named} "
+            f"when onesided={onesided}, but got {input.shape[-2]}"
+        )
 
 
 def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bool, length: int | None, batched: bool) -> Tensor:

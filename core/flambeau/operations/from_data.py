@@ -41,9 +41,11 @@ def tensor(
     if isinstance(data, Tensor):
         import warnings
 
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-                      stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            stacklevel=2,
+        )
         kind = kind_of(dtype or data.dtype, _place(device) or data.device)
         return _finish(_converted(data.detach(), kind, copy=True), requires_grad, pin_memory=pin_memory)
     return _finish(from_data(data, dtype, device, copy=True), requires_grad, pin_memory=pin_memory)
@@ -70,8 +72,10 @@ def from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) ->
         if made is not None:
             return made
         if data and type(data[0]).__name__ == "ndarray":
-            warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
-                      "a single numpy.ndarray with numpy.array() before converting to a tensor.")  # fmt: skip
+            warn_once(
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
+                "a single numpy.ndarray with numpy.array() before converting to a tensor."
+            )
     return _from_sequences(data, dtype, device)
 
 
@@ -117,8 +121,12 @@ def _is_array(data: Any) -> bool:
 
 
 def _is_sequence(data: Any) -> bool:
-    return (hasattr(data, "__getitem__") and hasattr(data, "__len__") and getattr(data, "shape", None) != ()
-            and not isinstance(data, (Tensor, dict, str)))  # fmt: skip
+    return (
+        hasattr(data, "__getitem__")
+        and hasattr(data, "__len__")
+        and getattr(data, "shape", None) != ()
+        and not isinstance(data, (Tensor, dict, str))
+    )
 
 
 def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
@@ -204,20 +212,28 @@ def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
         own = home.dtype_of(array)
     except KeyError:
         if not getattr(array.dtype, "isnative", True):
-            raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
-                             "orders is currently not supported.") from None  # fmt: skip
+            raise ValueError(
+                "given numpy array has byte order different from the native byte order. Conversion between byte "
+                "orders is currently not supported."
+            ) from None
         kind = array.dtype.type
-        raise TypeError(f"can't convert np.ndarray of type {kind.__module__}.{kind.__name__}. The only supported types are: "
-                        "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
-                        "uint8, and bool.") from None  # fmt: skip
+        raise TypeError(
+            f"can't convert np.ndarray of type {kind.__module__}.{kind.__name__}. The only supported types are: "
+            "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+            "uint8, and bool."
+        ) from None
     for step in array.strides:
         if step < 0:
-            raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are "
-                             "not currently supported. (You can probably work around this by making a copy of your array  with "
-                             "array.copy().) ")  # fmt: skip
+            raise ValueError(
+                "At least one stride in the given numpy array is negative, and tensors with negative strides are "
+                "not currently supported. (You can probably work around this by making a copy of your array  with "
+                "array.copy().) "
+            )
         if step % own.itemsize:
-            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
-                             "reallocate the memory.")  # fmt: skip
+            raise ValueError(
+                "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+                "reallocate the memory."
+            )
     return home, array, own
 
 
@@ -235,10 +251,12 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
 def _shared(home: Backend, array: Any) -> Any:
     """Another library's array as that of a tensor in the same memory, which does not refuse to be written to."""
     if not getattr(array.flags, "writeable", True):  # of NumPy's alone
-        warn_once("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
-                  "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
-                  "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this "
-                  "program.")  # fmt: skip
+        warn_once(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
+            "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
+            "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this "
+            "program."
+        )
     return home.window(array)
 
 
@@ -318,8 +336,10 @@ def _asked_for_gradient(made: Tensor, requires_grad: bool | None) -> Tensor:
     """A tensor that ``asarray`` has made of a tensor, with or without the derivatives of that."""
     if requires_grad is None:
         if made._requires_grad:
-            warn_once("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
-                      "requires_grad=False explicitly to get the old behavior and silence this warning.")  # fmt: skip
+            warn_once(
+                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                "requires_grad=False explicitly to get the old behavior and silence this warning."
+            )
         return made
     if not requires_grad and made._node is not None:
         return made.detach()
@@ -384,9 +404,7 @@ def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
     return wrap(array, kind_of(home.dtype_of(array), Device(home.device_type)))
 
 
-def frombuffer(
-    buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A one-dimensional tensor on the memory of an object with the buffer protocol.
 
     Args:
@@ -419,16 +437,22 @@ def frombuffer(
     if offset < 0 or offset >= size:
         raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1")
     if count < 0 and (size - offset) % dtype.itemsize:
-        raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
-                         f"size ({dtype.itemsize})")  # fmt: skip
+        raise ValueError(
+            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
+            f"size ({dtype.itemsize})"
+        )
     if count > 0 and offset + count * dtype.itemsize > size:
-        raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
-                         f"greater than actual buffer length ({size} bytes)")  # fmt: skip
+        raise ValueError(
+            f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
+            f"greater than actual buffer length ({size} bytes)"
+        )
     if view.readonly:
-        warn_once("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write "
-                  "to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to "
-                  "protect its data or make it writable before converting it to a tensor. This type of warning will be "
-                  "suppressed for the rest of this program.")  # fmt: skip
+        warn_once(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write "
+            "to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to "
+            "protect its data or make it writable before converting it to a tensor. This type of warning will be "
+            "suppressed for the rest of this program."
+        )
     home = backends.for_device_type("cpu")
     array = home.frombuffer(buffer, kind.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
     return _finish(wrap(home.window(array) if view.readonly else array, kind), requires_grad)

@@ -305,8 +305,14 @@ def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
     return xp.where(x < 1, series, x * xp.where(x < a, -below, above))
 
 
-op("standard_gamma_grad", lambda xp, input, sample: gamma_grad_forward(xp, input, sample), promote="float", public=False,
-   method=False, out=False)  # fmt: skip
+op(
+    "standard_gamma_grad",
+    lambda xp, input, sample: gamma_grad_forward(xp, input, sample),
+    promote="float",
+    public=False,
+    method=False,
+    out=False,
+)
 
 
 @in_double

@@ -30,10 +30,14 @@ from .views import wrap_dim
 
 def _getitem(name: str, backward_name: str) -> Any:
     return op(
-        name, lambda xp, input, /, index: look(xp, input, index), view=True, public=False, method=False,
+        name,
+        lambda xp, input, /, index: look(xp, input, index),
+        view=True,
+        public=False,
+        method=False,
         backward_name=backward_name,
         input=lambda F, g, input_shape, index: F.getitem_backward(g, input_shape, index),
-    )  # fmt: skip
+    )
 
 
 _selected, _sliced, _widened = (
@@ -163,8 +167,10 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             kind = "getitem_select"
         else:
             error = TypeError if isinstance(each, (str, bytes)) else IndexError
-            raise error("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-                        f"indices (got {type(each).__name__})")  # fmt: skip
+            raise error(
+                "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+                f"indices (got {type(each).__name__})"
+            )
     if consumed > tensor._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
     if consumed == tensor._array.ndim and not advanced and not any(each is ... for each in raw):
@@ -226,8 +232,10 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
         if item._array.shape != given:
             for offset, (wanted, size) in enumerate(zip(item._array.shape, given, strict=False)):
                 if wanted != size:
-                    raise IndexError(f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of "
-                                     f"the indexed tensor {list(tensor.shape)} at index {dim + offset}")  # fmt: skip
+                    raise IndexError(
+                        f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of "
+                        f"the indexed tensor {list(tensor.shape)} at index {dim + offset}"
+                    )
             raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
         return item.to(tensor.device)._array, True, item.ndim
     if type(item._kind) is not Kind:  # differs along a batch
@@ -388,11 +396,14 @@ def _explain_write(tensor: Tensor, index: Any, value: Tensor, error: Exception) 
     if isinstance(error, IndexError):
         raise error
     if "read-only" in str(error):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                           "location. Please clone() the tensor before performing the operation.") from error  # fmt: skip
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        ) from error
     place = list(tensor._kind.F.index(tensor._array, index).shape)
-    raise RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of "
-                       f"shape {place}") from error  # fmt: skip
+    raise RuntimeError(
+        f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {place}"
+    ) from error
 
 
 def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
@@ -473,8 +484,11 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     bad = out_of_range(input, dim, index)
     if bad is not None:
-        raise (RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={input.shape[1]}") if dim == 1 else
-               IndexError("index out of range in self"))  # fmt: skip
+        raise (
+            RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={input.shape[1]}")
+            if dim == 1
+            else IndexError("index out of range in self")
+        )
     if not input.ndim:
         if index.numel() != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
@@ -544,8 +558,10 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for each in range(input.ndim):
         if each != dim and index.shape[each] > input.shape[each]:
-            raise RuntimeError(f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger "
-                               f"than self {list(input.shape)} apart from dimension {dim}")  # fmt: skip
+            raise RuntimeError(
+                f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger "
+                f"than self {list(input.shape)} apart from dimension {dim}"
+            )
     bad = out_of_range(input, dim, index)
     if bad is not None:
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim]}")
@@ -579,8 +595,14 @@ def pad_to_forward(xp: Any, input: Any, /, shape: Any) -> Any:
     return put(xp, xp.zeros(shape, dtype=input.dtype), tuple(slice(0, each) for each in input.shape), input)
 
 
-op("pad_to", pad_to_forward, public=False, method=False, out=False,
-   input=lambda F, g, input_shape: F.getitem_slice(g, tuple(slice(0, each) for each in input_shape)))  # fmt: skip
+op(
+    "pad_to",
+    pad_to_forward,
+    public=False,
+    method=False,
+    out=False,
+    input=lambda F, g, input_shape: F.getitem_slice(g, tuple(slice(0, each) for each in input_shape)),
+)
 
 
 def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
@@ -621,8 +643,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if isinstance(value, Tensor):
         if value.ndim:
-            raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
-                               "dimension(s).")
+            raise RuntimeError(
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+            )
         if not dtypes.can_cast(value.dtype, input.dtype):
             raise overflow(input.dtype)
         value = value.to(input.dtype)

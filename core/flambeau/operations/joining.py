@@ -58,8 +58,10 @@ def _check_sizes(shapes: Sequence[tuple[int, ...]], dim: int) -> None:
             continue
         for axis, (a, b) in enumerate(zip(first, shape, strict=True)):
             if a != b and axis != dim:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} "
-                                   f"for tensor number {position} in the list.")  # fmt: skip
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} "
+                    f"for tensor number {position} in the list."
+                )
 
 
 @composite(method=False, out=True, aliases=("concat", "concatenate"))
@@ -105,8 +107,10 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     first = given[0]._array.shape
     for position, each in enumerate(given):
         if each._array.shape != first:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
-                               f"{list(each.shape)} at entry {position}")  # fmt: skip
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
+                f"{list(each.shape)} at entry {position}"
+            )
     return _stack(given, dim=wrap_dim(dim, given[0].ndim + 1))
 
 
@@ -224,13 +228,13 @@ def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, plac
     counts = counts if isinstance(counts, list) else [counts]
     counts = counts * length if len(counts) == 1 else counts
     if len(counts) != length:
-        raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
-                           f"{len(counts)} and input.size({dim}) = {length}")  # fmt: skip
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{len(counts)} and input.size({dim}) = {length}"
+        )
     if counts and min(counts) < 0:
         raise RuntimeError("repeats can not be negative")
     where = [position for position, count in enumerate(counts) for _ in range(count)]
     if output_size is not None and output_size != len(where):
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {len(where)} but got {output_size}")
     return tensor(where, dtype=dtypes.int64, device=repeats.device if isinstance(repeats, Tensor) else place)
-
-

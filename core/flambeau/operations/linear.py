@@ -106,8 +106,10 @@ def _explain_shapes(input: Tensor, weight: Tensor) -> None:
     if weight.ndim < 2:
         raise RuntimeError(f"mat2 must be a matrix, got {weight.ndim}-D tensor")
     given = input.shape
-    raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({prod(given[:-1])}x{given[-1] if given else 1} and "
-                       f"{weight.shape[1]}x{weight.shape[0]})")  # fmt: skip
+    raise RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({prod(given[:-1])}x{given[-1] if given else 1} and "
+        f"{weight.shape[1]}x{weight.shape[0]})"
+    )
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
@@ -116,8 +118,9 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
         return
     for name, one, other in (("mat1", input, weight), ("self", bias, input)):
         if one.dtype is not other.dtype:
-            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {one.dtype.legacy_name} and "
-                               f"{other.dtype.legacy_name}")  # fmt: skip
+            raise RuntimeError(
+                f"{name} and mat2 must have the same dtype, but got {one.dtype.legacy_name} and {other.dtype.legacy_name}"
+            )
 
 
 @composite(method=False)

@@ -28,8 +28,10 @@ _TriangularSolve = make("triangular_solve", ("solution", "cloned_coefficient"))
 
 def _deprecate(call: str, instead: str) -> None:
     name, _, of = call.partition("(")
-    warn_once(f"torch.{name} is deprecated in favor of torch.linalg.{instead.partition('(')[0]} and will be removed in a future "
-              f"PyTorch release.\ntorch.{name}({of}\nshould be replaced with\ntorch.linalg.{instead}")  # fmt: skip
+    warn_once(
+        f"torch.{name} is deprecated in favor of torch.linalg.{instead.partition('(')[0]} and will be removed in a future "
+        f"PyTorch release.\ntorch.{name}({of}\nshould be replaced with\ntorch.linalg.{instead}"
+    )
 
 
 # --- products of tensors ------------------------------------------------------------------------------------------
@@ -39,8 +41,10 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if not isinstance(dims, (int, tuple, list)):
-        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
-                           f"lists, but got dims={dims}")  # fmt: skip
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
+            f"lists, but got dims={dims}"
+        )
     if isinstance(dims, int) or (isinstance(dims, (list, tuple)) and len(dims) == 1 and isinstance(dims[0], int)):
         count = dims if isinstance(dims, int) else dims[0]
         if count < 0:
@@ -70,8 +74,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     for i, j in zip(first, second, strict=True):
         n, m = a.shape[i], b.shape[j]
         if n != m and 1 not in (n, m):
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} "
-                               f"in dim {j}")
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}"
+            )
         if n != m and n == 1:
             b = b.sum(j, True, dtype=b.dtype)
         elif n != m:
@@ -96,8 +101,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
-        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
-                           f"{list(other.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
+            f"{list(other.shape)}"
+        )
     return tensordot(input, other, ([-1], [-1]))
 
 
@@ -146,9 +153,11 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     from ..linalg import cross as product
 
     if dim is None:
-        warn_once("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
-                  "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a "
-                  "future release.")  # fmt: skip
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a "
+            "future release."
+        )
         if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = input.shape.index(3)
@@ -258,13 +267,17 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
         if each.ndim < 2:
             raise RuntimeError(f"{label} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
     if b.dtype is not A.dtype:
-        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {b.dtype.legacy_name} and A of type "
-                           f"{A.dtype.legacy_name} instead.")  # fmt: skip
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {b.dtype.legacy_name} and A of type "
+            f"{A.dtype.legacy_name} instead."
+        )
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
     if b.shape[-2] != A.shape[-1]:
-        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A.shape[-1]} by {A.shape[-1]} but "
-                           f"each b matrix is {b.shape[-2]} by {b.shape[-1]}")  # fmt: skip
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A.shape[-1]} by {A.shape[-1]} but "
+            f"each b matrix is {b.shape[-2]} by {b.shape[-1]}"
+        )
 
 
 @composite(out=True, grad_fn="CholeskyInverseBackward0")
@@ -341,11 +354,15 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
         if each.ndim < 2:
             raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
     if not input.ndim == other.ndim == tau.ndim + 1:
-        raise RuntimeError("torch.ormqr: Expected other to have the same number of dimensions as input, and tau one less, but "
-                           f"got {other.ndim}, {input.ndim} and {tau.ndim}")  # fmt: skip
+        raise RuntimeError(
+            "torch.ormqr: Expected other to have the same number of dimensions as input, and tau one less, but "
+            f"got {other.ndim}, {input.ndim} and {tau.ndim}"
+        )
     if not input.dtype is other.dtype is tau.dtype:
-        raise RuntimeError("torch.ormqr: Expected input, tau and other to have the same dtype, but they have "
-                           f"{input.dtype.legacy_name}, {tau.dtype.legacy_name} and {other.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            "torch.ormqr: Expected input, tau and other to have the same dtype, but they have "
+            f"{input.dtype.legacy_name}, {tau.dtype.legacy_name} and {other.dtype.legacy_name}"
+        )
     if tau.shape[-1] != min(other.shape[-2 if left else -1], input.shape[-1]):
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])")
     dim = -2 if left else -1
@@ -396,12 +413,16 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     if LU_data.ndim < 2:
         raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead")
     if unpack_pivots and LU_pivots.dtype is not dtypes.int32:
-        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
-                           "Note: this function is intended to be used with the output produced by "
-                           "torch.linalg.lu_factor")  # fmt: skip
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+            "Note: this function is intended to be used with the output produced by "
+            "torch.linalg.lu_factor"
+        )
     if unpack_pivots and bool(((LU_pivots < 1) | (LU_pivots > LU_data.shape[-2])).any()):
-        raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the "
-                           "result of lu_factor?")  # fmt: skip
+        raise RuntimeError(
+            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the "
+            "result of lu_factor?"
+        )
     P, L, U = unpacked(LU_data, LU_pivots)
     empty = LU_data.new_empty(0)
     return _LUUnpack((P if unpack_pivots else empty, L if unpack_data else empty, U if unpack_data else empty))
@@ -415,8 +436,10 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
     _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
     for name, each in (("b", input), ("A", A)):
         if each.ndim < 2:
-            raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {each.ndim} "
-                               "dimensions instead")  # fmt: skip
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {each.ndim} "
+                "dimensions instead"
+            )
     _check_system(input, A, "A")
     _refuse_dtype("triangular_solve_cpu", input)
     turned = A.mT if transpose else A
@@ -566,8 +589,10 @@ def lobpcg(
     if k < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {k}: [{A.shape[-1]}, {k}]")
     if A.shape[-1] < 3 * (k if n is None else n):
-        raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the "
-                         f"number of requested eigenpairs (={k if n is None else n})")  # fmt: skip
+        raise ValueError(
+            f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the "
+            f"number of requested eigenpairs (={k if n is None else n})"
+        )
     if B is None:
         values, vectors = linalg.eigh(A)
     else:

@@ -114,8 +114,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if not dtypes.can_cast(target.dtype, input.dtype):
-        raise RuntimeError(f"result type {target.dtype.legacy_name} can't be cast to the desired output type "
-                           f"{input.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            f"result type {target.dtype.legacy_name} can't be cast to the desired output type {input.dtype.legacy_name}"
+        )
     return _huber(input, target, reduction, delta)
 
 
@@ -247,8 +248,9 @@ def binary_cross_entropy_with_logits(
     check_reduction(reduction)
     if target.dtype is not input.dtype:
         if target.dtype.category != dtypes.FLOATING:
-            raise RuntimeError(f"result type {input.dtype.legacy_name} can't be cast to the desired output type "
-                               f"{target.dtype.legacy_name}")  # fmt: skip
+            raise RuntimeError(
+                f"result type {input.dtype.legacy_name} can't be cast to the desired output type {target.dtype.legacy_name}"
+            )
         input = input.to(target.dtype)
     if weight is not None or pos_weight is not None:
         require_constant("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
@@ -357,7 +359,8 @@ def _nll_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
 
 
 _log_sum_exp = op(
-    "log_sum_exp", _log_sum_exp_forward, promote="accumulate", dtypes="floating", public=False, method=False, out=False)
+    "log_sum_exp", _log_sum_exp_forward, promote="accumulate", dtypes="floating", public=False, method=False, out=False
+)
 _cross_entropy = op(
     "cross_entropy", _cross_entropy_forward, promote="accumulate", dtypes="floating",
     keeps_dtype=("target",), public=False, method=False, out=False,
@@ -390,8 +393,10 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         return
     classes = given[min(len(given) - 1, 1)]
     if weight.shape != (classes,):
-        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
-                           f"tensor of shape: {list(weight.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {list(weight.shape)}"
+        )
     if weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {weight.dtype.legacy_name}")
 
@@ -425,9 +430,13 @@ def nll_loss(
 
 
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The cross entropy of logits and targets, which are classes or probabilities of classes.
 
     Shapes: input ``(N, C, *)`` or ``(C,)``, target ``(N, *)`` or ``()``, or that of input.
@@ -438,8 +447,9 @@ def cross_entropy(
     """
     if input._array.shape == target._array.shape:
         if target._kind.dtype.category != dtypes.FLOATING:
-            raise RuntimeError("Expected floating point type for target with class probabilities, got "
-                               f"{target.dtype.legacy_name}")  # fmt: skip
+            raise RuntimeError(
+                f"Expected floating point type for target with class probabilities, got {target.dtype.legacy_name}"
+            )
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing)

@@ -25,11 +25,16 @@ from .views import reshaped_copy
 
 def _product(name: str) -> Callable[..., Tensor]:
     return op(
-        name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="product", dtypes="numbers", public=False, method=False,
+        name,
+        lambda xp, input, mat2: xp.matmul(input, mat2),
+        promote="product",
+        dtypes="numbers",
+        public=False,
+        method=False,
         own_arguments=True,
         input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
         mat2=lambda F, g, input: F.mm(F.mH_(input), g),
-    )  # fmt: skip
+    )
 
 
 _mm, _bmm = _product("mm"), _product("bmm")
@@ -76,8 +81,9 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
             raise RuntimeError(f"{name} must be a 3D tensor")
     a, b = input._array.shape, mat2._array.shape
     if a[0] != b[0] or a[2] != b[1]:
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: "
-                           f"[{b[0]}, {b[1]}].")  # fmt: skip
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
+        )
     return _bmm(input, mat2)
 
 
@@ -98,11 +104,14 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input.dtype is not tensor.dtype:
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {input.dtype.legacy_name} and "
-                           f"{tensor.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {input.dtype.legacy_name} and {tensor.dtype.legacy_name}"
+        )
     if input.shape != tensor.shape:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(input)}] and src [{len(tensor)}] to have the same "
-                           f"number of elements, but got {len(input)} and {len(tensor)} elements respectively")  # fmt: skip
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{len(input)}] and src [{len(tensor)}] to have the same "
+            f"number of elements, but got {len(input)} and {len(tensor)} elements respectively"
+        )
     return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())
 
 
@@ -197,21 +206,23 @@ def _of_old(name: str, given: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, An
 def check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
     """Refuse what cannot be expanded to ``shape``: a product is not expanded to what is added to it."""
     given = input._array.shape
-    if given != shape and (len(given) > len(shape) or any(
-            n not in (1, size) for n, size in zip(reversed(given), reversed(shape), strict=False))):  # fmt: skip
-        raise RuntimeError(f"The expanded size of the tensor {list(shape)} must match the existing size {list(given)} at "
-                           "non-singleton dimensions.")  # fmt: skip
+    if given != shape and (
+        len(given) > len(shape) or any(n not in (1, size) for n, size in zip(reversed(given), reversed(shape), strict=False))
+    ):
+        raise RuntimeError(
+            f"The expanded size of the tensor {list(shape)} must match the existing size {list(given)} at "
+            "non-singleton dimensions."
+        )
 
 
-def _add_product(
-    input: Tensor, multiply: Callable[..., Tensor], first: Tensor, second: Tensor, beta: Any, alpha: Any
-) -> Tensor:
+def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, second: Tensor, beta: Any, alpha: Any) -> Tensor:
     if input.dtype in dtypes.HALF and input.dtype is first.dtype is second.dtype:  # rounded once, at the end
         return _add_product(input.float(), multiply, first.float(), second.float(), beta, alpha).to(input.dtype)
     product = multiply(first, second)
     if multiply is not outer and input.dtype is not product.dtype:
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {input.dtype.legacy_name} and "
-                           f"{product.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {input.dtype.legacy_name} and {product.dtype.legacy_name}"
+        )
     common = dtypes.promote_types(input.dtype, product.dtype)
     beta, alpha = converted(beta, common), converted(alpha, common)
     check_expands(input, product._array.shape)

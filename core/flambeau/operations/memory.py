@@ -116,9 +116,11 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     needed = start + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     if needed > length:
         item = input.element_size()
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {item} "
-                           f"requiring a storage size of {needed * item} are out of bounds for storage of size "
-                           f"{length * item}")  # fmt: skip
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {item} "
+            f"requiring a storage size of {needed * item} are out of bounds for storage of size "
+            f"{length * item}"
+        )
     place = Place(tuple(input.shape), input.stride(), input.storage_offset())
     return _strided(input, tuple(size), tuple(stride), start, backend, place)
 
@@ -128,7 +130,7 @@ RECORDED.as_strided = _strided  # what derivative rules call, with the record's 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same view of the same memory."""
-    return (self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride())
+    return self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride()
 
 
 def _is_same_size(self: Tensor, other: Tensor) -> bool:
@@ -175,4 +177,6 @@ def _record_stream(self: Tensor, s: Any) -> None:
 
 attach(is_set_to=as_method(_is_set_to), is_same_size=as_method(_is_same_size))
 attach(is_pinned=_is_pinned, pin_memory=_pin_memory, record_stream=_record_stream)
-attach(is_shared=_is_shared, )
+attach(
+    is_shared=_is_shared,
+)

@@ -37,17 +37,24 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
     strides = self.stride()
     if ambiguity_check is not False and (1 in self.shape or len(set(strides)) < len(strides)):
         if sum(self.is_contiguous(memory_format=each) for each in formats) != 1:
-            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory "
-                               "formats.")  # fmt: skip
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+            )
         if len(set(strides)) < len(strides):
             raise RuntimeError("The tensor does not have unique dim order.")
     return tuple(sorted(range(self.ndim), key=lambda each: (-strides[each], each)))
 
 
 def empty_permuted(
-    size: Sequence[int], physical_layout: Sequence[int], *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool | None = False, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of ``physical_layout``.
 
     >>> import flambeau as torch
@@ -56,13 +63,17 @@ def empty_permuted(
     """
     size, physical_layout = as_shape((size,)), as_shape((physical_layout,))
     if len(physical_layout) != len(size):
-        raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. "
-                           f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}")  # fmt: skip
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
     order = list(physical_layout)
     for position, each in enumerate(order):
         if not 0 <= each < len(size):
-            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {each} at index "
-                               f"{position}). NB: negative dims not currently supported")  # fmt: skip
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {each} at index "
+                f"{position}). NB: negative dims not currently supported"
+            )
     if len(set(order)) < len(order):
         raise RuntimeError("Duplicate dim not allowed")
     made = empty([size[each] for each in order], dtype=dtype, device=device, pin_memory=pin_memory)
@@ -70,9 +81,16 @@ def empty_permuted(
 
 
 def from_file(
-    filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    filename: str,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """A tensor of ``size`` elements in the memory-mapped file; with ``shared``, writes reach the file, made if need be.
 
     Raises:
@@ -107,8 +125,10 @@ def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, 
         given, input = [wrap_dim(each, 0) for each in given][:0], input.clone()
     dims = sorted(wrap_dim(each, input.ndim) for each in given)
     if not input.numel():
-        raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
-                           "dim with the 'dim' argument.")  # fmt: skip
+        raise RuntimeError(
+            "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+            "dim with the 'dim' argument."
+        )
     wide = input.to(dtypes.float64 if input.is_floating_point() else dtypes.int64)
     kept = [each for each in range(input.ndim) if each not in dims]
     shape = [input.shape[each] for each in kept]
@@ -130,19 +150,25 @@ def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 
 def _reinforce(self: Tensor, reward: Any) -> None:
-    raise RuntimeError("reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
-                       "be minus log_prob of the sample times the reward.")  # fmt: skip
+    raise RuntimeError(
+        "reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
+        "be minus log_prob of the sample times the reward."
+    )
 
 
 def _cuda_array_interface(self: Tensor) -> Any:
     """The array's description for other CUDA libraries.  AttributeError for a tensor that is not on a CUDA device."""
     if not self.is_cuda:
         kind = self.type()
-        raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {kind} If CUDA data is required use "
-                             "tensor.cuda() to copy tensor to device memory.")  # fmt: skip
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {kind} If CUDA data is required use "
+            "tensor.cuda() to copy tensor to device memory."
+        )
     if self.requires_grad:
-        raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
-                           "var.detach() to get Variable that doesn't require grad.")  # fmt: skip
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+            "var.detach() to get Variable that doesn't require grad."
+        )
     return self._array.__cuda_array_interface__
 
 

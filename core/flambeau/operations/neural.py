@@ -72,9 +72,16 @@ def adaptive_max_pool1d(input: Tensor, output_size: Dims) -> tuple[Tensor, Tenso
 
 
 def convolution(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
-    transposed: bool, output_padding: Sequence[int], groups: int,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
     """A convolution of as many dimensions as ``weight`` has, or its transpose; the input has a batch dimension.
 
     Shapes: input ``(N, C, *)``, weight ``(C_out, C / groups, *)``, or ``(C, C_out / groups, *)`` if ``transposed``.
@@ -86,8 +93,10 @@ def convolution(
     if isinstance(padding, str):
         raise TypeError("convolution(): argument 'padding' (position 5) must be tuple of ints, not str")
     if input.ndim != weight.ndim:
-        raise RuntimeError(f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, "
-                           f"but got {input.ndim}-dimensional input of size {list(input.shape)} instead")  # fmt: skip
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, "
+            f"but got {input.ndim}-dimensional input of size {list(input.shape)} instead"
+        )
     return conv.convolve(input.ndim - 2, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
@@ -132,9 +141,16 @@ _BAG_MODES = ("sum", "mean", "max")
 
 
 def embedding_bag(
-    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
-    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The sum (mode 0), mean (1) or maximum (2) of the rows of each bag, whose indices begin at its offset.
 
     Returns it with three tensors that PyTorch's backward asks for: the bag of each index and the size of each bag (for sums,
@@ -146,13 +162,16 @@ def embedding_bag(
     if per_sample_weights is not None and mode:
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
     if offsets.dtype.category > dtypes.INTEGER:
-        raise RuntimeError("Expected tensor for argument #1 'offsets' to have one of the following scalar types: Long, Int; but "
-                           f"got torch.{offsets.dtype.legacy_name}Tensor instead (while checking arguments for embedding_bag)")
+        raise RuntimeError(
+            "Expected tensor for argument #1 'offsets' to have one of the following scalar types: Long, Int; but "
+            f"got torch.{offsets.dtype.legacy_name}Tensor instead (while checking arguments for embedding_bag)"
+        )
     if offsets.numel():
         embedding.check_offsets(offsets, indices.shape[0])
     padding = embedding.padding_row(padding_idx, weight.shape[0])
     made = embedding.embedding_bag(
-        weight, indices, offsets, _BAG_MODES[mode], per_sample_weights, include_last_offset, padding, scale_grad_by_freq)
+        weight, indices, offsets, _BAG_MODES[mode], per_sample_weights, include_last_offset, padding, scale_grad_by_freq
+    )
     kind = dtypes.promote_types(indices.dtype, offsets.dtype)
     bags, count = embedding.bag_numbers(offsets, indices.shape[0], include_last_offset)
     if not mode:

@@ -85,9 +85,17 @@ def _moments_forward(xp: Any, input: Any, /, dims: Dims) -> tuple[Any, Any]:
 
 
 def _norm_forward(
-    xp: Any, input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, /, dims: Dims = (),
-    eps: float = 0.0, workspace: Any = None,
-) -> Any:  # fmt: skip
+    xp: Any,
+    input: Any,
+    weight: Any = None,
+    bias: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+    /,
+    dims: Dims = (),
+    eps: float = 0.0,
+    workspace: Any = None,
+) -> Any:
     if mean is None:
         mean, variance = _moments_forward(xp, input, dims)
     made = (input - mean) / xp.sqrt(variance + eps)
@@ -97,11 +105,19 @@ def _norm_forward(
 
 def _norm_record(name: str, backward_name: str) -> Callable[..., Tensor]:
     return op(
-        name, _norm_forward, promote="accumulate",
-        dtypes="floating", public=False, method=False, out=False, backward_name=backward_name,
-        nondifferentiable=("mean", "variance"), vjp=lambda F, g, input, weight, bias, mean, variance, dims, eps, workspace: (
-            norm_backward(F, g, input, weight, bias, mean, variance, dims, eps, workspace)),
-    )  # fmt: skip
+        name,
+        _norm_forward,
+        promote="accumulate",
+        dtypes="floating",
+        public=False,
+        method=False,
+        out=False,
+        backward_name=backward_name,
+        nondifferentiable=("mean", "variance"),
+        vjp=lambda F, g, input, weight, bias, mean, variance, dims, eps, workspace: norm_backward(
+            F, g, input, weight, bias, mean, variance, dims, eps, workspace
+        ),
+    )
 
 
 _moments = op(
@@ -139,8 +155,14 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
         return
     if all(each is input.dtype for each in others):  # on another device
         return
-    raise RuntimeError("mixed dtype (CPU): " + ("all inputs must share same datatype." if {*others} == {dtypes.float32} else
-                                                "expect parameter to have scalar type of Float"))  # fmt: skip
+    raise RuntimeError(
+        "mixed dtype (CPU): "
+        + (
+            "all inputs must share same datatype."
+            if {*others} == {dtypes.float32}
+            else "expect parameter to have scalar type of Float"
+        )
+    )
 
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
@@ -156,9 +178,16 @@ def _check_both(running_mean: Tensor | None, running_var: Tensor | None) -> None
 
 
 def batch_norm(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
-    training: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
     """Normalize each channel (dimension 1) over all others (Ioffe & Szegedy 2015, "Batch normalization").
 
     By the statistics of the batch while training, when the running ones, if any, take a share ``momentum`` of them; else by the
@@ -203,9 +232,16 @@ def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: T
 
 
 def instance_norm(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
-    use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Tensor:
     """Normalize each channel of each sample by itself (Ulyanov et al. 2016, "Instance normalization")."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
@@ -231,21 +267,31 @@ def instance_norm(
 def _check_layer(name: str, input: Tensor, shape: tuple[int, ...], **parameters: Tensor | None) -> None:
     for parameter, each in parameters.items():
         if each is not None and tuple(each.shape) != shape:
-            raise RuntimeError(f"Expected {parameter} to be of same shape as normalized_shape, but got {parameter} of shape "
-                               f"{list(each.shape)} and normalized_shape = {list(shape)}")  # fmt: skip
+            raise RuntimeError(
+                f"Expected {parameter} to be of same shape as normalized_shape, but got {parameter} of shape "
+                f"{list(each.shape)} and normalized_shape = {list(shape)}"
+            )
     if not shape:
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
-                           "got normalized_shape = []")  # fmt: skip
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+            "got normalized_shape = []"
+        )
     if tuple(input._array.shape[-len(shape) :]) != shape:
         expected = ", ".join(["*", *map(str, shape)])
-        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of size"
-                           f"{list(input.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of size"
+            f"{list(input.shape)}"
+        )
 
 
 def layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
     cudnn_enable: bool = True,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Normalize over the last dimensions, which have the shape ``normalized_shape`` (Ba et al. 2016, "Layer normalization").
 
     >>> import flambeau as torch
@@ -260,9 +306,13 @@ def layer_norm(
 
 
 def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
     cudnn_enabled: bool = True,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization")."""
     batch, channels, *space = input.shape
     if not isinstance(num_groups, int):
@@ -271,12 +321,16 @@ def group_norm(
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:
-        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
-                           f"{list(input.shape)} and num_groups={num_groups}")  # fmt: skip
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
     for name, each in (("weight", weight), ("bias", bias)):
         if each is not None and tuple(each.shape) != (channels,):
-            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
-                               f"{name} of shape {list(each.shape)} and input of shape {list(input.shape)}")  # fmt: skip
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                f"{name} of shape {list(each.shape)} and input of shape {list(input.shape)}"
+            )
     _check_dtypes(input, weight, bias)
     shape, parameters = (num_groups, channels // num_groups, *(1,) * len(space)), (input, weight, bias)
     grouped = input.reshape(batch, num_groups, channels // num_groups, *space)

@@ -44,13 +44,17 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     if len(pad) % 2:
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
     if len(pad) > 2 * input.ndim:
-        raise RuntimeError("Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
-                           f"{len(pad)} while the input has {input.ndim} dimensions.")  # fmt: skip
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+            f"{len(pad)} while the input has {input.ndim} dimensions."
+        )
     pairs = [(0, 0)] * (input.ndim - len(pad) // 2) + [tuple(pad[i : i + 2]) for i in range(len(pad) - 2, -1, -2)]
     for dim, (pair, length) in enumerate(zip(pairs, input.shape, strict=True)):
         if length + sum(pair) < 0:
-            raise RuntimeError(f"The input size {length}, plus negative padding {pair[0]} and {pair[1]} resulted in a negative "
-                               f"output size, which is invalid. Check dimension {dim} of your input.")  # fmt: skip
+            raise RuntimeError(
+                f"The input size {length}, plus negative padding {pair[0]} and {pair[1]} resulted in a negative "
+                f"output size, which is invalid. Check dimension {dim} of your input."
+            )
     require_operands("constant_pad_nd", value=value)
     category = input.dtype.category
     if category < dtypes.FLOATING:
@@ -95,7 +99,10 @@ def _wrapped(input: Tensor, dim: int, before: int, after: int) -> list[Tensor]:
 
 
 _MODES: dict[str, Callable[[Tensor, int, int, int], list[Tensor]]] = {
-    "reflect": _reflected, "replicate": _replicated, "circular": _wrapped}  # fmt: skip
+    "reflect": _reflected,
+    "replicate": _replicated,
+    "circular": _wrapped,
+}
 
 
 def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
@@ -105,11 +112,14 @@ def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
             f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n"
             "Supported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 "
-            "dimensions)")
+            "dimensions)"
+        )
     given = input.shape[1:] if input.ndim == spatial + 2 else input.shape
     if mode != "circular" and 0 in given:
-        raise RuntimeError(f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other "
-                           f"non-zero dimensions for input, but got: {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other "
+            f"non-zero dimensions for input, but got: {list(input.shape)}"
+        )
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -122,8 +132,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.ndim:
-        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got padding length "
-                           f"{len(pad)} and input of dimension {input.ndim}")  # fmt: skip
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {input.ndim}"
+        )
     value = None if value is None else as_float("pad", "value", value)
     if mode == "constant":
         return constant_pad(input, pad, 0 if value is None else value)

@@ -16,8 +16,10 @@ from .formula import no_slope
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
 
 
-_NO_NEGATIVE = ("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-                "`~` or `logical_not()` operator instead.")  # fmt: skip
+_NO_NEGATIVE = (
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+    "`~` or `logical_not()` operator instead."
+)
 neg = op(
     "neg", lambda xp, input: xp.negative(input), inplace=True, check=refusing(dtypes.BOOL, _NO_NEGATIVE),
     aliases=("negative",), dunders=("__neg__",),
@@ -42,9 +44,14 @@ abs = op(
     doc="The absolute value; the modulus of a complex number.",
     input=lambda F, g, input: g * F.sgn(input),
 )  # fmt: skip
-sign = op("sign", lambda xp, input: _sgn_forward(xp, input), dtypes="real", inplace=True,
-          doc="-1, 0 or 1, by the sign of each element.",
-          input=no_slope)  # fmt: skip
+sign = op(
+    "sign",
+    lambda xp, input: _sgn_forward(xp, input),
+    dtypes="real",
+    inplace=True,
+    doc="-1, 0 or 1, by the sign of each element.",
+    input=no_slope,
+)
 
 
 def _sgn_forward(xp: Any, input: Any) -> Any:
@@ -69,8 +76,15 @@ _conj = op(
     "conj", lambda xp, input: xp.conj(input), public=False, method=False, real_is_identity=True,
     input=lambda F, g: F.conj(g),
 )  # fmt: skip
-op("conj_view", lambda xp, input: xp.conj(input), view=True, public=False, method=False, backward_name="ConjBackward0",
-   input=lambda F, g: F.conj(g))  # fmt: skip
+op(
+    "conj_view",
+    lambda xp, input: xp.conj(input),
+    view=True,
+    public=False,
+    method=False,
+    backward_name="ConjBackward0",
+    input=lambda F, g: F.conj(g),
+)
 op("neg_view", lambda xp, input: xp.negative(input), view=True, public=False, method=False, input=lambda F, g: -g)
 
 
@@ -120,49 +134,94 @@ def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **option
 
 
 sqrt = _unary("sqrt", lambda xp, input: xp.sqrt(input), "The square root.", lambda F, g, out: g / F.conj(2 * out))
-rsqrt = _unary("rsqrt", lambda xp, input: 1 / xp.sqrt(input), "One over the square root.",
-               lambda F, g, out: -0.5 * g * F.conj(out * out * out), promote="float_accumulate")  # fmt: skip
-square = op("square", lambda xp, input: xp.multiply(input, input), promote="number", inplace=True, doc="The square.",
-            input=lambda F, g, input: g * F.conj(2 * input), backward_name="PowBackward0")  # fmt: skip
-reciprocal = _unary("reciprocal", lambda xp, input: 1 / input, "One over each element.",
-                    lambda F, g, out: -g * F.conj(out * out))  # fmt: skip
+rsqrt = _unary(
+    "rsqrt",
+    lambda xp, input: 1 / xp.sqrt(input),
+    "One over the square root.",
+    lambda F, g, out: -0.5 * g * F.conj(out * out * out),
+    promote="float_accumulate",
+)
+square = op(
+    "square",
+    lambda xp, input: xp.multiply(input, input),
+    promote="number",
+    inplace=True,
+    doc="The square.",
+    input=lambda F, g, input: g * F.conj(2 * input),
+    backward_name="PowBackward0",
+)
+reciprocal = _unary("reciprocal", lambda xp, input: 1 / input, "One over each element.", lambda F, g, out: -g * F.conj(out * out))
 exp = _unary("exp", lambda xp, input: xp.exp(input), "e to the power of each element.", lambda F, g, out: g * F.conj(out))
-exp2 = _unary("exp2", lambda xp, input: xp.exp(input * math.log(2)), "2 to the power of each element.",
-              lambda F, g, out: g * F.conj(out) * math.log(2))  # fmt: skip
-expm1 = _unary("expm1", lambda xp, input: xp.expm1(input), "``exp(x) - 1``, accurate near 0.",
-               lambda F, g, out: g * F.conj(out + 1))  # fmt: skip
+exp2 = _unary(
+    "exp2",
+    lambda xp, input: xp.exp(input * math.log(2)),
+    "2 to the power of each element.",
+    lambda F, g, out: g * F.conj(out) * math.log(2),
+)
+expm1 = _unary(
+    "expm1", lambda xp, input: xp.expm1(input), "``exp(x) - 1``, accurate near 0.", lambda F, g, out: g * F.conj(out + 1)
+)
 log = _unary("log", lambda xp, input: xp.log(input), "The natural logarithm.", lambda F, g, input: g / F.conj(input))
-log2 = _unary("log2", lambda xp, input: xp.log2(input), "The logarithm to base 2.",
-              lambda F, g, input: g / F.conj(input * math.log(2)))  # fmt: skip
-log10 = _unary("log10", lambda xp, input: xp.log10(input), "The logarithm to base 10.",
-               lambda F, g, input: g / F.conj(input * math.log(10)))  # fmt: skip
-log1p = _unary("log1p", lambda xp, input: xp.log1p(input), "``log(1 + x)``, accurate near 0.",
-               lambda F, g, input: g / F.conj(input + 1))  # fmt: skip
+log2 = _unary(
+    "log2", lambda xp, input: xp.log2(input), "The logarithm to base 2.", lambda F, g, input: g / F.conj(input * math.log(2))
+)
+log10 = _unary(
+    "log10", lambda xp, input: xp.log10(input), "The logarithm to base 10.", lambda F, g, input: g / F.conj(input * math.log(10))
+)
+log1p = _unary(
+    "log1p", lambda xp, input: xp.log1p(input), "``log(1 + x)``, accurate near 0.", lambda F, g, input: g / F.conj(input + 1)
+)
 
 # --- trigonometry -------------------------------------------------------------------------------------------------
 
 sin = _unary("sin", lambda xp, input: xp.sin(input), "The sine, of radians.", lambda F, g, input: g * F.conj(F.cos(input)))
 cos = _unary("cos", lambda xp, input: xp.cos(input), "The cosine, of radians.", lambda F, g, input: -g * F.conj(F.sin(input)))
-tan = _unary("tan", lambda xp, input: xp.tan(input), "The tangent, of radians.",
-             lambda F, g, out: g * F.conj(1 + out * out))  # fmt: skip
-asin = _unary("asin", lambda xp, input: xp.asin(input), "The angle, in radians, of a sine.",
-              lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)), "arcsin")  # fmt: skip
-acos = _unary("acos", lambda xp, input: xp.acos(input), "The angle, in radians, of a cosine.",
-              lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)), "arccos")  # fmt: skip
-atan = _unary("atan", lambda xp, input: xp.atan(input), "The angle, in radians, of a tangent.",
-              lambda F, g, input: g / F.conj(1 + input * input), "arctan")  # fmt: skip
-sinh = _unary("sinh", lambda xp, input: xp.sinh(input), "The hyperbolic sine.",
-              lambda F, g, input: g * F.conj(F.cosh(input)))  # fmt: skip
-cosh = _unary("cosh", lambda xp, input: xp.cosh(input), "The hyperbolic cosine.",
-              lambda F, g, input: g * F.conj(F.sinh(input)))  # fmt: skip
-tanh = _unary("tanh", lambda xp, input: xp.tanh(input), "The hyperbolic tangent.",
-              lambda F, g, out: g * F.conj(1 - out * out))  # fmt: skip
-asinh = _unary("asinh", lambda xp, input: xp.asinh(input), "The inverse hyperbolic sine.",
-               lambda F, g, input: g * F.conj(F.rsqrt(input * input + 1)), "arcsinh")  # fmt: skip
-acosh = _unary("acosh", lambda xp, input: xp.acosh(input), "The inverse hyperbolic cosine.",
-               lambda F, g, input: g * F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)), "arccosh")  # fmt: skip
-atanh = _unary("atanh", lambda xp, input: xp.atanh(input), "The inverse hyperbolic tangent.",
-               lambda F, g, input: g / F.conj(1 - input * input), "arctanh")  # fmt: skip
+tan = _unary("tan", lambda xp, input: xp.tan(input), "The tangent, of radians.", lambda F, g, out: g * F.conj(1 + out * out))
+asin = _unary(
+    "asin",
+    lambda xp, input: xp.asin(input),
+    "The angle, in radians, of a sine.",
+    lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)),
+    "arcsin",
+)
+acos = _unary(
+    "acos",
+    lambda xp, input: xp.acos(input),
+    "The angle, in radians, of a cosine.",
+    lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)),
+    "arccos",
+)
+atan = _unary(
+    "atan",
+    lambda xp, input: xp.atan(input),
+    "The angle, in radians, of a tangent.",
+    lambda F, g, input: g / F.conj(1 + input * input),
+    "arctan",
+)
+sinh = _unary("sinh", lambda xp, input: xp.sinh(input), "The hyperbolic sine.", lambda F, g, input: g * F.conj(F.cosh(input)))
+cosh = _unary("cosh", lambda xp, input: xp.cosh(input), "The hyperbolic cosine.", lambda F, g, input: g * F.conj(F.sinh(input)))
+tanh = _unary("tanh", lambda xp, input: xp.tanh(input), "The hyperbolic tangent.", lambda F, g, out: g * F.conj(1 - out * out))
+asinh = _unary(
+    "asinh",
+    lambda xp, input: xp.asinh(input),
+    "The inverse hyperbolic sine.",
+    lambda F, g, input: g * F.conj(F.rsqrt(input * input + 1)),
+    "arcsinh",
+)
+acosh = _unary(
+    "acosh",
+    lambda xp, input: xp.acosh(input),
+    "The inverse hyperbolic cosine.",
+    lambda F, g, input: g * F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)),
+    "arccosh",
+)
+atanh = _unary(
+    "atanh",
+    lambda xp, input: xp.atanh(input),
+    "The inverse hyperbolic tangent.",
+    lambda F, g, input: g / F.conj(1 - input * input),
+    "arctanh",
+)
 
 # --- rounding -----------------------------------------------------------------------------------------------------
 
@@ -213,8 +272,13 @@ def _sigmoid_forward(xp: Any, input: Any) -> Any:
     return xp.where(input < 0, small, 1.0) / (1 + small)
 
 
-sigmoid = _unary("sigmoid", _sigmoid_forward, "``1 / (1 + exp(-x))``.", lambda F, g, out: g * F.conj(out * (1 - out)),
-                 promote="float_accumulate")
+sigmoid = _unary(
+    "sigmoid",
+    _sigmoid_forward,
+    "``1 / (1 + exp(-x))``.",
+    lambda F, g, out: g * F.conj(out * (1 - out)),
+    promote="float_accumulate",
+)
 relu = op(
     "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True, out=False,
     dtypes="real numbers", check=refusing(dtypes.BOOL, "Boolean inputs not supported for relu"),

@@ -53,9 +53,14 @@ def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step,
 
     where = " of ``2 * x - 1``" if shifted else ""
     return op(
-        f"special_{name}", lambda xp, x, n: forward(xp, x, n), promote="float", dtypes="real", public=False, method=False,
+        f"special_{name}",
+        lambda xp, x, n: forward(xp, x, n),
+        promote="float",
+        dtypes="real",
+        public=False,
+        method=False,
         doc=f"The {called} of degree ``n``{where}.",
-    )  # fmt: skip
+    )
 
 
 POLYNOMIALS = {name: _polynomial(name, *family, shifted=False) for name, family in _FAMILIES.items()}

@@ -27,8 +27,10 @@ Sizes = Sequence[int]
 
 def _reach(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, given: Sizes) -> list[int]:
     """How much to pad at the end of each dimension so that every window fits."""
-    return [max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
-            for o, k, s, p, d, n in zip(size, kernel, stride, padding, dilation, given, strict=True)]  # fmt: skip
+    return [
+        max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
+        for o, k, s, p, d, n in zip(size, kernel, stride, padding, dilation, given, strict=True)
+    ]
 
 
 def _lowest(xp: Any, dtype: Any) -> Any:
@@ -119,8 +121,15 @@ def _as_one_row(name: str) -> Callable[[Any], None]:
             (gradient,) = pool(self, F, F.reshape(g, made), unpack)
             return (F.reshape(gradient, (*given[:-1], 1, given[-1])),)
 
-        image = step(node, "UnsqueezeBackward0", 2, (input,), kind, (*given[:-1], 1, given[-1]),
-                     lambda self, F, g, unpack: (F.reshape(g, given),))  # fmt: skip
+        image = step(
+            node,
+            "UnsqueezeBackward0",
+            2,
+            (input,),
+            kind,
+            (*given[:-1], 1, given[-1]),
+            lambda self, F, g, unpack: (F.reshape(g, given),),
+        )
         maxima = step(node, name, 1, (image,), kind, (*made[:-1], 1, made[-1]), pooled, takes_saved=True)
         become(node, "SqueezeBackward1", (maxima,), lambda self, F, g, unpack: (F.reshape(g, (*made[:-1], 1, made[-1])),))
 
@@ -135,16 +144,23 @@ def _backward_name(name: str, n: int) -> dict[str, Any]:
 
 def _max_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
-        f"max_pool{n}d", _max_pool_forward, dtypes="real numbers", public=False, method=False, out=False,
+        f"max_pool{n}d",
+        _max_pool_forward,
+        dtypes="real numbers",
+        public=False,
+        method=False,
+        out=False,
         **_backward_name("MaxPool{}DWithIndicesBackward0", n),
-        input=lambda F, g, input, window_size, stride, padding, dilation, size: F.tied(max_pool_backward(
-            F, g, input, window_size, stride, padding, dilation, size), input),
-    )  # fmt: skip
+        input=lambda F, g, input, window_size, stride, padding, dilation, size: F.tied(
+            max_pool_backward(F, g, input, window_size, stride, padding, dilation, size), input
+        ),
+    )
 
 
 _max_pool = {n: _max_pool_record(n) for n in (1, 2, 3)}
 _max_pool_indices = op(
-    "max_pool_indices", max_pool_indices_forward, promote="index", dtypes="real numbers", public=False, method=False, out=False)
+    "max_pool_indices", max_pool_indices_forward, promote="index", dtypes="real numbers", public=False, method=False, out=False
+)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
@@ -166,12 +182,15 @@ def _with_batch(function: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
     shape = input._array.shape
     if len(shape) not in (n + 1, n + 2) or 0 in (shape[1:] if len(shape) == n + 2 else shape):
         if n == 1:
-            raise RuntimeError(f"{function}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
-                               f"got:{list(shape)}")  # fmt: skip
+            raise RuntimeError(
+                f"{function}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
+                f"got:{list(shape)}"
+            )
         if len(shape) not in (n + 1, n + 2):
             raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
-        raise RuntimeError(f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
-                           f"got:{list(shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
+        )
     return (input, True) if len(shape) == n + 2 else (input.unsqueeze(0), False)
 
 
@@ -216,9 +235,15 @@ def _checked_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, di
 
 
 def max_pool(
-    n: int, input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The maximum of each window over the last ``n`` dimensions and, if asked for, where in them (flattened) it is."""
     require_flags(f"max_pool{n}d", ceil_mode=ceil_mode)
     input, batched = _with_batch(f"max_pool{n}d", n, input)
@@ -287,9 +312,17 @@ def _avg_pool_forward(
 
 
 def _avg_pool_backward_forward(
-    xp: Any, input: Any, /, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool,
+    xp: Any,
+    input: Any,
+    /,
+    space: Sizes,
+    window_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    size: Sizes,
+    count_padding: bool,
     divisor: int | None,
-) -> Any:  # fmt: skip
+) -> Any:
     spread = spread_out(
         xp, input / window_sizes(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride
     )
@@ -305,12 +338,18 @@ def _avg_pool_backward_forward(
 
 def _avg_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
-        f"avg_pool{n}d_windows", _avg_pool_forward, promote="accumulate",
-        dtypes="real numbers", public=False, method=False, out=False,
+        f"avg_pool{n}d_windows",
+        _avg_pool_forward,
+        promote="accumulate",
+        dtypes="real numbers",
+        public=False,
+        method=False,
+        out=False,
         **_backward_name("AvgPool{}DBackward0", n),
-        input=lambda F, g, input, window_size, stride, padding, size, count_padding, divisor: F.tied(F.avg_pool_backward(
-            g, tuple(input.shape[2:]), window_size, stride, padding, size, count_padding, divisor), input),
-    )  # fmt: skip
+        input=lambda F, g, input, window_size, stride, padding, size, count_padding, divisor: F.tied(
+            F.avg_pool_backward(g, tuple(input.shape[2:]), window_size, stride, padding, size, count_padding, divisor), input
+        ),
+    )
 
 
 _avg_pool = {n: _avg_pool_record(n) for n in (1, 2, 3)}
@@ -322,9 +361,15 @@ op(
 
 
 def _mean_of_windows(
-    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
     divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     input, batched = _with_batch(f"avg_pool{n}d", n, input)
@@ -343,10 +388,14 @@ def avg_pool1d(
 
 @with_out
 def avg_pool2d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The mean of windows of ``(N, C, H, W)`` or ``(C, H, W)``.
 
     ``stride`` is the kernel's size where not given.  Zeros in the padding count unless ``count_include_pad`` is False;
@@ -361,9 +410,13 @@ def avg_pool2d(
 
 @with_out
 def avg_pool3d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The mean of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`avg_pool2d`."""
     return _mean_of_windows(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)

@@ -107,8 +107,10 @@ def lstm_layer(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, reverse: boo
 def _check_dtypes(gates: Tensor, **others: Tensor) -> None:
     for name, each in others.items():
         if each.dtype is not gates.dtype and not overriding.wanted((gates, each)):  # a mode may be about to cast them
-            raise RuntimeError(f"Input and {name} tensors are not the same dtype, found input tensor with {gates.dtype} and "
-                               f"{name} tensor with {each.dtype}")  # fmt: skip
+            raise RuntimeError(
+                f"Input and {name} tensors are not the same dtype, found input tensor with {gates.dtype} and "
+                f"{name} tensor with {each.dtype}"
+            )
 
 
 def _workspace(*tensors: Tensor | None) -> Any:
@@ -147,7 +149,8 @@ def gru_backward(
     past = F.reshape(F.mm(_rows(F, before), F.mH_(weight)), gates.shape)
     past = past if bias is None else past + bias
     (now_r, now_z, now_n), (past_r, past_z, past_n) = (
-        [F.getitem_slice(each, (..., slice(k * size, (k + 1) * size))) for k in range(3)] for each in (gates, past))
+        [F.getitem_slice(each, (..., slice(k * size, (k + 1) * size))) for k in range(3)] for each in (gates, past)
+    )
     r, z = F.sigmoid(now_r + past_r), F.sigmoid(now_z + past_z)
     n = F.tanh(now_n + r * past_n)
     to_n = (1 - z) * (1 - n * n)
@@ -160,8 +163,12 @@ def gru_backward(
         d_past.append(F.cat([d_r, d_z, d_n * F.getitem_select(r, (step,))], 1))
         d_h = d_h * F.getitem_select(z, (step,)) + F.mm(d_past[-1], weight)
     rows = _rows(F, F.stack(d_past[::-1], 0))
-    return (F.stack(d_gates if reverse else d_gates[::-1], 0), d_h, F.mm(F.mH_(rows), _rows(F, before)),
-            None if bias is None else F.sum(rows, (0,)))  # fmt: skip
+    return (
+        F.stack(d_gates if reverse else d_gates[::-1], 0),
+        d_h,
+        F.mm(F.mH_(rows), _rows(F, before)),
+        None if bias is None else F.sum(rows, (0,)),
+    )
 
 
 _gru = op(

@@ -78,8 +78,9 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes
     """
     if (dtype or input.dtype).category < dtypes.FLOATING:
         problem = "could not infer output dtype. Input dtype" if dtype is None else "the desired output dtype"
-        raise RuntimeError(f"mean(): {problem} must be either a floating point or complex dtype. Got: "
-                           f"{(dtype or input.dtype).legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            f"mean(): {problem} must be either a floating point or complex dtype. Got: {(dtype or input.dtype).legacy_name}"
+        )
     return _mean(input, dim, keepdim, dtype=dtype)
 
 
@@ -176,8 +177,10 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
     if 0 in shape:
         if dim is None or dim == ():
             error = IndexError if name.startswith("arg") else RuntimeError
-            raise error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-                        "with the 'dim' argument.")  # fmt: skip
+            raise error(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                "with the 'dim' argument."
+            )
         for each in reduced_dims(dim, len(shape)):
             if shape[each] == 0:
                 raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
@@ -207,11 +210,17 @@ def _extreme(name: str, arg: str) -> Any:
         return (values, where) if keepdim else (xp.squeeze(values, axis=dim), xp.squeeze(where, axis=dim))
 
     return op(
-        f"{name}_dim", forward, results=("values", "indices"), result_promotions=("same", "index"), public=False, method=False,
-        dtypes="real", check=refusing(dtypes.COMPLEX, f"{name}(): does not support complex input"),
+        f"{name}_dim",
+        forward,
+        results=("values", "indices"),
+        result_promotions=("same", "index"),
+        public=False,
+        method=False,
+        dtypes="real",
+        check=refusing(dtypes.COMPLEX, f"{name}(): does not support complex input"),
         backward_name=f"{name.capitalize()}Backward0",
         vjp=lambda F, g, indices, input_shape, dim, keepdim: (select_backward(F, g[0], indices, input_shape, dim, keepdim),),
-    )  # fmt: skip
+    )
 
 
 def select_backward(F: Any, g: Any, indices: Any, shape: Any, dim: int, keepdim: bool) -> Any:
@@ -249,8 +258,9 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
         return along(input, wrap_dim(dim, input.ndim), keepdim)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (f"The {name}imum: of all elements; of each slice over ``dim``, with its indices; or of two tensors, "
-                        "element by element.")  # fmt: skip
+    function.__doc__ = (
+        f"The {name}imum: of all elements; of each slice over ``dim``, with its indices; or of two tensors, element by element."
+    )
     return composite(function, out=True)
 
 
@@ -284,10 +294,13 @@ argmax, argmin = _arg("argmax"), _arg("argmin")
 
 def _truth(name: str, word: str) -> Any:
     record = op(
-        name, lambda xp, input, /, dim=None, keepdim=False: getattr(xp, name)(
-            input if input.dtype == xp.bool else input != 0, axis=axis_of(dim, input), keepdims=keepdim),
-        promote="truth", doc=f"Whether {word} nonzero: of all, or of each slice over ``dim``.",
-    )  # fmt: skip
+        name,
+        lambda xp, input, /, dim=None, keepdim=False: getattr(xp, name)(
+            input if input.dtype == xp.bool else input != 0, axis=axis_of(dim, input), keepdims=keepdim
+        ),
+        promote="truth",
+        doc=f"Whether {word} nonzero: of all, or of each slice over ``dim``.",
+    )
     return record
 
 
@@ -341,16 +354,23 @@ def _variance_arguments(
     if input.numel() and _divisor(input.shape, dim, correction) <= 0:
         import warnings
 
-        warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-                      "(input numel divided by output numel).", stacklevel=4)  # fmt: skip
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel).",
+            stacklevel=4,
+        )
     return dim, correction, keepdim
 
 
 @composite(out=True)
 def var(
-    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    input: Tensor,
+    dim: Dims | bool | None = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
     correction: Number | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The variance of all elements, or over ``dim``, with ``n - correction`` in the denominator (1 unless given)."""
     dim, correction, keepdim = _variance_arguments("var", input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim)
@@ -358,9 +378,13 @@ def var(
 
 @composite(out=True)
 def std(
-    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    input: Tensor,
+    dim: Dims | bool | None = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
     correction: Number | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The standard deviation of all elements, or over ``dim``, with ``n - correction`` in the denominator."""
     return _std(input, *_variance_arguments("std", input, dim, unbiased, keepdim, correction))
 
@@ -384,9 +408,13 @@ _std = op(
 
 @composite(method=False, grad_fn="VarMeanBackward0")
 def var_mean(
-    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    input: Tensor,
+    dim: Dims | bool | None = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
     correction: Number | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The variance and the mean."""
     dim, correction, keepdim = _variance_arguments("var_mean", input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
@@ -394,9 +422,13 @@ def var_mean(
 
 @composite(method=False, grad_fn="StdMeanBackward0")
 def std_mean(
-    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    input: Tensor,
+    dim: Dims | bool | None = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
     correction: Number | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The standard deviation and the mean."""
     dim, correction, keepdim = _variance_arguments("std_mean", input, dim, unbiased, keepdim, correction)
     return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)

@@ -138,9 +138,11 @@ class Dangling(NamedTuple):
         """Raise RuntimeError, which says how much is missing."""
         itemsize = self.dtype.itemsize
         needed = Place(self.shape, self.strides, self.offset).end * itemsize
-        raise RuntimeError(f"setStorage: sizes {list(self.shape)}, strides {list(self.strides)}, storage offset {self.offset}, "
-                           f"and itemsize {itemsize} requiring a storage size of {needed} are out of bounds for storage of "
-                           f"size {self.memory.shape[0]}")  # fmt: skip
+        raise RuntimeError(
+            f"setStorage: sizes {list(self.shape)}, strides {list(self.strides)}, storage offset {self.offset}, "
+            f"and itemsize {itemsize} requiring a storage size of {needed} are out of bounds for storage of "
+            f"size {self.memory.shape[0]}"
+        )
 
 
 class DanglingBackend:

@@ -60,9 +60,15 @@ def _resample_backward_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> 
 
 def _record(name: str, promote: str) -> Callable[..., Tensor]:
     return op(
-        name, resample_forward, promote=promote, dtypes="real numbers", public=False, method=False, out=False,
+        name,
+        resample_forward,
+        promote=promote,
+        dtypes="real numbers",
+        public=False,
+        method=False,
+        out=False,
         input=lambda F, g, dim, taps: F.resample_backward(g, dim, taps),
-    )  # fmt: skip
+    )
 
 
 _resample, _copy_nearest = _record("resample", "accumulate"), _record("resample_nearest", "same")
@@ -180,8 +186,13 @@ def _in_fixed_point(taps: Taps) -> Taps:
     rows = taps.matrix()
     largest = max(map(max, rows), default=0.0)
     unit = 2 ** next((digits for digits in range(22) if int(largest * 2 ** (digits + 1) + 0.5) >= 2**15), 22)
-    weights = [[math.copysign(int(abs(row[place]) * unit + 0.5) / unit, row[place]) * (place not in places[:tap])
-                for tap, place in enumerate(places)] for row, places in zip(rows, taps.indices, strict=True)]  # fmt: skip
+    weights = [
+        [
+            math.copysign(int(abs(row[place]) * unit + 0.5) / unit, row[place]) * (place not in places[:tap])
+            for tap, place in enumerate(places)
+        ]
+        for row, places in zip(rows, taps.indices, strict=True)
+    ]
     return Taps(taps.length, taps.indices, weights)
 
 

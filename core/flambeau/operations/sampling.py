@@ -44,13 +44,19 @@ def _sampled(array: Any, kind: Kind) -> Tensor:
 
 def _factory(name: str, doc: str, sampler: str) -> Any:
     def factory(
-        *size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
-        layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
+        *size: Any,
+        generator: Generator | None = None,
+        out: Tensor | None = None,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = False,
+        pin_memory: bool | None = False,
         names: Any = None,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         kind = _kind(dtype, device, _dtype_of(out))
         if kind.dtype.category not in _FLOATING:
-            raise NotImplementedError(f'"{_KERNEL[name]}" not implemented for \'{kind.dtype.legacy_name}\'')
+            raise NotImplementedError(f"\"{_KERNEL[name]}\" not implemented for '{kind.dtype.legacy_name}'")
         shape = _checked_shape(name, size)
         array = getattr(raw_generator(generator, kind.device), sampler)(shape, kind.raw_dtype)
         return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
@@ -68,20 +74,31 @@ def _published(name: str, doc: str, function: Any) -> Any:
     return PUBLIC[name]
 
 
-rand = _factory("rand", """Numbers drawn evenly from [0, 1).
+rand = _factory(
+    "rand",
+    """Numbers drawn evenly from [0, 1).
 
     >>> import flambeau as torch
     >>> _ = torch.manual_seed(0); torch.rand(2)
     tensor([0.4963, 0.7682])
-    """, "uniform")  # fmt: skip
+    """,
+    "uniform",
+)
 randn = _factory("randn", "Numbers drawn from the normal distribution of mean 0 and variance 1.", "normal")
 
 
 def _like(name: str, fill: str) -> None:
     def like(
-        input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
-        device: Any = None, requires_grad: bool | None = False, memory_format: Any = None, pin_memory: bool | None = False,
-    ) -> Tensor:  # fmt: skip
+        input: Tensor,
+        *,
+        generator: Generator | None = None,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = False,
+        memory_format: Any = None,
+        pin_memory: bool | None = False,
+    ) -> Tensor:
         made = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
         return _finish(made, requires_grad, pin_memory=pin_memory)
 
@@ -93,10 +110,18 @@ _like("randn", "normal_")
 
 
 def randint(
-    low: int | None = None, high: Any = None, size: Sequence[int] | None = None, *, generator: Generator | None = None,
-    out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-    requires_grad: bool | None = False, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    low: int | None = None,
+    high: Any = None,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """Integers drawn evenly from ``low`` (or 0) up to, without, ``high``: ``randint(high, size)``, ``randint(low, high, size)``.
 
     >>> import flambeau as torch
@@ -130,10 +155,18 @@ def _check_random_bounds(dtype: Dtype, high: Any) -> None:
 
 
 def randint_like(
-    input: Tensor, low: int | Tensor | None = None, high: int | None = None, *, generator: Generator | None = None,
-    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
-    memory_format: Any = None, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    low: int | Tensor | None = None,
+    high: int | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    memory_format: Any = None,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """``torch.randint`` in the shape, dtype, device and memory order of ``input``."""
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     if low is None and high is None:
@@ -148,9 +181,16 @@ def randint_like(
 
 
 def randperm(
-    n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
-    layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """The integers below ``n`` in random order (Fisher & Yates' shuffle)."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
@@ -167,10 +207,18 @@ for _function in (randint, randint_like, randperm):
 
 
 def normal(
-    mean: Tensor | Number = 0.0, std: Tensor | Number = 1.0, size: Sequence[int] | None = None, *,
-    generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, device: Any = None,
-    requires_grad: bool | None = False, layout: Any = None, pin_memory: bool | None = False,
-) -> Tensor:  # fmt: skip
+    mean: Tensor | Number = 0.0,
+    std: Tensor | Number = 1.0,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    layout: Any = None,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """Normal numbers, of a mean and a standard deviation given as numbers (with ``size``) or as tensors."""
     if size is not None and (isinstance(mean, Tensor) or isinstance(std, Tensor)):
         check("normal", {"mean": "float", "std": "float"}, {"mean": mean, "std": std})
@@ -317,8 +365,10 @@ _dirichlet_sample = op(
 
 def _refusal(name: str, dtype: Dtype) -> Exception:
     if name in ("cauchy", "exponential"):
-        return RuntimeError(f"{name.capitalize()} distribution is a continuous probability distribution. dtype must be a "
-                            f"floating point but you specified {dtype.legacy_name}")  # fmt: skip
+        return RuntimeError(
+            f"{name.capitalize()} distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {dtype.legacy_name}"
+        )
     return NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
 
 
@@ -426,13 +476,17 @@ def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0
 
 _fill("uniform_", "Fill with numbers drawn evenly from ``[from, to)``.", _uniform, "inexact")
 _fill("normal_", "Fill with normal numbers of ``mean`` and ``std``.", _normal, "inexact")
-_fill("random_", "Fill with integers: of ``[from, to)``, of ``[0, to)``, or of all that the dtype can hold.", _random,
-      "real")
-_fill("bernoulli_", "Fill with 1 where a draw of probability ``p`` (a number or a tensor) succeeds, else 0.", _bernoulli_fill,
-      "real")
+_fill("random_", "Fill with integers: of ``[from, to)``, of ``[0, to)``, or of all that the dtype can hold.", _random, "real")
+_fill(
+    "bernoulli_",
+    "Fill with 1 where a draw of probability ``p`` (a number or a tensor) succeeds, else 0.",
+    _bernoulli_fill,
+    "real",
+)
 _fill("exponential_", "Fill with exponential numbers of rate ``lambd``.", _exponential)
-_fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.", _geometric,
-      "real numbers")
+_fill(
+    "geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.", _geometric, "real numbers"
+)
 _fill("cauchy_", "Fill with Cauchy numbers.", _cauchy)
 _fill("log_normal_", "Fill with numbers whose logarithm is normal.", _log_normal)
 

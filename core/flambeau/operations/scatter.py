@@ -85,8 +85,10 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if reduce is None:
         return shown_as(_scatter(input, src, index, dim), f"ScatterBackward{int(of_number)}")
     if not of_number:
-        warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
-                  "release. Use torch.scatter_reduce instead for more reduction options.")  # fmt: skip
+        warn_once(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
+            "release. Use torch.scatter_reduce instead for more reduction options."
+        )
     if reduce == "add":
         return _scatter_add(input, src, index, dim)
     if reduce == "multiply":
@@ -96,8 +98,11 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
 def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     if index.ndim != input.ndim or src.ndim != index.ndim:
-        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor" if index.ndim != input.ndim else
-                           "Index tensor must have the same number of dimensions as src tensor")  # fmt: skip
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as self tensor"
+            if index.ndim != input.ndim
+            else "Index tensor must have the same number of dimensions as src tensor"
+        )
     for each in range(input.ndim):
         if index.shape[each] > src.shape[each]:
             raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)}")
@@ -116,8 +121,9 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         require_dtype(f"scatter_gather_tensor_cpu_reduce_{reduce}", input, "numbers" if reduce == "mean" else "real")
     dim = wrap_dim(dim, input.ndim)
     if not input.ndim:
-        return scatter_reduce(
-            input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(())
+        return scatter_reduce(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(
+            ()
+        )
     _check_index_dtype("scatter", index)
     index, src = lined_up(input, index, src)
     _check_scatter(input, dim, index, src)
@@ -198,20 +204,25 @@ def _along(dim: int, index: Any) -> tuple[Any, ...]:
 def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
     dim = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-                         f"{index.dtype.legacy_name} and size: {list(index.shape)}")  # fmt: skip
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{index.dtype.legacy_name} and size: {list(index.shape)}"
+        )
     if name == "index_copy" and not source.ndim and index.numel() != 1:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})")
     if name == "index_copy" and index.dtype is not dtypes.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     _check_index_dtype(name, index)
     if source.dtype is not input.dtype:
-        raise RuntimeError(f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have "
-                           "the same scalar type")  # fmt: skip
+        raise RuntimeError(
+            f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have the same scalar type"
+        )
     if source.ndim and (input.ndim or name == "index_copy") and source.shape[dim] != index.numel():
         error = IndexError if name == "index_copy" else RuntimeError
-        raise error(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
-                    f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
+        raise error(
+            f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+            f"({source.shape[dim]}), for dim: {dim}"
+        )
     _check_range(name, input, dim, index)
     return dim
 
@@ -232,8 +243,10 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
     if index.ndim < 2 and source.ndim != input.ndim:
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
-                           f"= {list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+            f"= {list(input.shape)} source.shape = {list(source.shape)}"
+        )
     dim = _check_source("index_add", input, dim, index, source)
     if not input.ndim:
         return input + (source.reshape(-1).sum() * alpha).to(input.dtype)  # type: ignore[no-any-return]  # ``alpha`` is Any
@@ -261,8 +274,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise RuntimeError("Index has to be a vector/scalar")
     value = value if isinstance(value, Tensor) else input.new_full((), value)
     if value.ndim:
-        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
-                           "dimension(s).")
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
     if not input.ndim:
         return shown_as(index_fill(input.reshape(1), 0, index, value).reshape(()), "IndexFillBackward0")
     if value.requires_grad:
@@ -278,9 +292,11 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     if not isinstance(indices, (tuple, list)):
         raise TypeError(f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}")
     if isinstance(values, Tensor) and values.dtype is not input.dtype:
-        raise RuntimeError("Index put requires the source and destination dtypes match, got "
-                           f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the "
-                           "source.")  # fmt: skip
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the "
+            "source."
+        )
     try:
         raw, _, _ = _raw_index(input, tuple(indices))
     except NeedsLevels as need:
@@ -315,8 +331,10 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     require_dtype("index_func_", input, "real numbers" if not input.ndim else "numbers" if reduce == "mean" else "all")
     others = [[size for each, size in enumerate(tensor.shape) if each != dim] for tensor in (input, source)]
     if source.ndim and others[0] != others[1]:
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
-                           f"= {list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+            f"= {list(input.shape)} source.shape = {list(source.shape)}"
+        )
     if not input.ndim:
         return scatter_reduce(input, 0, index.reshape(()), source.reshape(()), reduce, include_self=include_self)
     shape = [1] * input.ndim
@@ -332,9 +350,16 @@ _SEGMENT_REDUCTIONS = {"max": "amax", "min": "amin", **{each: each for each in _
 
 
 def segment_reduce(
-    data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
-    axis: int = 0, unsafe: bool = False, initial: Number | None = None,
-) -> Tensor:  # fmt: skip
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Number | None = None,
+) -> Tensor:
     """The "sum", "mean", "prod", "max" or "min" of each segment of ``axis``, beginning with ``initial``.
 
     Segments are consecutive, of these ``lengths``, or begin and end at consecutive ``offsets``: tensors whose last dimension is
@@ -397,18 +422,24 @@ def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None
     if given.ndim - 1 != axis:
         raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}.")
     if given.shape[:-1] != data.shape[:axis]:
-        raise RuntimeError(f"segment_reduce(): Expected {name} to have the sizes of data before axis, but got "
-                           f"{list(given.shape)} for {list(data.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"segment_reduce(): Expected {name} to have the sizes of data before axis, but got "
+            f"{list(given.shape)} for {list(data.shape)}"
+        )
     sizes = given.diff() if lengths is None else given
     if sizes.numel() and sizes._kind.backend.extremes(sizes._array)[0] < 0:
-        raise RuntimeError("lengths contains negative value!" if lengths is not None else
-                           "segment_reduce(): Expected offsets in ascending order.")  # fmt: skip
+        raise RuntimeError(
+            "lengths contains negative value!"
+            if lengths is not None
+            else "segment_reduce(): Expected offsets in ascending order."
+        )
     if lengths is None:
         return given.contiguous()
     total = sizes.sum(-1)
     if not unsafe and total.numel() and total._kind.backend.extremes(total._array) != (data.shape[axis],) * 2:
-        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
-                           "!unsafe.")  # fmt: skip
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+        )
     return cat([sizes.new_zeros(*sizes.shape[:-1], 1), sizes.cumsum(-1, dtype=sizes.dtype)], -1)
 
 
@@ -431,8 +462,11 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Write ``source`` at the positions ``index`` of the flattened tensor, in place."""
-    return self._assign(put(self.clone(), index, source, accumulate)) if not self.requires_grad else _recorded_put(
-        self, index, source, accumulate)  # fmt: skip
+    return (
+        self._assign(put(self.clone(), index, source, accumulate))
+        if not self.requires_grad
+        else _recorded_put(self, index, source, accumulate)
+    )
 
 
 def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
@@ -447,8 +481,10 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     if index.numel() != source.numel():
-        raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-                         f"{source.numel()}, index.numel() = {index.numel()}")  # fmt: skip
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}"
+        )
     flat = input.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(input.shape)
 
@@ -464,8 +500,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if dim is None:
         return input.reshape(-1).gather(0, indices.reshape(-1))
     if input.ndim != indices.ndim:
-        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-                           f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")  # fmt: skip
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
     from ..calls.dispatch import broadcast_shapes
 
     dim = wrap_dim(dim, input.ndim)
@@ -488,8 +526,10 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if mask.dtype is not dtypes.bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.legacy_name}")
     if source.dtype is not input.dtype:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.legacy_name} and "
-                           f"{source.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.legacy_name} and "
+            f"{source.dtype.legacy_name}"
+        )
     input, mask = broadcast_tensors(input, mask)
     number = mask.reshape(-1).cumsum(0)  # of the element of the source, from 1
     count = number._kind.backend.extremes(number._array)[1] if number.numel() else 0
@@ -505,8 +545,10 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
     if part(input).shape != src.shape:
-        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
-                           f"{list(part(input).shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(part(input).shape)}"
+        )
     made = input.clone()
     part(made).copy_(src)
     return made

@@ -220,9 +220,12 @@ def _running_extreme(name: str, of_two: str) -> Any:
         return values, where
 
     record: Callable[..., Any] = op(
-        name, forward, dtypes="real", **_RESULTS,
+        name,
+        forward,
+        dtypes="real",
+        **_RESULTS,
         vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
-    )  # fmt: skip
+    )
 
     def function(input: Tensor, dim: int) -> Any:
         if not input.ndim:
@@ -243,9 +246,14 @@ cummax, cummin = _running_extreme("cummax", "max"), _running_extreme("cummin", "
 
 @composite(method=False, out=True)
 def searchsorted(
-    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
     sorter: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Where each element of ``input`` would go in the sorted rows of ``sorted_sequence``.
 
     That is before equal ones, or after them (``right``).
@@ -259,17 +267,20 @@ def searchsorted(
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was "
-                           "True")
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
     require_tensors("searchsorted", sorted_sequence=sorted_sequence)
     require_operands("searchsorted", input=input)
     values = input if isinstance(input, Tensor) else tensor(input, device=sorted_sequence.device)
     if not sorted_sequence.ndim:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
     if sorted_sequence.ndim > 1 and tuple(sorted_sequence.shape[:-1]) != tuple(values.shape[:-1]):
-        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
-                           f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
-                           f"{list(sorted_sequence.shape)} and input value tensor {list(values.shape)}")  # fmt: skip
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+            f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
+            f"{list(sorted_sequence.shape)} and input value tensor {list(values.shape)}"
+        )
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     after = right or side == "right"
@@ -389,9 +400,14 @@ def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts
 
 @composite(method=False, out=True)
 def isin(
-    elements: Any = None, test_elements: Any = None, *, element: Any = None, test_element: Any = None,
-    assume_unique: bool = False, invert: bool = False,
-) -> Tensor:  # fmt: skip
+    elements: Any = None,
+    test_elements: Any = None,
+    *,
+    element: Any = None,
+    test_element: Any = None,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
     """Where an element is among ``test_elements``; ``element`` and ``test_element`` name single numbers."""
     from .creation import as_tensor
 
@@ -406,7 +422,8 @@ def isin(
     common = result_dtype((elements, test_elements))  # a number is not to lose digits that the tensor has
     elements, test_elements = (
         as_tensor(each, dtype=common) if type(each) in (int, float) and common.is_floating_point else as_tensor(each)
-        for each in (elements, test_elements))  # fmt: skip
+        for each in (elements, test_elements)
+    )
     for each in (elements, test_elements):
         if each.dtype is dtypes.bool_ or each.is_complex():
             raise RuntimeError(f"Unsupported input type encountered for isin(): {each.dtype.legacy_name}")

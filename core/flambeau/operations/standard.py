@@ -130,8 +130,9 @@ def _expanded(xp: Any, shape: tuple[int, ...], index: Any) -> list[Any]:
 def _where_true(xp: Any, mask: Any, axis: int, shape: tuple[int, ...]) -> list[Any]:
     """A mask as an index array for each of its dimensions."""
     if tuple(mask.shape) != tuple(shape[axis : axis + mask.ndim]):
-        raise IndexError(f"boolean index of shape {mask.shape} does not match the indexed dimensions "
-                         f"{shape[axis : axis + mask.ndim]}")
+        raise IndexError(
+            f"boolean index of shape {mask.shape} does not match the indexed dimensions {shape[axis : axis + mask.ndim]}"
+        )
     return list(nonzero(xp, mask))
 
 

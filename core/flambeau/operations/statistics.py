@@ -99,7 +99,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
     if input.dtype.category != dtypes.INTEGER:
-        raise NotImplementedError(f'"bincount_cpu" not implemented for \'{input.dtype.legacy_name}\'')
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy_name}'")
     low, high = input._kind.backend.extremes(input._array) if input.numel() else (0, -1)
     if input.ndim != 1 or low < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -171,9 +171,11 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
 
 
 def _wrong_weight(shape: Any, weight: Tensor) -> RuntimeError:
-    return RuntimeError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
-                        f"excluding its innermost dimension, but got input with shape {list(shape)} and weight with shape "
-                        f"{list(weight.shape)}")  # fmt: skip
+    return RuntimeError(
+        "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+        f"excluding its innermost dimension, but got input with shape {list(shape)} and weight with shape "
+        f"{list(weight.shape)}"
+    )
 
 
 def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, density: bool) -> tuple[Tensor, Any]:
@@ -182,16 +184,23 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
     if points.dtype not in (dtypes.float32, dtypes.float64):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{points.dtype.legacy_name}'")
     if range is not None and len(range) != 2 * len(bins):
-        raise RuntimeError(f"torch.histogramdd: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} "
-                           f"elements, but got {len(range)}")  # fmt: skip
+        raise RuntimeError(
+            f"torch.histogramdd: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} "
+            f"elements, but got {len(range)}"
+        )
     edges, places, inside = [], [], None
     for axis, given in enumerate(bins):
         column = points[:, axis].contiguous()
         if isinstance(given, Tensor):
             edge = given
         else:
-            low, high = (range[2 * axis : 2 * axis + 2] if range is not None else
-                         (float(column.min()), float(column.max())) if len(column) else (0.0, 1.0))  # fmt: skip
+            low, high = (
+                range[2 * axis : 2 * axis + 2]
+                if range is not None
+                else (float(column.min()), float(column.max()))
+                if len(column)
+                else (0.0, 1.0)
+            )
             low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
             if given <= 0:
                 raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {given} for dimension {axis}")
@@ -229,8 +238,9 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if interpolation not in _INTERPOLATIONS:
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
-                           f"{interpolation}")
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
     given = q if isinstance(q, Tensor) else as_tensor(float(q), dtype=input.dtype, device=input.device)
     if given.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
@@ -294,20 +304,25 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     if input.dtype is dtypes.bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     if aweights is not None and aweights.dtype.category != dtypes.FLOATING:
-        raise RuntimeError("cov(): expected aweights to have floating point dtype but got aweights with "
-                           f"{aweights.dtype.legacy_name} dtype")  # fmt: skip
+        raise RuntimeError(
+            f"cov(): expected aweights to have floating point dtype but got aweights with {aweights.dtype.legacy_name} dtype"
+        )
     for name, each in (("fweights", fweights), ("aweights", aweights)):
         if each is not None and each.ndim > 1:
-            raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {each.ndim} "
-                               "dimensions")
+            raise RuntimeError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {each.ndim} dimensions"
+            )
     if fweights is not None and fweights.dtype.category != dtypes.INTEGER:
-        raise RuntimeError("cov(): expected fweights to have integral dtype but got fweights with "
-                           f"{fweights.dtype.legacy_name} dtype")  # fmt: skip
+        raise RuntimeError(
+            f"cov(): expected fweights to have integral dtype but got fweights with {fweights.dtype.legacy_name} dtype"
+        )
     x = input.reshape(1, -1) if input.ndim < 2 else input
     for name, each in (("fweights", fweights), ("aweights", aweights)):
         if each is not None and each.numel() != x.shape[1]:
-            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-                               f"{each.numel()} != {x.shape[1]}")  # fmt: skip
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                f"{each.numel()} != {x.shape[1]}"
+            )
         if each is not None and each.numel() and each._kind.backend.extremes(each._array)[0] < 0:
             raise RuntimeError(f"cov(): {name} cannot be negative")
     if x.dtype.category < dtypes.FLOATING:
@@ -342,9 +357,12 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @composite(out=True)
 def norm(
-    input: Tensor, p: Number | str | None = "fro", dim: Dims | None = None, keepdim: bool = False,
+    input: Tensor,
+    p: Number | str | None = "fro",
+    dim: Dims | None = None,
+    keepdim: bool = False,
     dtype: dtypes.dtype | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A vector norm of all elements or over ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
     if dtype is not None:
         input = input.to(dtype)
@@ -357,8 +375,9 @@ def norm(
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
     order = 2.0 if p is None or p == "fro" else float(p)
     if input.dtype.category < dtypes.FLOATING:
-        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-                           f"{input.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.legacy_name}"
+        )
     dims = (
         None if dim is None else tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
     )

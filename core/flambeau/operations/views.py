@@ -69,8 +69,10 @@ def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, .
     if list(shape).count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     if known == 0 and numel == 0:
-        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension "
-                           "size -1 can be any value and is ambiguous")  # fmt: skip
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension "
+            "size -1 can be any value and is ambiguous"
+        )
     if known <= 0 or numel % known:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
     return tuple(numel // known if each == -1 else each for each in shape)
@@ -93,8 +95,10 @@ reshaped_copy = op(
 
 
 def _cannot_view(input: Tensor) -> RuntimeError:
-    return RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-                        "two contiguous subspaces). Use .reshape(...) instead.")  # fmt: skip
+    return RuntimeError(
+        "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+        "two contiguous subspaces). Use .reshape(...) instead."
+    )
 
 
 @composite(method=False)
@@ -182,8 +186,10 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     try:
         array = backend.reinterpret(input._array, dtype)
     except ValueError as error:
-        raise RuntimeError(f"self.stride(-1) must be 1 to view {input.dtype} as {dtype} (different element sizes), but got "
-                           f"{input.stride(-1) if input.ndim else 0}") from error  # fmt: skip
+        raise RuntimeError(
+            f"self.stride(-1) must be 1 to view {input.dtype} as {dtype} (different element sizes), but got "
+            f"{input.stride(-1) if input.ndim else 0}"
+        ) from error
     if backend.mutable:
         return view_of(array, kind, None, input, ())  # type: ignore[arg-type]  # not a recorded operation
     return view_of(array, kind, OPS["view_dtype"], input, (dtype, backend))
@@ -224,21 +230,26 @@ def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) 
     shape, given = sizes_given(size, rest), self._array.shape
     extra = len(shape) - len(given)
     if extra < 0:
-        raise RuntimeError(f"expand(torch.{self.type().split('.')[-1]}{{{list(given)}}}, size={list(shape)}): the number of "
-                           f"sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor "
-                           f"({len(given)})")  # fmt: skip
+        raise RuntimeError(
+            f"expand(torch.{self.type().split('.')[-1]}{{{list(given)}}}, size={list(shape)}): the number of "
+            f"sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(given)})"
+        )
     result = []
     for dim, wanted in enumerate(shape):
         old = given[dim - extra] if dim >= extra else 1
         if wanted == -1:
             if dim < extra:
-                raise RuntimeError(f"The expanded size of the tensor ({wanted}) isn't allowed in a leading, non-existing "
-                                   f"dimension {dim}")
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({wanted}) isn't allowed in a leading, non-existing dimension {dim}"
+                )
             wanted = old
         elif old not in (1, wanted):
-            raise RuntimeError(f"The expanded size of the tensor ({wanted}) must match the existing size ({old}) at "
-                               f"non-singleton dimension {dim}.  Target sizes: {list(shape)}.  Tensor sizes: "
-                               f"{list(given)}")  # fmt: skip
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({old}) at "
+                f"non-singleton dimension {dim}.  Target sizes: {list(shape)}.  Tensor sizes: "
+                f"{list(given)}"
+            )
         result.append(wanted)
     return _expanded(self, tuple(result))
 
@@ -274,10 +285,12 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(each if each._array.shape == shape else _expand_method(each, shape) for each in tensors)
 
 
-_squeezed = _view("squeeze", lambda xp, input, /, shape: xp.reshape(input, shape),
-                  lambda F, g, input_shape: F.reshape(g, input_shape))  # fmt: skip
-_unsqueezed = _view("unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input, axis=dim),
-                    lambda F, g, input_shape: F.reshape(g, input_shape))  # fmt: skip
+_squeezed = _view(
+    "squeeze", lambda xp, input, /, shape: xp.reshape(input, shape), lambda F, g, input_shape: F.reshape(g, input_shape)
+)
+_unsqueezed = _view(
+    "unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input, axis=dim), lambda F, g, input_shape: F.reshape(g, input_shape)
+)
 
 
 @composite
@@ -338,8 +351,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     try:
         sizes = inferred_shape(sizes, (shape[dim],))
     except RuntimeError:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
-                           "in the input tensor") from None  # fmt: skip
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
+            "in the input tensor"
+        ) from None
     return _reshape_method(input, shape[:dim] + tuple(sizes) + shape[dim + 1 :])
 
 
@@ -356,8 +371,9 @@ def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(dims)), key=dims.__getitem__))
 
 
-_permuted = _view("permute", lambda xp, input, /, dims: xp.permute_dims(input, dims),
-                  lambda F, g, dims: F.permute(g, _inverse(dims)))  # fmt: skip
+_permuted = _view(
+    "permute", lambda xp, input, /, dims: xp.permute_dims(input, dims), lambda F, g, dims: F.permute(g, _inverse(dims))
+)
 
 
 @composite(method=False)
@@ -370,9 +386,11 @@ def _permute_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
     ndim = self._array.ndim
     given = sizes_given(dims, rest)
     if len(given) != ndim:
-        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-                           f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
-                           f"len(dims) = {len(given)}")  # fmt: skip
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
+            f"len(dims) = {len(given)}"
+        )
     order = tuple(wrap_dim(each, ndim) for each in given)
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -419,9 +437,11 @@ def _reversed_dims(self: Tensor) -> Tensor:
     if not ndim:
         _warn_of_number("T")
     elif ndim != 2:
-        warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
-                  "an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-                  "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.")  # fmt: skip
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
+            "an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+        )
     return _permuted(self, tuple(range(ndim))[::-1])
 
 
@@ -465,12 +485,16 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     ndim = input._array.ndim
     several = isinstance(source, (tuple, list))
     if several is not isinstance(destination, (tuple, list)):
-        raise TypeError("movedim(): arguments 'source' and 'destination' must be two ints or two tuples of ints, not "
-                        f"{type(source).__name__} and {type(destination).__name__}")  # fmt: skip
+        raise TypeError(
+            "movedim(): arguments 'source' and 'destination' must be two ints or two tuples of ints, not "
+            f"{type(source).__name__} and {type(destination).__name__}"
+        )
     source, destination = (list(source), list(destination)) if several else ([source], [destination])
     if len(source) != len(destination):
-        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same "
-                           f"number of dims as destination ({destination} dims)")  # fmt: skip
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same "
+            f"number of dims as destination ({destination} dims)"
+        )
     source, destination = ([wrap_dim(each, ndim) for each in dims] for dims in (source, destination))
     for name, each in (("source", source), ("destination", destination)):
         if len(set(each)) != len(each):
@@ -555,8 +579,10 @@ def split(
     if isinstance(sections, (tuple, list)):
         sizes = tuple(map(whole, sections))
         if sum(sizes) != length or min(sizes, default=0) < 0:
-            raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
-                               f"dimension {dim}), but got split_sizes={list(sizes)}")  # fmt: skip
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
+                f"dimension {dim}), but got split_sizes={list(sizes)}"
+            )
         made: tuple[Tensor, ...] = _split(tensor, sizes, dim)
         if made:
             shown_as(made[0], "SplitWithSizesBackward0")  # the node is that of them all
@@ -594,8 +620,9 @@ def _unbind_forward(xp: Any, input: Any, /, dim: int = 0) -> list[Any]:
     return [input[(*before, index, ...)] for index in range(input.shape[dim])]
 
 
-_unbind = op("unbind", _unbind_forward, view=True, returns_list=True, public=False, method=False,
-             vjp=lambda F, g, dim: (F.stack(g, dim),))  # fmt: skip
+_unbind = op(
+    "unbind", _unbind_forward, view=True, returns_list=True, public=False, method=False, vjp=lambda F, g, dim: (F.stack(g, dim),)
+)
 
 
 @composite
@@ -661,15 +688,17 @@ with_tied_gradient = op(
 )  # fmt: skip
 
 
-
 # --- triangles, corners, blocks -----------------------------------------------------------------------------------
 
 
 def _triangle(name: str) -> Any:
     record = op(
-        name, lambda xp, input, /, diagonal=0: getattr(xp, name)(input, k=diagonal), public=False, method=False,
+        name,
+        lambda xp, input, /, diagonal=0: getattr(xp, name)(input, k=diagonal),
+        public=False,
+        method=False,
         input=lambda F, g, diagonal: getattr(F, name)(g, diagonal),
-    )  # fmt: skip
+    )
 
     def function(input: Tensor, diagonal: int = 0) -> Tensor:
         if input.ndim < 2:

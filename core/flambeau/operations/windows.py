@@ -13,9 +13,16 @@ from .factory import _finish
 
 
 def _window(
-    name: str, shape: Callable[..., Tensor], window_length: int, periodic: bool, parameters: dict[str, Any], dtype: Any,
-    device: Any, pin_memory: bool | None, requires_grad: bool | None,
-) -> Tensor:  # fmt: skip
+    name: str,
+    shape: Callable[..., Tensor],
+    window_length: int,
+    periodic: bool,
+    parameters: dict[str, Any],
+    dtype: Any,
+    device: Any,
+    pin_memory: bool | None,
+    requires_grad: bool | None,
+) -> Tensor:
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
@@ -26,9 +33,15 @@ def _window(
 
 
 def hann_window(
-    window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool | None = False, requires_grad: bool | None = False,
-) -> Tensor:  # fmt: skip
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
     """The Hann window: ``(1 - cos(2 pi n / N)) / 2``.
 
     >>> import flambeau as torch
@@ -39,9 +52,17 @@ def hann_window(
 
 
 def hamming_window(
-    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None,
-    layout: Any = None, device: Any = None, pin_memory: bool | None = False, requires_grad: bool | None = False,
-) -> Tensor:  # fmt: skip
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
     """The Hamming window: ``alpha - beta cos(2 pi n / N)``."""
     weights = {"a": [alpha, beta]}
     shape = shapes.general_cosine
@@ -49,25 +70,44 @@ def hamming_window(
 
 
 def blackman_window(
-    window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool | None = False, requires_grad: bool | None = False,
-) -> Tensor:  # fmt: skip
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
     """The Blackman window."""
     return _window("blackman_window", shapes.blackman, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
 def bartlett_window(
-    window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool | None = False, requires_grad: bool | None = False,
-) -> Tensor:  # fmt: skip
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
     """The Bartlett window: a triangle."""
     return _window("bartlett_window", shapes.bartlett, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
 
 
 def kaiser_window(
-    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool | None = False, requires_grad: bool | None = False,
-) -> Tensor:  # fmt: skip
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
+) -> Tensor:
     """The Kaiser window; ``beta`` trades the width of its spectrum's peak for the height of the sidelobes."""
     shape = shapes.kaiser
     return _window("kaiser_window", shape, window_length, periodic, {"beta": beta}, dtype, device, pin_memory, requires_grad)

@@ -225,10 +225,12 @@ def give_state(made: Any, state: Any) -> Any:
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     if self._node is not None:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
-                           "the moment.  If you were attempting to deepcopy a module, this may be because of a "
-                           "torch.nn.utils.weight_norm usage, see "
-                           "https://github.com/pytorch/pytorch/pull/103001")  # fmt: skip
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+            "the moment.  If you were attempting to deepcopy a module, this may be because of a "
+            "torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
     if id(self) in memo:
         return memo[id(self)]
     made = copy_sharing_storage(self, memo)

@@ -75,8 +75,10 @@ def init() -> Accelerator:
     if _initialized_in == os.getpid():
         return found
     if _initialized_in is not None:
-        raise RuntimeError("Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use "
-                           "the 'spawn' start method")  # fmt: skip
+        raise RuntimeError(
+            "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use "
+            "the 'spawn' start method"
+        )
     if not found.device_count():
         raise RuntimeError("No CUDA GPUs are available")
     _initialized_in = os.getpid()
@@ -204,8 +206,10 @@ class Properties:
         self.__dict__.update(known)
 
     def __repr__(self) -> str:
-        return (f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
-                f"total_memory={self.total_memory >> 20}MB, multi_processor_count={self.multi_processor_count})")  # fmt: skip
+        return (
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory >> 20}MB, multi_processor_count={self.multi_processor_count})"
+        )
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'_CudaDeviceProperties' object has no attribute '{name}'")

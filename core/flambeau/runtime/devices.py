@@ -16,8 +16,28 @@ from .state import state
 
 __all__ = ["Kind", "device", "get_default_device", "kind_of", "set_default_device"]
 
-_KNOWN_TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
-                "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")  # fmt: skip
+_KNOWN_TYPES = (
+    "cpu",
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "meta",
+    "hpu",
+    "mtia",
+    "privateuseone",
+)
 _PATTERN = re.compile(r"([a-z_]\w*)(?::(0|[1-9]\d*))?")
 
 
@@ -51,8 +71,10 @@ class device:
         elif isinstance(type, str):
             type, index = _parse(type, index)
         else:
-            raise TypeError(f"device() received an invalid combination of arguments - got ({_type_name(type)}), but "
-                            "expected one of:\n * (torch.device device)\n * (str type, int index = -1)")  # fmt: skip
+            raise TypeError(
+                f"device() received an invalid combination of arguments - got ({_type_name(type)}), but "
+                "expected one of:\n * (torch.device device)\n * (str type, int index = -1)"
+            )
         if index is not None and index < 0:
             raise RuntimeError("Device index must not be negative")
         self.type: str = type
@@ -146,8 +168,11 @@ def get_default_device() -> device:
     if chosen is None:
         backend = backends.selected()
         return canonical(device(backend.device_type, backends.SELECTED_INDEX))
-    return device(chosen.type, backends.for_device_type(chosen.type).current_device()) if (
-        chosen.index is None and chosen.type != "cpu") else chosen  # fmt: skip
+    return (
+        device(chosen.type, backends.for_device_type(chosen.type).current_device())
+        if (chosen.index is None and chosen.type != "cpu")
+        else chosen
+    )
 
 
 def _cpu_if_selected() -> device | None:
@@ -164,8 +189,9 @@ def canonical(place: device) -> device:
             return device("cpu")
         index = index or 0
         if index >= (count or 1):
-            raise RuntimeError(f"Invalid device 'cpu:{index}': this process has {count} CPU device(s); "
-                               "FLAMBEAU_CPU_DEVICES sets their number")  # fmt: skip
+            raise RuntimeError(
+                f"Invalid device 'cpu:{index}': this process has {count} CPU device(s); FLAMBEAU_CPU_DEVICES sets their number"
+            )
         return device("cpu", index)
     backend = backends.for_device_type(place.type)
     backend.prepare()
@@ -205,8 +231,17 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     """
 
     __slots__ = (
-        "F", "array_type", "backend", "constant_types", "constants", "device", "dtype", "raw_dtype", "scalars", "table",
-    )  # fmt: skip
+        "F",
+        "array_type",
+        "backend",
+        "constant_types",
+        "constants",
+        "device",
+        "dtype",
+        "raw_dtype",
+        "scalars",
+        "table",
+    )
     __hash__ = object.__hash__  # type: ignore[assignment]  # a class with __eq__ loses it
     levels: tuple[Any, ...] = ()  # the batches of `vmap` that tensors of the kind are inside of
     resolve: ClassVar[Callable[[str, Kind], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations

@@ -14,8 +14,9 @@ from .devices import Kind, device, kind_of
 
 __all__ = ["HostGenerator", "kernel_on_host", "reinterpret"]
 
-_OF_DTYPE = frozenset({"bernoulli", "cauchy", "exponential", "geometric", "integers", "log_normal", "normal", "permutation",
-                       "uniform"})  # fmt: skip
+_OF_DTYPE = frozenset(
+    {"bernoulli", "cauchy", "exponential", "geometric", "integers", "log_normal", "normal", "permutation", "uniform"}
+)
 _OF_ARRAYS = frozenset({"binomial", "dirichlet", "gamma", "multinomial", "poisson"})
 
 

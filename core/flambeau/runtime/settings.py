@@ -73,8 +73,9 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """``"default"`` (0), ``"warn"`` (1) or ``"error"`` (2), about operations without a deterministic algorithm."""
     if debug_mode not in (0, 1, 2, *_DEBUG_MODES):
-        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(_DEBUG_MODES)}, but got "
-                           f"{debug_mode}")
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(_DEBUG_MODES)}, but got {debug_mode}"
+        )
     _settings["deterministic"] = _DEBUG_MODES[debug_mode] if isinstance(debug_mode, str) else debug_mode
 
 

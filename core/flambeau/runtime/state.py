@@ -13,8 +13,14 @@ class State:
     """
 
     __slots__ = (
-        "anomaly_mode", "checks_nan", "forward_levels", "guarded_devices", "leaf_hooks", "mutation_guards", "observes_records",
-    )  # fmt: skip
+        "anomaly_mode",
+        "checks_nan",
+        "forward_levels",
+        "guarded_devices",
+        "leaf_hooks",
+        "mutation_guards",
+        "observes_records",
+    )
 
     def __init__(self) -> None:
         self.forward_levels = 0  # forward-mode levels that are open: a backward pass then works on Tensors, which have tangents

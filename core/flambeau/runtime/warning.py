@@ -27,5 +27,7 @@ def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
 
 def warn_of_old(name: str, arguments: str) -> None:
     """Warn of a call in an order of arguments that PyTorch 0.2 had."""
-    warn_once(f"This overload of {name} is deprecated.\nConsider using one of the following signatures instead:\n"
-              f"\t{name}(input, {arguments})")  # fmt: skip
+    warn_once(
+        f"This overload of {name} is deprecated.\nConsider using one of the following signatures instead:\n"
+        f"\t{name}(input, {arguments})"
+    )

@@ -33,6 +33,7 @@ UNSAFE = (
 )
 _YES = frozenset({"1", "y", "yes", "true"})
 
+
 class SourceChangeWarning(Warning):
     """The source of a class differs from what it was when an instance was saved."""
 

@@ -26,9 +26,16 @@ __all__ = [
 
 
 def _window(
-    name: str, M: int, shape: Callable[[Tensor, float], Tensor], *, sym: bool, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    name: str,
+    M: int,
+    shape: Callable[[Tensor, float], Tensor],
+    *,
+    sym: bool,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``shape(position, length of the period)`` for the positions 0 to M - 1, computed in float64."""
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
@@ -40,7 +47,6 @@ def _window(
     else:
         made = shape(arange(M, dtype=dtypes.float64, device=device), M - 1 if sym else M).to(dtype)
     return _finish(made, requires_grad)
-
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:

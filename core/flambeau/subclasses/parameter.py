@@ -62,10 +62,12 @@ def _marked(data: Tensor, requires_grad: bool) -> Tensor:
     made = data.detach().requires_grad_(requires_grad)
     if type(made) is not type(data):
         name = type(data).__name__
-        raise RuntimeError(f"Creating a Parameter from an instance of type {name} requires that detach() returns an instance of "
-                           f"the same type, but return type {type(made).__name__} was found instead. To use the type as a "
-                           "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
-                           "implementation.")
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {name} requires that detach() returns an instance of "
+            f"the same type, but return type {type(made).__name__} was found instead. To use the type as a "
+            "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
+            "implementation."
+        )
     made.__dict__["_is_param"] = True
     return made
 

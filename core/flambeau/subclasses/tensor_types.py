@@ -34,9 +34,16 @@ class TensorType(type):
 
     def __new__(mcs, name: str, dtype: dtypes.dtype, device_type: str) -> TensorType:
         module = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
-        made = super().__new__(mcs, name, (Tensor,), {
-            "__slots__": (), "__module__": module, "__torch_function__": _disabled_torch_function_impl,
-        })
+        made = super().__new__(
+            mcs,
+            name,
+            (Tensor,),
+            {
+                "__slots__": (),
+                "__module__": module,
+                "__torch_function__": _disabled_torch_function_impl,
+            },
+        )
         made.dtype, made.device_type = dtype, device_type
         return made
 
@@ -181,8 +188,10 @@ def set_default_tensor_type(t: Any, /) -> None:
     global _default_type
     from ..runtime.devices import set_default_device
 
-    warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
-              "torch.set_default_device() as alternatives.")  # fmt: skip
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
     found = find_type(t)
     if not found.dtype.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {found.dtype}")

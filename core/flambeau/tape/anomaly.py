@@ -16,8 +16,9 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Turn anomaly mode on or off."""
     for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan)), 1):
         if type(value) is not bool:
-            raise TypeError(f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, not "
-                            f"{type(value).__name__}")  # fmt: skip
+            raise TypeError(
+                f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, not {type(value).__name__}"
+            )
     state.anomaly_mode, state.checks_nan = enabled, check_nan
     state.observes_records = state.anomaly_mode or state.mutation_guards > 0
 
@@ -61,8 +62,10 @@ class detect_anomaly:
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
         self._previous = state.anomaly_mode, state.checks_nan
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-                      "debugging.", stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
+        )
 
     def __enter__(self) -> None:
         set_anomaly_enabled(True, self.check_nan)
@@ -85,8 +88,7 @@ def warn_of(node: Node) -> None:
 
 def _forward_trace(node: Node) -> str:
     if node.trace is None:
-        return ("No forward pass information available. Enable detect anomaly during forward pass for more "
-                "information.")  # fmt: skip
+        return "No forward pass information available. Enable detect anomaly during forward pass for more information."
     return "Traceback of forward call that caused the error:\n" + "".join(node.trace)
 
 

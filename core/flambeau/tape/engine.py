@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["current_task", "run", "run_scalar", "unpack_array", "unpack_tensor"]
 
 
-
 def run(
     roots: Sequence[tuple[Any, Tensor]],
     *,
@@ -395,8 +394,7 @@ class Task:
             elif self.tensors:
                 made = node.apply(RECORDED, gradient, unpack_tensor)
             else:
-                made = [None if each is None else as_tensor(each, node.kind)
-                        for each in self.applied(node, gradient)]
+                made = [None if each is None else as_tensor(each, node.kind) for each in self.applied(node, gradient)]
         except Exception:
             if state.anomaly_mode:
                 warn_of(node)
@@ -415,8 +413,7 @@ class Task:
             return list(gradient) if node.outputs is not None else [gradient]
         if node.outputs is None:
             return [_copied(gradient, node.kind)]
-        return [None if each is None else _copied(each, output[0])
-                for each, output in zip(gradient, node.outputs, strict=True)]  # fmt: skip
+        return [None if each is None else _copied(each, output[0]) for each, output in zip(gradient, node.outputs, strict=True)]
 
     def unwrapped(self, node: Node, gradients: list[Any]) -> Any:
         if not self.tensors:
@@ -530,8 +527,10 @@ def fit(gradient: Any, kind: Kind, shape: tuple[int, ...], tensors: bool) -> Any
 def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
     """A gradient for each edge, as what it leads to takes it."""
     given = (*gradients, *[None] * (len(edges) - len(gradients)))
-    return tuple(None if edge is None or each is None else fit(each, kind_of_edge(edge), shape_of(edge), True)
-                 for each, edge in zip(given, edges, strict=False))  # fmt: skip
+    return tuple(
+        None if edge is None or each is None else fit(each, kind_of_edge(edge), shape_of(edge), True)
+        for each, edge in zip(given, edges, strict=False)
+    )
 
 
 def _sum_to(gradient: Any, given: tuple[int, ...], shape: tuple[int, ...], F: Any) -> Any:
@@ -539,9 +538,7 @@ def _sum_to(gradient: Any, given: tuple[int, ...], shape: tuple[int, ...], F: An
     extra = len(given) - len(shape)
     if extra and given[extra:] == shape:
         return F.sum(gradient, tuple(range(extra)))
-    dims = tuple(range(extra)) + tuple(
-        i for i in range(extra, len(given)) if shape[i - extra] == 1 and given[i] != 1
-    )
+    dims = tuple(range(extra)) + tuple(i for i in range(extra, len(given)) if shape[i - extra] == 1 and given[i] != 1)
     summed = F.sum(gradient, dims, True) if dims else gradient
     return F.reshape(summed, shape) if extra else summed
 

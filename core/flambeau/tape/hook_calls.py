@@ -34,8 +34,10 @@ def call_node_hooks(hooks: Mapping[int, Hook], gradients: Sequence[Any], *more: 
         if not isinstance(replaced, tuple):
             raise TypeError(f"expected tuple, but hook returned '{type(replaced).__name__}'")
         if len(replaced) != len(gradients):
-            raise RuntimeError(f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(replaced)}, but "
-                               f"expected {len(gradients)})")  # fmt: skip
+            raise RuntimeError(
+                f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(replaced)}, but "
+                f"expected {len(gradients)})"
+            )
         gradients = tuple(None if new is None else _checked(hook, new, old) for new, old in zip(replaced, gradients, strict=True))
     return gradients
 

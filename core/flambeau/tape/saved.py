@@ -108,10 +108,13 @@ def _refuse_modified(holder: Tensor, shape: list[int], now: int, version: int, n
     if index is None and holder._node is not None:
         maker, index = (holder._node.node, holder._node.index) if type(holder._node) is Output else (holder._node, 0)
     what = "" if index is None else f", which is output {index} of {short_name(maker)},"
-    hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
-            "changed in there or anywhere later. Good luck!" if state.anomaly_mode else
-            "enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True, check_nan=False).")  # fmt: skip
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+        "changed in there or anywhere later. Good luck!"
+        if state.anomaly_mode
+        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{holder.type()} {shape}]{what} is at version {now}; expected version {version} instead. Hint: {hint}"
@@ -128,9 +131,11 @@ def check_inference(tensor: Tensor) -> None:
 
 
 def refuse_inference() -> NoReturn:
-    raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-                       "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
-                       "use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.")  # fmt: skip
+    raise RuntimeError(
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+        "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+        "use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+    )
 
 
 def short_name(node: Node) -> str:
@@ -147,10 +152,12 @@ def pack(tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callab
     with no_grad():
         packed = pack_hook(tensor)
     if tensor._version != version:
-        raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-                           "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
-                           "open an issue if you need to perform in-place operations on the input to a pack "
-                           "hook.")  # fmt: skip
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+            "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
+            "open an issue if you need to perform in-place operations on the input to a pack "
+            "hook."
+        )
     return (Packed(packed, unpack_hook, tensor),)
 
 
@@ -169,8 +176,9 @@ class Packed:
         with no_grad():
             found = self.unpack_hook(self.packed)
         if not isinstance(found, tensor_class.Tensor):
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                            f"{type(found).__name__}")
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
+            )
         made: Tensor = tensor_class.alias(found)
         if self.index is not None:
             made._node = node if node.outputs is None else Output(node, self.index)
@@ -216,14 +224,21 @@ class SavedTensor:
         """Let ``pack_hook(tensor)`` decide what is kept, and ``unpack_hook(packed)`` bring the tensor back."""
         value = self._value()
         if value is None or value is RELEASED:
-            state = "with value None is forbidden" if value is None else (
-                "after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
-                "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you "
-                "need to access saved variables after calling backward.")  # fmt: skip
+            state = (
+                "with value None is forbidden"
+                if value is None
+                else (
+                    "after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
+                    "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+                    "you need to access saved variables after calling backward."
+                )
+            )
             raise RuntimeError(f"Calling register_hooks on a saved tensor {state}")
         if len(value) != 3:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair "
-                               "of hooks is allowed at a time.")  # fmt: skip
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair "
+                "of hooks is allowed at a time."
+            )
         made: Any = pack(value[0], pack_hook, unpack_hook)
         if self._position is not None:
             whole = getattr(self._owner, self._field)

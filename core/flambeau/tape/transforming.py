@@ -105,5 +105,7 @@ def refuse_captured(tensor: Tensor) -> None:
 def refuse_backward() -> None:
     """Refuse to accumulate gradients inside of a transform."""
     if _depth.get():
-        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
-                           "functorch.vjp instead or call backward() outside of functorch transforms.")  # fmt: skip
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )

@@ -96,8 +96,9 @@ class Tensor(Members):
             return shape[dim]
         except IndexError:
             limit = max(len(shape), 1)
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
-                             f"but got {dim})") from None  # fmt: skip
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+            ) from None
 
     @property
     def ndim(self) -> int:
@@ -212,9 +213,11 @@ class Tensor(Members):
     def requires_grad(self, value: bool) -> None:
         if self._node is not None:
             if not value:
-                raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                                   "variable in a subgraph that doesn't require differentiation use "
-                                   "var_no_grad = var.detach().")  # fmt: skip
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                    "variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."
+                )
             return
         if value and self._kind.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -228,10 +231,12 @@ class Tensor(Members):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for (or stop asking for) a gradient, in place."""
         if requires_grad and in_transform():
-            raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
-                               "APIs) inside of a function being transformed by a functorch transform. This is unsupported, "
-                               "please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
-                               "requires_grad_() outside of a function being transformed instead.")  # fmt: skip
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+                "APIs) inside of a function being transformed by a functorch transform. This is unsupported, "
+                "please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+                "requires_grad_() outside of a function being transformed instead."
+            )
         self.requires_grad = requires_grad
         return self
 
@@ -254,10 +259,13 @@ class Tensor(Members):
         if self._grad is None and self._node is not None and not self.retains_grad:
             import warnings
 
-            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                          "won't be populated during autograd.backward(). If you indeed want the .grad field to be "
-                          "populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
-                          "non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.", stacklevel=2)  # fmt: skip
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be "
+                "populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
+                "non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.",
+                stacklevel=2,
+            )
         return self._grad
 
     @grad.setter
@@ -268,14 +276,18 @@ class Tensor(Members):
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._array.shape != self._array.shape:
-                raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-                                   f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same "
-                                   "size")  # fmt: skip
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same "
+                    "size"
+                )
             wanted = self.__dict__.get("_grad_dtype", self.dtype)
             if wanted is not None and value.dtype is not wanted:
-                raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
-                                   f"'{wanted}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-                                   "dtype)")  # fmt: skip
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
+                    f"'{wanted}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                    "dtype)"
+                )
             if value.device != self.device:
                 raise RuntimeError(f"assigned grad has data located on a different device: {value.device}, not {self.device}")
         self._grad = None if value is None else value._kind.settle(value)
@@ -308,9 +320,11 @@ class Tensor(Members):
         if not (dtype is None or isinstance(dtype, dtypes.dtype)):
             raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
         if self._grad is not None and dtype not in (None, self._grad.dtype):
-            raise RuntimeError(f"Cannot set grad_dtype to '{dtype}' because there is already a gradient with dtype "
-                               f"'{self._grad.dtype}'. Please clear the gradient (.grad = None) before changing "
-                               "grad_dtype")  # fmt: skip
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{dtype}' because there is already a gradient with dtype "
+                f"'{self._grad.dtype}'. Please clear the gradient (.grad = None) before changing "
+                "grad_dtype"
+            )
         self.__dict__["_grad_dtype"] = dtype
         self._has_hooks = True  # to be asked for where the gradient is accumulated
 
@@ -357,11 +371,13 @@ class Tensor(Members):
     def detach_(self) -> Tensor:
         """Forget this tensor's history, in place."""
         if self._is_view():
-            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
-                               "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
-                               "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please "
-                               "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
-                               "solution.")  # fmt: skip
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+                "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
+                "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please "
+                "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
+                "solution."
+            )
         self._node, self._requires_grad = None, False
         self.__dict__.pop("_tangents", None)
         return self
@@ -448,8 +464,10 @@ class Tensor(Members):
         if self._requires_grad:
             if not is_grad_enabled():
                 return self._only()
-            warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                      "Consider using tensor.detach() first.")  # fmt: skip
+            warn_once(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first."
+            )
         return self._only()
 
     def __index__(self) -> int:
@@ -497,8 +515,10 @@ class Tensor(Members):
         if self._requires_grad and is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self._kind.device.type != "cpu":
-            raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
-                            "host memory first.")  # fmt: skip
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                "host memory first."
+            )
         if self._kind.dtype is dtypes.bfloat16:
             raise TypeError("Got unsupported ScalarType BFloat16")
         if type(self._kind) is not Kind:
@@ -530,7 +550,6 @@ class Tensor(Members):
         if stream is not None:
             raise ValueError(f"to_device() takes no stream, but got {stream!r}")
         return self.to(device)
-
 
 
 Tensor.__module__ = "flambeau"

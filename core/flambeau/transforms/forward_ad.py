@@ -125,8 +125,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         ValueError: one of the two is not floating-point or complex.
     """
     if not levels() or (level is not None and level < 0):
-        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() "
-                           "first.")
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
     if level is not None and level >= len(levels()):
         raise RuntimeError("Invalid level given to _make_dual")
     for what, each in (("primal", tensor), ("tangent", tangent)):
@@ -134,11 +135,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
     innermost = levels()[-1]
     if tangent_of(tensor, innermost) is not None:
-        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
-                           f"{len(levels()) - 1} is not supported.")  # fmt: skip
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+            f"{len(levels()) - 1} is not supported."
+        )
     if tangent_of(tangent, innermost) is not None:
-        raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level"
-                           f"{len(levels()) - 1} is not supported.")  # fmt: skip
+        raise RuntimeError(
+            f"Setting a forward grad that itself has a forward gradient at the same level{len(levels()) - 1} is not supported."
+        )
     dual: Tensor = tensor.view_as(tensor)
     set_tangent(dual, innermost, tangent)
     return dual
@@ -158,9 +162,11 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 def set_tangent(tensor: Tensor, level: Level, tangent: Tensor) -> None:
     """Let ``tensor`` carry ``tangent``."""
     if tangent._array.shape != tensor._array.shape:
-        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this "
-                           f"is not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of "
-                           f"size {list(tangent.shape)}.")  # fmt: skip
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
+            f"is not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of "
+            f"size {list(tangent.shape)}."
+        )
     _set(tensor, level, _laid_out_as(tensor, tangent))
 
 
@@ -249,8 +255,9 @@ _DERIVED = object()  # in place of a tangent that a view has from its base
 def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
     """Take the level's tangents away from the tensors while they are computed with; gives those tangents."""
     found = [tangent_of(each, level) if isinstance(each, Tensor) else None for each in tensors]
-    tables = [each.__dict__.setdefault("_tangents", {})
-              for each, tangent in zip(tensors, found, strict=True) if tangent is not None]  # fmt: skip
+    tables = [
+        each.__dict__.setdefault("_tangents", {}) for each, tangent in zip(tensors, found, strict=True) if tangent is not None
+    ]
     once = {id(table): table for table in tables}.values()  # a tensor may be given twice
     held = [(table, table.get(level, _DERIVED)) for table in once]
     hidden = len(levels()) if level is levels()[0] else 0
@@ -365,8 +372,10 @@ def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], gi
     arrays, kinds = [each._array for each in results], tuple(each._kind for each in results)
     if not op.results and not op.returns_list:
         arrays, kinds = arrays[0], kinds[0]
-    inputs = [as_leaf(each) if tangent is not None and not each._requires_grad else each
-              for each, tangent in zip(for_rules(op, kinds, tensors), given, strict=True)]  # fmt: skip
+    inputs = [
+        as_leaf(each) if tangent is not None and not each._requires_grad else each
+        for each, tangent in zip(for_rules(op, kinds, tensors), given, strict=True)
+    ]
     made = op.record(arrays, kinds, inputs, params) if op.variadic else op.record(arrays, kinds, *inputs, *params)
     edge = made._node if isinstance(made, Tensor) else next(each._node for each in made if each._node is not None)
     for index, holder in saved_outputs(edge.node if type(edge) is Output else edge):

@@ -41,8 +41,10 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The tree of this structure with these leaves; ValueError where there are more or fewer than it holds."""
     leaves = list(leaves)
     if len(leaves) != count(treespec):
-        raise ValueError(f"tree_unflatten(leaves, treespec): `leaves` has length {len(leaves)} but the spec refers to a pytree "
-                         f"that holds {count(treespec)} items ({treespec}).")  # fmt: skip
+        raise ValueError(
+            f"tree_unflatten(leaves, treespec): `leaves` has length {len(leaves)} but the spec refers to a pytree "
+            f"that holds {count(treespec)} items ({treespec})."
+        )
     return unflatten(leaves, treespec)
 
 
@@ -53,9 +55,12 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf =
 
 
 def tree_map_only(
-    type_or_types_or_pred: type | tuple[type, ...] | UnionType | Callable[[Any], bool], /, func: Callable[[Any], Any], tree: Any,
+    type_or_types_or_pred: type | tuple[type, ...] | UnionType | Callable[[Any], bool],
+    /,
+    func: Callable[[Any], Any],
+    tree: Any,
     is_leaf: IsLeaf = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The tree with ``func`` applied to those leaves that are of a type, or that a function chooses."""
     asked = type_or_types_or_pred
 

@@ -52,8 +52,10 @@ class Capsule:
         api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
         name = api.PyCapsule_GetName(self._capsule) if type(self._capsule).__name__ == "PyCapsule" else None
         if name not in self._TENSOR_AT:
-            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, "
-                               "so you might have already constructed a tensor from it once.")  # fmt: skip
+            raise RuntimeError(
+                "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, "
+                "so you might have already constructed a tensor from it once."
+            )
         start = api.PyCapsule_GetPointer(self._capsule, name) + self._TENSOR_AT[name]
         device_type, index = (ctypes.c_int32 * 2).from_address(start + ctypes.sizeof(ctypes.c_void_p))  # after the address
         return device_type, index

@@ -156,8 +156,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     low, high = sorted((type1, type2), key=lambda each: (each.category, each.itemsize))
     if low.category == high.category:
         if high in _BAREBONES_UNSIGNED or (low in _BAREBONES_UNSIGNED and high is not low):
-            raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-                               f"{type1.legacy_name} and {type2.legacy_name}")  # fmt: skip
+            raise RuntimeError(
+                f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+                f"{type1.legacy_name} and {type2.legacy_name}"
+            )
         return _WIDENING.get(frozenset({low, high}), high)
     if high.category == COMPLEX and low is float64:
         return complex128
@@ -274,5 +276,3 @@ class finfo:
 
     def __hash__(self) -> int:
         return hash(self.dtype)
-
-

@@ -10,8 +10,14 @@ from .dtypes import dtype
 
 __all__ = ["converted", "is_library_scalar", "overflow", "wrapped"]
 
-_C_NAMES = {"float32": "float", "float64": "double", "int32": "int", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-            "bool": "bool"}  # fmt: skip
+_C_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "int32": "int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "bool": "bool",
+}
 _LARGEST_FLOAT = dtypes.finfo(dtypes.float32).max
 
 

@@ -24,7 +24,6 @@ class Spec(NamedTuple):
         inside = ",\n  ".join(map(repr, self.children))
         return f"TreeSpec({self.type.__name__}, {list(self.keys) or None}, [{inside}])"
 
-
     def drawn(self) -> Any:
         """The tree with asterisks for its leaves, to be shown."""
         return unflatten(iter(_Star, None), self)

@@ -242,9 +242,7 @@ def _casting() -> Iterator[None]:
 class _CastingMode(torch.overrides.TorchFunctionMode):
     sees_methods = frozenset().union(*POLICIES.values())  # what others are made of is to be cast
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple = (), kwargs: dict | None = None
-    ) -> Any:
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         name = operation_name(func)
         for device_type, enabled in _state.enabled.items():
@@ -286,9 +284,7 @@ def _is_eligible(tensor: torch.Tensor, device_type: str) -> bool:
 
 
 def _cast_cached(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    if tensor.dtype != torch.float32 or not (
-        tensor.requires_grad and tensor.is_leaf and _state.cache_enabled
-    ):
+    if tensor.dtype != torch.float32 or not (tensor.requires_grad and tensor.is_leaf and _state.cache_enabled):
         return tensor.to(dtype)
     # A cast made under no_grad has no history, and must not be used outside of it.
     key = id(tensor), dtype, torch.is_grad_enabled()
@@ -367,14 +363,8 @@ def _cast(value: Any, device_type: str, dtype: torch.dtype) -> Any:
     if isinstance(value, torch.Tensor):
         return value.to(dtype) if _is_eligible(value, device_type) else value
     if isinstance(value, Mapping):
-        return {
-            _cast(key, device_type, dtype): _cast(item, device_type, dtype) for key, item in value.items()
-        }
-    if (
-        isinstance(value, Iterable)
-        and not isinstance(value, str | bytes)
-        and type(value).__module__ != "numpy"
-    ):
+        return {_cast(key, device_type, dtype): _cast(item, device_type, dtype) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes) and type(value).__module__ != "numpy":
         items = (_cast(item, device_type, dtype) for item in value)
         return type(value)(items) if isinstance(value, list | tuple) else items
     return value

@@ -13,9 +13,7 @@ __all__ = ["GradScaler", "autocast"]
 class autocast(autocast_mode.autocast):
     """``torch.amp.autocast("cpu", ...)``."""
 
-    def __init__(
-        self, enabled: bool = True, dtype: torch.dtype = torch.bfloat16, cache_enabled: bool = True
-    ) -> None:
+    def __init__(self, enabled: bool = True, dtype: torch.dtype = torch.bfloat16, cache_enabled: bool = True) -> None:
         deprecate("cpu", "autocast", "autocast('cpu', args...)")
         super().__init__("cpu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 

@@ -131,9 +131,7 @@ def _default_use_reentrant(name: str) -> bool:
     return True
 
 
-def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
-) -> Any:
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
     """Pass ``input`` through ``functions`` in ``segments`` parts, checkpointing all but the last.
 
     ``functions`` is a Sequential or a list. The keyword ``preserve_rng_state`` is that of :func:`checkpoint`.

@@ -27,9 +27,7 @@ class Log:
 
     def report(self) -> str:
         passes = {"original forward": self.forward.calls, "recomputation": self.recomputation.calls}
-        lines = [
-            "An error happened while unpacking tensors; these operations ran, each with where it was called."
-        ]
+        lines = ["An error happened while unpacking tensors; these operations ran, each with where it was called."]
         for title, calls in passes.items():
             lines.append(f"\n--- {title} ---")
             for i, (name, place) in enumerate(calls):
@@ -42,9 +40,7 @@ class _LogMode(torch.overrides.TorchFunctionMode):
         self.calls: list[tuple[str, str]] = []
         return super().__enter__()
 
-    def __torch_function__(
-        self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
-    ) -> Any:
+    def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if any(True for _ in tensors_in(result)):
             self.calls.append((operation_name(func), _caller()))

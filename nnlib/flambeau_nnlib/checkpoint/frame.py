@@ -158,9 +158,7 @@ class Frame:
                 continue
             recomputed = self.describe(holder.tensor)  # type: ignore[arg-type]
             if recomputed != saved:
-                mismatches += (
-                    f"tensor at position {i}:\nsaved metadata: {saved}\nrecomputed metadata: {recomputed}\n"
-                )
+                mismatches += f"tensor at position {i}:\nsaved metadata: {saved}\nrecomputed metadata: {recomputed}\n"
         if mismatches:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different "
@@ -192,9 +190,7 @@ class _Refill:
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during "
                     f"the original forward pass.\n{_TIP}"
                 )
-            frame.comparable = (
-                False  # a backward inside of the forward pass, which has saved only some so far
-            )
+            frame.comparable = False  # a backward inside of the forward pass, which has saved only some so far
             return tensor
         holder = frame.holders[position]()
         if holder is not None:
@@ -214,9 +210,7 @@ class GraphExecGroup:
 
     def __enter__(self) -> GraphExecGroup:
         if GraphExecGroup._current is not None:
-            raise RuntimeError(
-                f"GraphExecGroup contexts cannot be nested. Already inside group {GraphExecGroup._current}"
-            )
+            raise RuntimeError(f"GraphExecGroup contexts cannot be nested. Already inside group {GraphExecGroup._current}")
         GraphExecGroup._current = self
         self._frames: weakref.WeakSet[Frame] = weakref.WeakSet()
         return self

@@ -22,12 +22,9 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 def detach_variable(inputs: tuple) -> tuple:
     """``inputs``, a tuple, with its tensors detached. They still require a gradient if they did."""
     if not isinstance(inputs, tuple):
-        raise RuntimeError(
-            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
-        )
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
-        value.detach().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value
-        for value in inputs
+        value.detach().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value for value in inputs
     )
 
 

@@ -68,9 +68,7 @@ def create_selective_checkpoint_contexts(
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
             if not callable(op):
-                raise ValueError(
-                    f"Expected op in `op_list` to be a function but got: {op} of type {type(op)}."
-                )
+                raise ValueError(f"Expected op in `op_list` to be a function but got: {op} of type {type(op)}.")
         kept = {operation_name(op) for op in policy_fn_or_list}
 
         def policy_fn(context: SelectiveCheckpointContext, op: Callable, *args: Any, **kwargs: Any) -> bool:
@@ -97,9 +95,7 @@ class _SelectiveMode(torch.overrides.TorchFunctionMode):
         self.counts: Counter[str] = Counter()
         return super().__enter__()
 
-    def __torch_function__(
-        self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
-    ) -> Any:
+    def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         name = operation_name(func)
         if func in SAC_IGNORED_OPS or name == "get":  # "get": a property
             return func(*args, **(kwargs or {}))

@@ -73,9 +73,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[torch.Tensor]]:
     return devices, states
 
 
-def set_device_states(
-    devices: Iterable[int], states: Iterable[torch.Tensor], *, device_type: str | None = None
-) -> None:
+def set_device_states(devices: Iterable[int], states: Iterable[torch.Tensor], *, device_type: str | None = None) -> None:
     """Set the random states of ``devices``."""
     device_type = device_type or DefaultDeviceType.get_device_type()
     if device_type == "meta":

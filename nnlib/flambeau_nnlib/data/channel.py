@@ -48,9 +48,7 @@ def _reduce_tensor(tensor: torch.Tensor) -> tuple:
     )
 
 
-def _rebuild_tensor(
-    buffer: Any, dtype: torch.dtype, shape: tuple[int, ...], device: str, requires_grad: bool
-) -> torch.Tensor:
+def _rebuild_tensor(buffer: Any, dtype: torch.dtype, shape: tuple[int, ...], device: str, requires_grad: bool) -> torch.Tensor:
     if math.prod(shape) == 0:
         tensor = torch.empty(shape, dtype=dtype)
     else:

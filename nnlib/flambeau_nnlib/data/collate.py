@@ -14,9 +14,7 @@ __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_conv
 CollateMap = dict[type | tuple[type, ...], Callable[..., Any]]
 
 
-def map_structure(
-    function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list], Any] = list
-) -> Any:
+def map_structure(function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list], Any] = list) -> Any:
     """A container like `sample` with `function` applied to each of `parts`.
 
     `parts` is a mapping with the keys of a mapping `sample`, or else a sequence. Mutable containers are
@@ -144,9 +142,7 @@ def _unknown(kind: Any) -> str:
     return f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
 
 
-def _collate_tensors(
-    batch: Sequence[torch.Tensor], *, collate_fn_map: CollateMap | None = None
-) -> torch.Tensor:
+def _collate_tensors(batch: Sequence[torch.Tensor], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
     return torch.stack(batch, 0)
 
 

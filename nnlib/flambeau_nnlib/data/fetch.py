@@ -26,9 +26,7 @@ class MapFetcher:
 class IterableFetcher:
     """Called with a list as long as the batch (`batched`) or with anything; StopIteration ends it."""
 
-    def __init__(
-        self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool
-    ) -> None:
+    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         self.samples = iter(dataset)
         self.batched = batched
         self.collate_fn = collate_fn

@@ -84,9 +84,7 @@ class LocalIterator(LoaderIterator):
         if loader.timeout != 0:
             raise AssertionError("a timeout needs worker processes (num_workers > 0)")
         super().__init__(loader)
-        self._fetch = make_fetcher(
-            loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
-        )
+        self._fetch = make_fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
 
     def _load(self) -> Any:
         return self._fetch(next(self._indices))
@@ -131,9 +129,7 @@ class WorkerIterator(LoaderIterator):
         # A first epoch starts twice. So it does in PyTorch, and a sampler may draw random numbers when it
         # does.
         self._start(loader)
-        self._pending: collections.deque[int] = (
-            collections.deque()
-        )  # whose tasks are not answered, oldest first
+        self._pending: collections.deque[int] = collections.deque()  # whose tasks are not answered, oldest first
         self._active = set(range(self._num_workers))
         self._turns = itertools.cycle(range(self._num_workers))
         for _ in range(self._prefetch):
@@ -192,8 +188,7 @@ def _can_pin(device: str) -> bool:
         )
     if not torch.cuda.is_available():
         warnings.warn(
-            "'pin_memory' argument is set as true but no accelerator is found, "
-            "then device pinned memory won't be used.",
+            "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
             stacklevel=5,
         )
         return False

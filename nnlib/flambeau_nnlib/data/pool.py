@@ -34,9 +34,7 @@ class WorkerPool:
         self.tasks: list[Any] = []
         self.results: list[Connection] = []
         self._stop = context.RawValue("b", 0)  # without a lock: a worker that is killed could hold it
-        self._finalizer = weakref.finalize(
-            self, _shut_down, os.getpid(), self.processes, self.tasks, self.results, self._stop
-        )
+        self._finalizer = weakref.finalize(self, _shut_down, os.getpid(), self.processes, self.tasks, self.results, self._stop)
         for job in jobs:
             self._start(context, job)
 
@@ -44,9 +42,7 @@ class WorkerPool:
         tasks = context.Queue()
         tasks.cancel_join_thread()  # or the main process could not end while a dead worker's queue is full
         ours, theirs = context.Pipe()
-        multiprocessing.util.register_after_fork(
-            ours, Connection.close
-        )  # so that our death closes it for workers
+        multiprocessing.util.register_after_fork(ours, Connection.close)  # so that our death closes it for workers
         process = context.Process(target=run_worker, args=(job, tasks, theirs, self._stop), daemon=True)
         try:
             process.start()
@@ -88,9 +84,7 @@ class WorkerPool:
         except (EOFError, ConnectionResetError):
             process = self.processes[worker]
             process.join(SHUTDOWN_PERIOD)
-            raise RuntimeError(f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly") from _cause(
-                process
-            )
+            raise RuntimeError(f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly") from _cause(process)
 
     def close(self) -> None:
         """End all workers: gently at first, then by force."""

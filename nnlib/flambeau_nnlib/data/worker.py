@@ -84,9 +84,7 @@ class Failure:
 
     def __init__(self, error: BaseException, where: str) -> None:
         self.kind = type(error)
-        self.message = (
-            f"Caught {self.kind.__name__} {where}.\nOriginal {''.join(traceback.format_exception(error))}"
-        )
+        self.message = f"Caught {self.kind.__name__} {where}.\nOriginal {''.join(traceback.format_exception(error))}"
 
     def reraise(self) -> None:
         """Raise an exception of the original type whose message holds the original traceback."""

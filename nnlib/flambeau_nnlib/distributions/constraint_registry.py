@@ -41,9 +41,7 @@ class ConstraintRegistry:
             return lambda factory: self.register(constraint, factory)
         cls = type(constraint) if isinstance(constraint, Constraint) else constraint
         if not (isinstance(cls, type) and issubclass(cls, Constraint)):
-            raise TypeError(
-                f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}"
-            )
+            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
         self._registry[cls] = factory
         return factory
 
@@ -62,9 +60,7 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def _register(
-    *constraints_: Any, registries: tuple[ConstraintRegistry, ...] = (biject_to, transform_to)
-) -> Any:
+def _register(*constraints_: Any, registries: tuple[ConstraintRegistry, ...] = (biject_to, transform_to)) -> Any:
     def decorator(factory: Factory) -> Factory:
         for registry in registries:
             for constraint in constraints_:
@@ -96,9 +92,7 @@ def _to_interval(constraint: Any) -> Transform:
     low, high = constraint.lower_bound, constraint.upper_bound
     if isinstance(low, _Number) and isinstance(high, _Number) and (low, high) == (0, 1):
         return transforms.SigmoidTransform()
-    return transforms.ComposeTransform(
-        [transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)]
-    )
+    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
 
 
 @_register(constraints.corr_cholesky)
@@ -131,9 +125,7 @@ def _register_composites(to: ConstraintRegistry) -> None:
 
     @to.register(constraints.independent)
     def _to_independent(constraint: Any) -> Transform:
-        return transforms.IndependentTransform(
-            to(constraint.base_constraint), constraint.reinterpreted_batch_ndims
-        )
+        return transforms.IndependentTransform(to(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
 
     @to.register(constraints.cat)
     def _to_cat(constraint: Any) -> Transform:

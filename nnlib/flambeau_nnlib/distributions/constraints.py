@@ -145,9 +145,7 @@ class _Wrapping(Constraint):
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
-            raise AssertionError(
-                f"base_constraint must be a Constraint, got {type(base_constraint).__name__}"
-            )
+            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         self.base_constraint = base_constraint
 
     @property
@@ -161,9 +159,7 @@ class _IndependentConstraint(_Wrapping):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         super().__init__(base_constraint)
         if not isinstance(reinterpreted_batch_ndims, int):
-            raise AssertionError(
-                f"reinterpreted_batch_ndims must be an int, got {type(reinterpreted_batch_ndims).__name__}"
-            )
+            raise AssertionError(f"reinterpreted_batch_ndims must be an int, got {type(reinterpreted_batch_ndims).__name__}")
         if reinterpreted_batch_ndims < 0:
             raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -225,9 +221,7 @@ class _Sequence(Constraint):
 class _Cat(_Sequence):
     """A concatenation along `dim` of pieces with `lengths`, each with a constraint of its own."""
 
-    def __init__(
-        self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):

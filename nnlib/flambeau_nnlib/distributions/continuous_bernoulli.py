@@ -94,9 +94,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
     @property
     def variance(self) -> Tensor:
         probs, x = self._stable_probs, (self.probs - 0.5).pow(2)
-        formula = probs * (probs - 1) / (1 - 2 * probs).pow(2) + 1 / (
-            torch.log1p(-probs) - torch.log(probs)
-        ).pow(2)
+        formula = probs * (probs - 1) / (1 - 2 * probs).pow(2) + 1 / (torch.log1p(-probs) - torch.log(probs)).pow(2)
         return self._by_region(formula, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -106,9 +104,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        return (
-            -F.binary_cross_entropy_with_logits(logits, value, reduction="none") + self._cont_bern_log_norm()
-        )
+        return -F.binary_cross_entropy_with_logits(logits, value, reduction="none") + self._cont_bern_log_norm()
 
     def cdf(self, value: Tensor) -> Tensor:
         self._check_sample(value)
@@ -120,9 +116,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
     def icdf(self, value: Tensor) -> Tensor:
         probs = self._stable_probs
         log_failure = torch.log1p(-probs)
-        formula = (torch.log1p(-probs + value * (2 * probs - 1)) - log_failure) / (
-            torch.log(probs) - log_failure
-        )
+        formula = (torch.log1p(-probs + value * (2 * probs - 1)) - log_failure) / (torch.log(probs) - log_failure)
         return self._by_region(formula, value)
 
     def entropy(self) -> Tensor:

@@ -285,14 +285,10 @@ class Distribution:
             raise ValueError("The value argument to log_prob must be a Tensor")
         shape, event_shape = value.size(), self._event_shape
         if shape[len(shape) - len(event_shape) :] != event_shape:
-            raise ValueError(
-                f"The right-most size of value must match event_shape: {shape} vs {event_shape}."
-            )
+            raise ValueError(f"The right-most size of value must match event_shape: {shape} vs {event_shape}.")
         expected = self._batch_shape + event_shape
         if any(1 != i != j != 1 for i, j in zip(reversed(shape), reversed(expected), strict=False)):
-            raise ValueError(
-                f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {expected}."
-            )
+            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {expected}.")
         try:
             support = self.support
         except NotImplementedError:

@@ -40,9 +40,7 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(
-        self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(self._keep_params(concentration=concentration, rate=rate), validate_args=validate_args)
 
     @property

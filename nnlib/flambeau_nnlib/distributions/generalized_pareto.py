@@ -83,9 +83,7 @@ class GeneralizedPareto(Distribution):
         self._check_sample(value)
         is_zero, concentration = self._nonzero_concentration()
         z = (value - self.loc) / self.scale
-        decay = torch.special.xlog1py(
-            1 + 1 / concentration, concentration * z
-        )  # 0 at concentration -1: uniform
+        decay = torch.special.xlog1py(1 + 1 / concentration, concentration * z)  # 0 at concentration -1: uniform
         return -self.scale.log() - torch.where(is_zero, z, decay)
 
     def log_survival_function(self, value: Tensor) -> Tensor:

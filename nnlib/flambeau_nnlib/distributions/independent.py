@@ -45,9 +45,7 @@ class Independent(Distribution, Generic[D]):
     arg_constraints = {}
     base_dist: D
 
-    def __init__(
-        self, base_distribution: D, reinterpreted_batch_ndims: int, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, base_distribution: D, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         batch_ndims = len(base_distribution.batch_shape) - reinterpreted_batch_ndims
         if batch_ndims < 0:
             raise ValueError(

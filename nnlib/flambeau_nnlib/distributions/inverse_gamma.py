@@ -38,9 +38,7 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(
-        self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         base_dist = Gamma(concentration, rate, validate_args=validate_args)
         inverse = PowerTransform(-base_dist.rate.new_ones(()))
         super().__init__(base_dist, inverse, validate_args=validate_args)

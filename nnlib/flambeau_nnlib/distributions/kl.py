@@ -110,9 +110,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         _KL_MEMOIZE[types] = _resolve(*types)
     function = _KL_MEMOIZE[types]
     if function is None:
-        raise NotImplementedError(
-            f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
-        )
+        raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
     return function(p, q)
 
 
@@ -151,8 +149,7 @@ def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
     """The Bregman divergence of the log normaliser."""
     if type(p) is not type(q):
         raise NotImplementedError(
-            "The cross KL-divergence between different exponential families cannot be computed using Bregman "
-            "divergences"
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
         )
     log_normalizer, terms = p._natural_moments()
     divergence = q._log_normalizer(*q._natural_params) - log_normalizer
@@ -180,9 +177,7 @@ def _kl_beta_beta(p: Any, q: Any) -> Tensor:
 @register_kl(Binomial, Binomial)
 def _kl_binomial_binomial(p: Any, q: Any) -> Tensor:
     if (p.total_count < q.total_count).any():
-        raise NotImplementedError(
-            "KL between Binomials where q.total_count > p.total_count is not implemented"
-        )
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     divergence = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
     return torch.where(p.total_count > q.total_count, math.inf, divergence)
 
@@ -325,11 +320,7 @@ def _kl_multivariate_lowrankmultivariatenormal(p: Any, q: Any) -> Tensor:
     whitened = q._whitened_factor()
     trace: Tensor | float = 0.0
     for p_factor in _covariance_factors(p):
-        trace = (
-            trace
-            + (p_factor * precision_factor).pow(2).sum((-2, -1))
-            - (whitened @ p_factor).pow(2).sum((-2, -1))
-        )
+        trace = trace + (p_factor * precision_factor).pow(2).sum((-2, -1)) - (whitened @ p_factor).pow(2).sum((-2, -1))
     distance = q._mahalanobis(q.loc - p.loc)
     return 0.5 * (q._log_det() + trace + distance - p.event_shape[0]) - _half_log_det(p)
 
@@ -418,9 +409,7 @@ def _kl_uniform_gamma(p: Any, q: Any) -> Tensor:
 @_register_each((Exponential, Gamma, Normal, Uniform), Gumbel)
 def _kl_gumbel(p: Any, q: Any) -> Tensor:
     shift = q.loc / q.scale
-    return (
-        -p.entropy() + q.scale.log() + p.mean / q.scale - shift + torch.exp(shift + _log_moment(p, q.scale))
-    )
+    return -p.entropy() + q.scale.log() + p.mean / q.scale - shift + torch.exp(shift + _log_moment(p, q.scale))
 
 
 @register_kl(Beta, ContinuousBernoulli)

@@ -45,9 +45,7 @@ class LKJCholesky(Distribution):
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
-    def __init__(
-        self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
@@ -77,9 +75,5 @@ class LKJCholesky(Distribution):
         exponent = 2 * (concentration - 1).unsqueeze(-1) + order
         diagonal = value.diagonal(dim1=-2, dim2=-1)[..., 1:]
         alpha = concentration + 0.5 * (n - 1)
-        log_normalizer = (
-            0.5 * (n - 1) * math.log(math.pi)
-            + torch.mvlgamma(alpha - 0.5, n - 1)
-            - (n - 1) * torch.lgamma(alpha)
-        )
+        log_normalizer = 0.5 * (n - 1) * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, n - 1) - (n - 1) * torch.lgamma(alpha)
         return (exponent * diagonal.log()).sum(-1) - log_normalizer

@@ -36,9 +36,7 @@ class LogNormal(TransformedDistribution):
     has_rsample = True
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        super().__init__(
-            Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args
-        )
+        super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
 
     @property
     def loc(self) -> Tensor:

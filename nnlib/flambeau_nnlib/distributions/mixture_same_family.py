@@ -47,19 +47,13 @@ class MixtureSameFamily(Distribution):
         validate_args: bool | None = None,
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
-            raise ValueError(
-                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
-            )
+            raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
-            raise ValueError(
-                "The Component distribution needs to be an instance of torch.distributions.Distribution"
-            )
+            raise ValueError("The Component distribution needs to be an instance of torch.distributions.Distribution")
         mixture_shape = mixture_distribution.batch_shape
         *batch_shape, n_components = component_distribution.batch_shape
         batch_shape = torch.Size(batch_shape)
-        if any(
-            1 != i != j != 1 for i, j in zip(reversed(mixture_shape), reversed(batch_shape), strict=False)
-        ):
+        if any(1 != i != j != 1 for i, j in zip(reversed(mixture_shape), reversed(batch_shape), strict=False)):
             raise ValueError(
                 f"`mixture_distribution.batch_shape` ({mixture_shape}) is not compatible with "
                 f"`component_distribution.batch_shape`({batch_shape})"

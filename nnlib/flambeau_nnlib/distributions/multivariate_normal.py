@@ -29,14 +29,10 @@ class MatrixParameter(Distribution):
         """The name and the value of the only matrix that was given."""
         given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
         if len(given) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-            )
+            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         name, matrix = given[0]
         if matrix.dim() < 2:
-            raise ValueError(
-                f"{name} must be at least two-dimensional, with optional leading batch dimensions"
-            )
+            raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
         return name, matrix
 
     @lazy_property
@@ -107,9 +103,7 @@ class MultivariateNormal(MatrixParameter):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        name, matrix = self._given(
-            scale_tril=scale_tril, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix
-        )
+        name, matrix = self._given(scale_tril=scale_tril, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix)
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         self.loc = loc.expand((*batch_shape, -1))

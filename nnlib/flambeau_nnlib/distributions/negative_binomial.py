@@ -69,7 +69,5 @@ class NegativeBinomial(CountedProbsLogits):
         self._check_sample(value)
         n, logits = self.total_count, self.logits
         log_choices = torch.lgamma(n + value) - torch.lgamma(1 + value) - torch.lgamma(n)
-        log_choices = log_choices.masked_fill(
-            n + value == 0, 0.0
-        )  # no failures to wait for: 0 successes, surely
+        log_choices = log_choices.masked_fill(n + value == 0, 0.0)  # no failures to wait for: 0 successes, surely
         return log_choices + n * F.logsigmoid(-logits) + value * F.logsigmoid(logits)

@@ -37,9 +37,7 @@ class OneHotCategorical(OverCategorical):
     support = constraints.one_hot
     has_enumerate_support = True
 
-    def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None) -> None:
         super().__init__(Categorical(probs, logits), validate_args)
 
     @property

@@ -35,9 +35,7 @@ class Pareto(TransformedDistribution):
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
-    def __init__(
-        self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         super().__init__(
             Exponential(self.alpha, validate_args=validate_args),

@@ -65,9 +65,7 @@ class StudentT(Distribution):
     @property
     def variance(self) -> Tensor:
         is_finite = self.df > 2
-        df = torch.where(
-            is_finite, self.df, 3.0
-        )  # any df whose variance is finite, to keep nan out of gradients
+        df = torch.where(is_finite, self.df, 3.0)  # any df whose variance is finite, to keep nan out of gradients
         variance = self.scale.pow(2) * df / (df - 2)
         return torch.where(is_finite, variance, torch.where(self.df > 1, math.inf, math.nan))
 

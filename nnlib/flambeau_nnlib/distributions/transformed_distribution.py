@@ -65,10 +65,7 @@ class TransformedDistribution(Distribution):
         base_shape = base_distribution.batch_shape + base_distribution.event_shape
         base_event_dim = len(base_distribution.event_shape)
         if len(base_shape) < domain_dim:
-            raise ValueError(
-                f"base_distribution needs to have shape with size at least {domain_dim}, "
-                f"but got {base_shape}."
-            )
+            raise ValueError(f"base_distribution needs to have shape with size at least {domain_dim}, but got {base_shape}.")
         # Parameters of the transforms may broadcast the batch.
         shape = transform.forward_shape(base_shape)
         expanded_base_shape = transform.inverse_shape(shape)
@@ -112,9 +109,7 @@ class TransformedDistribution(Distribution):
             term = transform.log_abs_det_jacobian(x, y)
             log_det = log_det + _sum_rightmost(term, event_dim - transform.domain.event_dim)
             y = x
-        return (
-            _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape)) - log_det
-        )
+        return _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape)) - log_det
 
     def cdf(self, value: Tensor) -> Tensor:
         for transform in reversed(self.transforms):

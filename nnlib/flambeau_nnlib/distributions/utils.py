@@ -40,19 +40,14 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
     is_tensor = [torch.overrides.is_tensor_like(v) for v in values]
     if not all(ok or isinstance(v, _Number) for ok, v in zip(is_tensor, values, strict=True)):
         raise ValueError(
-            "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
-            "__torch_function__."
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
     if not all(is_tensor):
         first = next((v for v in values if isinstance(v, Tensor)), None)
         options: dict[str, Any] = (
-            {"dtype": torch.get_default_dtype()}
-            if first is None
-            else {"dtype": first.dtype, "device": first.device}
+            {"dtype": torch.get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
         )
-        values = tuple(
-            v if ok else torch.tensor(v, **options) for ok, v in zip(is_tensor, values, strict=True)
-        )
+        values = tuple(v if ok else torch.tensor(v, **options) for ok, v in zip(is_tensor, values, strict=True))
     return tuple(torch.broadcast_tensors(*values))
 
 

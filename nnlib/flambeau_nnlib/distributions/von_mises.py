@@ -40,9 +40,7 @@ class VonMises(Distribution):
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
 
-    def __init__(
-        self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(self._keep_params(loc=loc, concentration=concentration), validate_args=validate_args)
 
     @property

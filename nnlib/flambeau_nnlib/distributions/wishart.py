@@ -57,9 +57,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, matrix = self._given(
-            covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
-        )
+        name, matrix = self._given(covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril)
         if isinstance(df, _Number):
             df = torch.tensor(df, dtype=matrix.dtype, device=matrix.device)
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], df.shape)
@@ -69,17 +67,14 @@ class Wishart(MatrixParameter, ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {p - 1}.")
         if df.lt(p).any():
             warnings.warn(
-                "Low df values detected. Singular samples are highly likely to occur for "
-                "ndim - 1 < df < ndim.",
+                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                 stacklevel=2,
             )
         self.df = df.expand(batch_shape)
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         self._unbroadcasted_scale_tril = _scale_tril(name, matrix)
-        self._dist_chi2 = Chi2(
-            self.df.unsqueeze(-1) - torch.arange(p, dtype=matrix.dtype, device=matrix.device)
-        )
+        self._dist_chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(p, dtype=matrix.dtype, device=matrix.device))
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
@@ -103,9 +98,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
     def variance(self) -> Tensor:
         covariance = self.covariance_matrix
         diagonal = covariance.diagonal(dim1=-2, dim2=-1)
-        return self.df[..., None, None] * (
-            covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
-        )
+        return self.df[..., None, None] * (covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: int = 10) -> Tensor:
         """Draws of shape `sample_shape + batch_shape + event_shape`.

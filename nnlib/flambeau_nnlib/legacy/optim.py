@@ -63,9 +63,7 @@ def _function(optimizer: str, **defaults: Any) -> Callable[..., tuple[Tensor, li
             state["optimizer"] = getattr(torch.optim, optimizer)([x], **_arguments(options))
             state["evalCounter"] = 0
         decay = 1 + state["evalCounter"] * config.get("learningRateDecay", 0)
-        state["optimizer"].param_groups[0]["lr"] = (
-            config.get("learningRate", defaults["learningRate"]) / decay
-        )
+        state["optimizer"].param_groups[0]["lr"] = config.get("learningRate", defaults["learningRate"]) / decay
         losses = []
 
         def closure() -> Any:

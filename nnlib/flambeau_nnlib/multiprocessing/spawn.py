@@ -51,9 +51,7 @@ class ProcessRaisedException(ProcessException):
 class ProcessExitedException(ProcessException):
     """The process ended with ``exit_code``, or by the signal ``signal_name``."""
 
-    def __init__(
-        self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
-    ) -> None:
+    def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None) -> None:
         super().__init__(msg, error_index, error_pid)
         self.exit_code = exit_code
         self.signal_name = signal_name
@@ -81,9 +79,7 @@ class ProcessContext:
         themselves, then they are terminated, and :class:`ProcessRaisedException` or
         :class:`ProcessExitedException` is raised.
         """
-        for sentinel in (
-            multiprocessing.connection.wait(list(self.sentinels), timeout) if self.sentinels else ()
-        ):
+        for sentinel in multiprocessing.connection.wait(list(self.sentinels), timeout) if self.sentinels else ():
             index = self.sentinels.pop(sentinel)
             self.processes[index].join()
             if self.processes[index].exitcode != 0:
@@ -122,9 +118,7 @@ class ProcessContext:
             name = signal.Signals(-exitcode).name
         except ValueError:
             name = f"<Unknown signal {-exitcode}>"
-        return ProcessExitedException(
-            f"process {index} terminated with signal {name}", index, pid, exitcode, name
-        )
+        return ProcessExitedException(f"process {index} terminated with signal {name}", index, pid, exitcode, name)
 
 
 class SpawnContext(ProcessContext):

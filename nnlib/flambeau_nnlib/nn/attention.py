@@ -46,8 +46,9 @@ def sdpa_kernel(backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool 
         AssertionError: ``backends`` is neither a backend nor a list of them.
     """
     if not isinstance(backends, (list, SDPBackend)):
-        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
-                             f"{type(backends).__name__}")  # fmt: skip
+        raise AssertionError(
+            f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {type(backends).__name__}"
+        )
     allowed = {backends} if isinstance(backends, SDPBackend) else set(backends)
     switches, before = torch.backends.cuda, {}
     for each, name in _SWITCHES.items():

@@ -34,8 +34,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     >>> torch.poisson_nll_loss(torch.zeros(1), torch.ones(1), True, False, 1e-8, 2)
     tensor(1.)
     """
-    return loss.poisson_nll_loss(
-        input, target, log_input, full, eps=eps, reduction=_reduction("poisson_nll_loss", reduction))
+    return loss.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction("poisson_nll_loss", reduction))
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
@@ -51,13 +50,20 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
     """`1 - cos` of two vectors where the target is 1, `max(0, cos - margin)` where it is -1."""
     return margin_loss.cosine_embedding_loss(
-        input1, input2, target, margin, reduction=_reduction("cosine_embedding_loss", reduction))
+        input1, input2, target, margin, reduction=_reduction("cosine_embedding_loss", reduction)
+    )
 
 
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
-    swap: bool = False, reduction: int = 0,
-) -> Tensor:  # fmt: skip
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: int = 0,
+) -> Tensor:
     """`max(0, margin + |anchor - positive| - |anchor - negative|)`, of vectors along the last dimension."""
     require_flags("triplet_margin_loss", swap=swap)
     word, margin = _reduction("triplet_margin_loss", reduction), as_float("triplet_margin_loss", "margin", margin)
@@ -109,8 +115,10 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, paddin
 
 def _check_dims(count: int, input: Tensor, grid: Tensor) -> None:
     if input.dim() != count or grid.dim() != count:
-        raise RuntimeError(f"grid_sampler(): expected {count}D input and grid with same number of dimensions, but got input with "
-                           f"sizes {list(input.shape)} and grid with sizes {list(grid.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"grid_sampler(): expected {count}D input and grid with same number of dimensions, but got input with "
+            f"sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
 
 
 open_to_overrides(globals(), __all__)

@@ -82,9 +82,7 @@ def split_runs(packed: Tensor, batch_sizes: Sequence[int]) -> list[Tensor]:
     return [part.unflatten(0, run) for part, run in zip(parts, runs, strict=True)]
 
 
-def rnn_run(
-    mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool
-) -> tuple[Tensor, State]:
+def rnn_run(mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
     """Steps of one batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
     last = 0 if reverse else -1
     if mode == "LSTM" and weights[4] is not None:
@@ -175,8 +173,9 @@ def _given(name: str, args: Sequence[Any], kwargs: dict[str, Any], is_packed: bo
     names = _PACKED if is_packed or kwargs.keys() & {"data", "batch_sizes"} else _PADDED
     given = dict(zip(names, args, strict=False)) | kwargs
     if given.keys() != set(names) or len(args) + len(kwargs) > len(names):
-        raise TypeError(f"{name}() received an invalid combination of arguments - it takes ({', '.join(_PADDED)}) or "
-                        f"({', '.join(_PACKED)})")  # fmt: skip
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - it takes ({', '.join(_PADDED)}) or ({', '.join(_PACKED)})"
+        )
     flags = ("has_biases", "train", "bidirectional", "batch_first")
     require_flags(name, **{each: given[each] for each in flags if each in given})
     given["num_layers"] = as_int(name, "num_layers", given["num_layers"])
@@ -279,8 +278,10 @@ def _cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | Non
     assert w_ih is not None and w_hh is not None
     for bias in biases:
         if bias is not None and (bias.dim() > 1 or bias.dtype is not w_hh.dtype):
-            raise RuntimeError(f"Expected biases of at most one dimension and of dtype {w_hh.dtype}, but got one of shape "
-                               f"{list(bias.shape)} and dtype {bias.dtype}")  # fmt: skip
+            raise RuntimeError(
+                f"Expected biases of at most one dimension and of dtype {w_hh.dtype}, but got one of shape "
+                f"{list(bias.shape)} and dtype {bias.dtype}"
+            )
     check_step(input, state, w_ih.size(1), w_hh.size(1))
     biases = [bias if bias is None or bias.dim() else bias.expand(w_hh.size(0)) for bias in biases]
     return rnn_step(mode, input, state, (w_ih, w_hh, *biases, None))

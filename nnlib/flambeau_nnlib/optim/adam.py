@@ -44,9 +44,17 @@ def adam(
         mean, variance = state["exp_avg"], state["exp_avg_sq"]
         largest = state["max_exp_avg_sq"] if amsgrad else None
         if fuses and fused_step(
-            "adam_step", param, grad, mean, variance, largest, **options, step=int(t),
-            decoupled=decoupled_weight_decay, maximize=maximize,
-        ):  # fmt: skip
+            "adam_step",
+            param,
+            grad,
+            mean,
+            variance,
+            largest,
+            **options,
+            step=int(t),
+            decoupled=decoupled_weight_decay,
+            maximize=maximize,
+        ):
             continue
         [grad] = descent([param], [grad], maximize, weight_decay, lr if decoupled_weight_decay else None)
         mean.lerp_(grad, 1 - beta1)

@@ -44,8 +44,10 @@ def fusable(params: Iterable[Tensor]) -> None:
     for param in params:
         if not param.is_floating_point():
             devices = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
-            raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported "
-                               f"devices: {devices} but {param.dtype} and {param.device.type}")  # fmt: skip
+            raise RuntimeError(
+                "`fused=True` requires all the params to be floating point Tensors of supported "
+                f"devices: {devices} but {param.dtype} and {param.device.type}"
+            )
 
 
 def capturable(params: Iterable[Tensor], names: str, xla: bool) -> None:

@@ -131,9 +131,7 @@ def _plain(group: Group, like: Tensor) -> Group:
             return value.reshape(()).to(like.real.dtype)
         return value.item()
 
-    options: Group = {
-        name: plain(group[name]) for name in ("lr", "weight_decay") if isinstance(group.get(name), Tensor)
-    }
+    options: Group = {name: plain(group[name]) for name in ("lr", "weight_decay") if isinstance(group.get(name), Tensor)}
     if "betas" in group and any(isinstance(beta, Tensor) for beta in group["betas"]):
         options["betas"] = tuple(map(plain, group["betas"]))
     return {**group, **options} if options else group
@@ -152,11 +150,7 @@ def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = Fa
 
 def can_fuse(name: str, params: list[Tensor], capturable: bool, options: dict[str, Any]) -> bool:
     """Return whether there is a kernel for a whole step, to be called with plain numbers."""
-    return (
-        has_step(name, params[0])
-        and not capturable
-        and not any(isinstance(each, Tensor) for each in options.values())
-    )
+    return has_step(name, params[0]) and not capturable and not any(isinstance(each, Tensor) for each in options.values())
 
 
 def descent(
@@ -185,9 +179,7 @@ def descent(
     return [grad.add(param, alpha=weight_decay) for grad, param in zip(grads, params, strict=True)]
 
 
-def real_views(
-    params: list[Tensor], grads: list[Tensor], states: list[State]
-) -> Iterable[tuple[Tensor, Tensor, State]]:
+def real_views(params: list[Tensor], grads: list[Tensor], states: list[State]) -> Iterable[tuple[Tensor, Tensor, State]]:
     """Pair up parameters, gradients and states, in real views."""
     if not any(param.is_complex() for param in params):
         return zip(params, grads, states, strict=True)

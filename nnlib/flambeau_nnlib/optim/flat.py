@@ -89,8 +89,7 @@ class Flattener:
     def _is_plain(self, param: Tensor, state: State) -> bool:
         """Tell whether nobody has put into the state what the rule does not know."""
         return all(
-            isinstance(x, Tensor)
-            and (name in self.scalars or (x.shape, x.dtype) == (param.shape, param.dtype))
+            isinstance(x, Tensor) and (name in self.scalars or (x.shape, x.dtype) == (param.shape, param.dtype))
             for name, x in state.items()
         )
 
@@ -98,9 +97,7 @@ class Flattener:
 class Bundle:
     """Parameters that are updated as one: of one device and dtype, with the same numbers in their states."""
 
-    def __init__(
-        self, indices: list[int], params: list[Tensor], states: list[State], scalars: tuple[str, ...]
-    ) -> None:
+    def __init__(self, indices: list[int], params: list[Tensor], states: list[State], scalars: tuple[str, ...]) -> None:
         self.indices = indices
         self.params = [params[i] for i in indices]
         self.param, self.param_pieces = _lay(self.params)

@@ -76,9 +76,7 @@ class LBFGS(Optimizer):
             "line_search_fn": line_search_fn,
         }
         super().__init__(params, defaults)
-        check.that(
-            len(self.param_groups) == 1, "LBFGS doesn't support per-parameter options (parameter groups)"
-        )
+        check.that(len(self.param_groups) == 1, "LBFGS doesn't support per-parameter options (parameter groups)")
 
     @property
     def _params(self) -> list[Tensor]:
@@ -120,9 +118,7 @@ class LBFGS(Optimizer):
                 break
             new_evals = 0
             if group["line_search_fn"] is not None:
-                search = self._line_search(
-                    closure, Point(0.0, loss, grad, slope), direction, max_eval - evals
-                )
+                search = self._line_search(closure, Point(0.0, loss, grad, slope), direction, max_eval - evals)
                 t, loss, grad, _ = search.search(t)
                 new_evals = search.evals
                 self._move(direction, t)
@@ -152,9 +148,7 @@ class LBFGS(Optimizer):
         for p, piece in zip(params, direction.split([p.numel() for p in params]), strict=True):
             p.add_(piece.view_as(p), alpha=t)
 
-    def _line_search(
-        self, closure: Callable[[], Any], start: Point, direction: Tensor, max_evals: int
-    ) -> StrongWolfe:
+    def _line_search(self, closure: Callable[[], Any], start: Point, direction: Tensor, max_evals: int) -> StrongWolfe:
         if self.param_groups[0]["line_search_fn"] != "strong_wolfe":
             raise RuntimeError("only 'strong_wolfe' is supported")
         origin = [p.clone() for p in self._params]

@@ -33,9 +33,7 @@ class StrongWolfe:
         max_iter: how many points to evaluate after the first.
     """
 
-    def __init__(
-        self, evaluate: Callable[[Scalar], Point], start: Point, largest: Tensor, max_iter: int
-    ) -> None:
+    def __init__(self, evaluate: Callable[[Scalar], Point], start: Point, largest: Tensor, max_iter: int) -> None:
         self.start = start
         self.largest = largest
         self.max_iter = max_iter

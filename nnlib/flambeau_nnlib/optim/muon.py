@@ -37,9 +37,7 @@ def muon(
     for param, grad, state in zip(params, grads, states, strict=True):
         check.that(grad.ndim == 2, "Param gradient must be a 2D matrix")
         velocity = state["momentum_buffer"].lerp_(grad, 1 - momentum)
-        update = orthogonalize(
-            grad.lerp(velocity, momentum) if nesterov else velocity, ns_coefficients, ns_steps, eps
-        )
+        update = orthogonalize(grad.lerp(velocity, momentum) if nesterov else velocity, ns_coefficients, ns_steps, eps)
         param.mul_(1 - lr * weight_decay)
         param.add_(update, alpha=-lr * _lr_factor(adjust_lr_fn, *param.shape))
 

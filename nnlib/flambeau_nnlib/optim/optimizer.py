@@ -179,9 +179,7 @@ class Optimizer:
                 result = hook(self, args, kwargs)
                 if result is not None:
                     if not (isinstance(result, tuple) and len(result) == 2):
-                        raise RuntimeError(
-                            f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}."
-                        )
+                        raise RuntimeError(f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
                     args, kwargs = result
             out = func(*args, **kwargs)
             for hook in chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values()):
@@ -231,16 +229,12 @@ class Optimizer:
         _unpack_params(param_group)
         for param in param_group["params"]:
             if not isinstance(param, Tensor):
-                raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {torch.typename(param)}"
-                )
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {torch.typename(param)}")
             if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(
-                    f"parameter group didn't specify a value of required optimization parameter {name}"
-                )
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         self._check_distinct(param_group)
         self.param_groups.append(param_group)
@@ -311,14 +305,8 @@ class Optimizer:
         groups, saved_groups = self.param_groups, deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(
-            len(group["params"]) != len(saved["params"])
-            for group, saved in zip(groups, saved_groups, strict=True)
-        ):
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's "
-                "group"
-            )
+        if any(len(group["params"]) != len(saved["params"]) for group, saved in zip(groups, saved_groups, strict=True)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
         state: defaultdict[Any, State] = defaultdict(dict)
         unclaimed = dict(state_dict["state"])
         for group, saved in zip(groups, saved_groups, strict=True):
@@ -347,9 +335,7 @@ def _unpack_params(group: Group) -> None:
     group["params"] = [param[1] if isinstance(param, tuple) else param for param in params]
     if names:
         if len(names) != len(params):
-            raise ValueError(
-                "all optimizer params should be with/without names. Some param names are missing"
-            )
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
         group["param_names"] = names
 
 
@@ -358,9 +344,7 @@ def _adapt(value: Any, param: Tensor, group: Group, key: str | None = None) -> A
     if isinstance(value, Tensor):
         if key == "step":  # counted on the host, in its own dtype, unless the device has to do the counting
             counted_on_device = group.get("capturable") or group.get("fused")
-            device, dtype = (
-                (param.device, torch.float32) if counted_on_device else (value.device, value.dtype)
-            )
+            device, dtype = (param.device, torch.float32) if counted_on_device else (value.device, value.dtype)
         else:
             device, dtype = param.device, param.dtype if param.is_floating_point() else value.dtype
         return value.to(device=device, dtype=dtype, copy=True)

@@ -102,14 +102,9 @@ def _checked_state(state: Any) -> dict[Any, State]:
 
 def _checked_groups(optimizer: Optimizer, groups: Any) -> list[Group]:
     if not isinstance(groups, list):
-        _refuse(
-            "requires swapin_optim_state['param_groups'] to be a list of param-group dicts, "
-            f"got {type(groups).__name__}."
-        )
+        _refuse(f"requires swapin_optim_state['param_groups'] to be a list of param-group dicts, got {type(groups).__name__}.")
     if len(groups) != len(optimizer.param_groups):
-        raise RuntimeError(
-            "swapin_optim_state has a different number of parameter groups than the live optimizer."
-        )
+        raise RuntimeError("swapin_optim_state has a different number of parameter groups than the live optimizer.")
     for i, (saved, own) in enumerate(zip(groups, optimizer.param_groups, strict=True)):
         _check_group(i, saved, own)
     return groups
@@ -120,14 +115,10 @@ def _check_group(index: int, saved: Any, own: Group) -> None:
         _refuse("requires each optimizer param group to be a dictionary.")
     numbers = saved.get("params")
     if not (isinstance(numbers, list) and all(isinstance(number, int) for number in numbers)):
-        _refuse(
-            "requires optimizer.state_dict()-style param_groups[*]['params'] entries keyed by packed "
-            "parameter ids."
-        )
+        _refuse("requires optimizer.state_dict()-style param_groups[*]['params'] entries keyed by packed parameter ids.")
     if len(numbers) != len(own["params"]):
         raise RuntimeError(
-            f"swapin_optim_state param group {index} has a different number of params than the live "
-            "optimizer param group."
+            f"swapin_optim_state param group {index} has a different number of params than the live optimizer param group."
         )
     only_saved = [key for key in saved if key not in own]
     only_own = [key for key in own if key not in saved]

@@ -102,9 +102,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
     _check_decay(decay)
 
     @torch.no_grad()
-    def ema_update(
-        ema_params: Sequence[Tensor], current_params: Sequence[Tensor], num_averaged: Count
-    ) -> None:
+    def ema_update(ema_params: Sequence[Tensor], current_params: Sequence[Tensor], num_averaged: Count) -> None:
         _move(ema_params, current_params, 1 - decay)
 
     return ema_update
@@ -124,9 +122,7 @@ def get_swa_multi_avg_fn() -> MultiAverage:
     """
 
     @torch.no_grad()
-    def swa_update(
-        averaged_params: Sequence[Tensor], current_params: Sequence[Tensor], num_averaged: Count
-    ) -> None:
+    def swa_update(averaged_params: Sequence[Tensor], current_params: Sequence[Tensor], num_averaged: Count) -> None:
         _move(averaged_params, current_params, 1 / (int(num_averaged) + 1))
 
     return swa_update
@@ -231,9 +227,7 @@ class AveragedModel(torch.nn.Module):
 
 
 @torch.no_grad()
-def update_bn(
-    loader: Iterable[Any], model: torch.nn.Module, device: torch.device | str | int | None = None
-) -> None:
+def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: torch.device | str | int | None = None) -> None:
     """Compute the running statistics of a model's batch normalization layers anew, in one pass over data.
 
     An averaged model needs this, for the statistics of its layers belong to other weights.
@@ -304,9 +298,7 @@ class SWALR(LRScheduler):
         for group, lr in zip(optimizer.param_groups, per_group("swa_lr", optimizer, swa_lr), strict=True):
             group["swa_lr"] = lr
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self._anneal_strategy = anneal_strategy

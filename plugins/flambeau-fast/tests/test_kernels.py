@@ -55,8 +55,12 @@ def assert_same_result(name, ours, theirs, dim=-1):
 
 
 def sampled(seeds):
-    return [pytest.param(call, id=f"{seed}-{number}-{call.name}{'_' * call.in_place}")
-            for seed in seeds for number, call in enumerate(calls(seed)) if call.name != "adam_step"]  # fmt: skip
+    return [
+        pytest.param(call, id=f"{seed}-{number}-{call.name}{'_' * call.in_place}")
+        for seed in seeds
+        for number, call in enumerate(calls(seed))
+        if call.name != "adam_step"
+    ]
 
 
 @pytest.mark.parametrize("call", sampled(range(4)))
@@ -139,9 +143,7 @@ def test_errors_are_numpys():
     with pytest.raises(ValueError, match=r"aligned|mismatch"):
         KERNELS["mm"](large, np.ones((299, 300), np.float32))
     with pytest.raises(IndexError, match="out of bounds"):
-        KERNELS["cross_entropy_backward"](
-            np.ones((), np.float32), large, large[:, :2], np.full(300, 300), None, "mean", -100
-        )
+        KERNELS["cross_entropy_backward"](np.ones((), np.float32), large, large[:, :2], np.full(300, 300), None, "mean", -100)
 
 
 @pytest.mark.parametrize("offset", [0, 40, 1000])
@@ -197,9 +199,7 @@ def test_pooling_of_nan(stride):
     geometry = ((2, 2), (stride, stride), (0, 0), (1, 1), size)
     g = np.ones((8, 8, *size), np.float32)
     assert_same(KERNELS["max_pool2d"](x, *geometry), numpy_kernels.KERNELS["max_pool2d"](x, *geometry))
-    assert_same(
-        KERNELS["max_pool_backward"](g, x, *geometry), numpy_kernels.KERNELS["max_pool_backward"](g, x, *geometry)
-    )
+    assert_same(KERNELS["max_pool_backward"](g, x, *geometry), numpy_kernels.KERNELS["max_pool_backward"](g, x, *geometry))
 
 
 def test_numpys_backward_after_the_forward_of_the_pack():

@@ -73,8 +73,10 @@ def test_adam(optimizer, options, monkeypatch):
 
 
 def test_small_arrays_do_not_import_numba():
-    python("import sys, flambeau as torch; x = torch.randn(10, 10, requires_grad=True); (torch.relu(x) @ x).sum().backward();"
-           "torch.optim.Adam([x]).step(); assert 'numba' not in sys.modules")  # fmt: skip
+    python(
+        "import sys, flambeau as torch; x = torch.randn(10, 10, requires_grad=True); (torch.relu(x) @ x).sum().backward();"
+        "torch.optim.Adam([x]).step(); assert 'numba' not in sys.modules"
+    )
 
 
 def test_compiling_is_announced_once(tmp_path):
@@ -84,11 +86,13 @@ def test_compiling_is_announced_once(tmp_path):
 
 
 def test_a_forked_child_computes():
-    python("import os, flambeau as torch; x = torch.full((500, 500), 0.5); torch.tanh(x); x @ x\n"
-           "child = os.fork()\n"
-           "if child == 0:\n"
-           "    os._exit(0 if abs(torch.tanh(x).sum().item() / 250000 - 0.46211716) < 1e-5 and (x @ x)[0, 0] == 125 else 1)\n"
-           "assert os.waitpid(child, 0)[1] == 0")  # fmt: skip
+    python(
+        "import os, flambeau as torch; x = torch.full((500, 500), 0.5); torch.tanh(x); x @ x\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os._exit(0 if abs(torch.tanh(x).sum().item() / 250000 - 0.46211716) < 1e-5 and (x @ x)[0, 0] == 125 else 1)\n"
+        "assert os.waitpid(child, 0)[1] == 0"
+    )
 
 
 def test_several_threads_at_once():

@@ -117,7 +117,7 @@ def test_where_an_index_begins_compiles_nothing():
         y = x.clone()
         y[row] = 7
         y[:, start : start + 2] = -1
-        y[row, start :: 3][:1] = 9
+        y[row, start::3][:1] = 9
         return y[row], y[:, start : start + 2], y
 
     use(0, 0), use(1, 1)
@@ -129,7 +129,7 @@ def test_where_an_index_begins_compiles_nothing():
         there = torch.arange(20).view(4, 5)
         there[row] = 7
         there[:, start : start + 2] = -1
-        there[row, start :: 3][:1] = 9
+        there[row, start::3][:1] = 9
         row_found, columns, whole = use(row, start)
         assert whole.tolist() == there.tolist() and row_found.tolist() == there[row].tolist()
         assert columns.tolist() == there[:, start : start + 2].tolist()
@@ -169,8 +169,14 @@ def test_convolutions_are_those_on_the_cpu(groups, stride, padding, dilation):
 
 def test_selected_by_the_environment(tmp_path):
     code = "import torch; x = torch.randn(2, requires_grad=True); (x * x).sum().backward(); print(x.device, x.grad.device)"
-    done = subprocess.run([sys.executable, "-m", "flambeau", "-c", code], env={**os.environ, "FLAMBEAU_BACKEND": "jax"},
-                          cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "flambeau", "-c", code],
+        env={**os.environ, "FLAMBEAU_BACKEND": "jax"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split() == ["jax:0", "jax:0"]
 
 
@@ -201,7 +207,12 @@ with torch.no_grad():
 def test_the_digits_are_learnt(tmp_path):
     path = tmp_path / "digits.py"
     path.write_text(DIGITS)
-    done = subprocess.run([sys.executable, "-m", "flambeau", str(path)], env={**os.environ, "FLAMBEAU_BACKEND": "jax"},
-                          capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "flambeau", str(path)],
+        env={**os.environ, "FLAMBEAU_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     accuracy, device = done.stdout.split()
     assert float(accuracy) > 0.9 and device == "jax:0"

@@ -105,7 +105,9 @@ class ndarray:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index):
-        arrays = [each for each in (index if isinstance(index, tuple) else (index,)) if isinstance(each, (ndarray, np.ndarray, list))]
+        arrays = [
+            each for each in (index if isinstance(index, tuple) else (index,)) if isinstance(each, (ndarray, np.ndarray, list))
+        ]
         if arrays:  # else it is a view, which no device has to make
             _check(self, *arrays)
         if builtins.any(isinstance(each, ndarray) and each.dtype == bool for each in arrays):

@@ -177,9 +177,20 @@ def pointer_attributes(pointer):
 
 
 def get_device_properties(index):
-    return {"name": b"Stand-in", "major": 9, "minor": 0, "totalGlobalMem": 1 << 30, "multiProcessorCount": 108,
-            "maxThreadsPerMultiProcessor": 2048, "regsPerMultiprocessor": 65536, "sharedMemPerBlock": 49152, "warpSize": 32,
-            "l2CacheSize": 1 << 20, "integrated": 0, "isMultiGpuBoard": 0}  # fmt: skip
+    return {
+        "name": b"Stand-in",
+        "major": 9,
+        "minor": 0,
+        "totalGlobalMem": 1 << 30,
+        "multiProcessorCount": 108,
+        "maxThreadsPerMultiProcessor": 2048,
+        "regsPerMultiprocessor": 65536,
+        "sharedMemPerBlock": 49152,
+        "warpSize": 32,
+        "l2CacheSize": 1 << 20,
+        "integrated": 0,
+        "isMultiGpuBoard": 0,
+    }
 
 
 def _set_device(index):
@@ -191,14 +202,26 @@ def make_cuda():
     from . import _host
 
     runtime = types.SimpleNamespace(
-        CUDARuntimeError=CUDARuntimeError, getDevice=current, setDevice=_set_device, getDeviceCount=lambda: DEVICES,
-        getDeviceProperties=get_device_properties, deviceSynchronize=lambda: LOG.append(("synchronize device", current())),
-        deviceCanAccessPeer=lambda here, there: 1, malloc=lambda size: next(_addresses), free=lambda pointer: None,
-        memGetInfo=lambda: ((1 << 30) - 512, 1 << 30), ipcGetEventHandle=lambda pointer: b"handle", ipcGetMemHandle=lambda pointer: b"%d" % pointer, ipcOpenMemHandle=int,
-        ipcCloseMemHandle=lambda pointer: LOG.append("memory given back"), streamCaptureModeGlobal=0,
-        streamCaptureModeThreadLocal=1, streamCaptureModeRelaxed=2, memoryTypeHost=1,
+        CUDARuntimeError=CUDARuntimeError,
+        getDevice=current,
+        setDevice=_set_device,
+        getDeviceCount=lambda: DEVICES,
+        getDeviceProperties=get_device_properties,
+        deviceSynchronize=lambda: LOG.append(("synchronize device", current())),
+        deviceCanAccessPeer=lambda here, there: 1,
+        malloc=lambda size: next(_addresses),
+        free=lambda pointer: None,
+        memGetInfo=lambda: ((1 << 30) - 512, 1 << 30),
+        ipcGetEventHandle=lambda pointer: b"handle",
+        ipcGetMemHandle=lambda pointer: b"%d" % pointer,
+        ipcOpenMemHandle=int,
+        ipcCloseMemHandle=lambda pointer: LOG.append("memory given back"),
+        streamCaptureModeGlobal=0,
+        streamCaptureModeThreadLocal=1,
+        streamCaptureModeRelaxed=2,
+        memoryTypeHost=1,
         pointerGetAttributes=pointer_attributes,
-    )  # fmt: skip
+    )
     memory = types.SimpleNamespace(
         BaseMemory=BaseMemory,
         MemoryPointer=MemoryPointer,
@@ -211,10 +234,18 @@ def make_cuda():
     sys.modules["cupy.cuda.device"] = types.ModuleType("cupy.cuda.device")
     sys.modules["cupy.cuda.device"].Device = Device
     vars(module).update(
-        Device=Device, Event=Event, Stream=Stream, ExternalStream=lambda pointer, index: Stream(ptr=pointer), runtime=runtime,
-        alloc_pinned_memory=alloc_pinned_memory, memory=memory, set_allocator=set_allocator, get_current_stream=current_stream, get_elapsed_time=lambda start, end: 1.5,
+        Device=Device,
+        Event=Event,
+        Stream=Stream,
+        ExternalStream=lambda pointer, index: Stream(ptr=pointer),
+        runtime=runtime,
+        alloc_pinned_memory=alloc_pinned_memory,
+        memory=memory,
+        set_allocator=set_allocator,
+        get_current_stream=current_stream,
+        get_elapsed_time=lambda start, end: 1.5,
         cublas=types.SimpleNamespace(gemmStridedBatchedEx=_host.gemm),
-    )  # fmt: skip
+    )
     return module
 
 

@@ -33,9 +33,7 @@ class _Caltech(VisionDataset):
         if "BACKGROUND_Google" in self.categories:
             self.categories.remove("BACKGROUND_Google")  # this is not a category
         self._files = [
-            (path, label)
-            for label, name in enumerate(self.categories)
-            for path in sorted((folders / name).glob("*.jpg"))
+            (path, label) for label, name in enumerate(self.categories) for path in sorted((folders / name).glob("*.jpg"))
         ]
 
     def _check_exists(self) -> bool:
@@ -84,9 +82,7 @@ class Caltech101(_Caltech):
         target_transform: Callable | None = None,
         download: bool = False,
     ) -> None:
-        super().__init__(
-            Path(root).expanduser() / "caltech101", transform=transform, target_transform=target_transform
-        )
+        super().__init__(Path(root).expanduser() / "caltech101", transform=transform, target_transform=target_transform)
         types = [target_type] if isinstance(target_type, str) else target_type
         self.target_type = [verify_str_arg(kind, "target_type", ("category", "annotation")) for kind in types]
         self._ensure_files(download)
@@ -112,9 +108,7 @@ class Caltech101(_Caltech):
             return label
         folder = _ANNOTATION_NAMES.get(self.categories[label], self.categories[label])
         file = self._folder / "Annotations" / folder / f"annotation_{path.stem.rpartition('_')[2]}.mat"
-        return optional("scipy.io", "scipy", "reading annotations of Caltech 101").loadmat(str(file))[
-            "obj_contour"
-        ]
+        return optional("scipy.io", "scipy", "reading annotations of Caltech 101").loadmat(str(file))["obj_contour"]
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         path, label = self._files[index]
@@ -161,9 +155,7 @@ class Caltech256(_Caltech):
         target_transform: Callable | None = None,
         download: bool = False,
     ) -> None:
-        super().__init__(
-            Path(root).expanduser() / "caltech256", transform=transform, target_transform=target_transform
-        )
+        super().__init__(Path(root).expanduser() / "caltech256", transform=transform, target_transform=target_transform)
         self._ensure_files(download)
         self._find_images()
 

@@ -41,10 +41,7 @@ class EuroSAT(ImageFolder):
         (['Forest'], (6, 4), 0)
     """
 
-    _URL = (
-        "https://huggingface.co/datasets/torchgeo/eurosat/resolve/"
-        "c877bcd43f099cd0196738f714544e355477f3fd/EuroSAT.zip"
-    )
+    _URL = "https://huggingface.co/datasets/torchgeo/eurosat/resolve/c877bcd43f099cd0196738f714544e355477f3fd/EuroSAT.zip"
     _MD5 = "c8fa014336c82ac7804f0398fcb19387"
 
     def __init__(

@@ -72,9 +72,7 @@ class Flowers102(VisionDataset):
         return self._folder / "flowers-102"
 
     def _table(self, name: str) -> Any:
-        return optional("scipy.io", "scipy", "reading the labels of Flowers102").loadmat(
-            str(self._files / name)
-        )
+        return optional("scipy.io", "scipy", "reading the labels of Flowers102").loadmat(str(self._files / name))
 
     def _check_exists(self) -> bool:
         tables = all(check_integrity(self._files / name, md5) for name, md5 in _TABLES)

@@ -48,9 +48,7 @@ def find_classes(directory: str | Path) -> tuple[list[str], dict[str, int]]:
     return classes, {name: index for index, name in enumerate(classes)}
 
 
-def _file_test(
-    extensions: str | tuple[str, ...] | None, is_valid_file: Callable[[str], bool] | None
-) -> Callable[[str], bool]:
+def _file_test(extensions: str | tuple[str, ...] | None, is_valid_file: Callable[[str], bool] | None) -> Callable[[str], bool]:
     if (extensions is None) == (is_valid_file is None):
         raise ValueError("Both extensions and is_valid_file cannot be None or not None at the same time")
     return is_valid_file or (lambda path: has_file_allowed_extension(path, extensions))

@@ -66,9 +66,7 @@ class Food101(VisionDataset):
         self.classes = sorted(names)
         self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
         images = self._files / "images"
-        self._samples = [
-            (images / f"{name}.jpg", self.class_to_idx[dish]) for dish in names for name in names[dish]
-        ]
+        self._samples = [(images / f"{name}.jpg", self.class_to_idx[dish]) for dish in names for name in names[dish]]
 
     @property
     def _files(self) -> Path:

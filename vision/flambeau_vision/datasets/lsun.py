@@ -47,9 +47,7 @@ class LSUNClass(VisionDataset):
         ...     image, _ = datasets.LSUNClass("data/bedroom_val_lmdb")[0]
     """
 
-    def __init__(
-        self, root: str | Path, transform: Callable | None = None, target_transform: Callable | None = None
-    ) -> None:
+    def __init__(self, root: str | Path, transform: Callable | None = None, target_transform: Callable | None = None) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self._database: Any = None
         with self.env.begin(write=False) as transaction:

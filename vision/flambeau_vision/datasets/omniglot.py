@@ -53,17 +53,13 @@ class Omniglot(VisionDataset):
         download: bool = False,
         loader: Callable[[Path], Any] | None = None,
     ) -> None:
-        super().__init__(
-            Path(root).expanduser() / self.folder, transform=transform, target_transform=target_transform
-        )
+        super().__init__(Path(root).expanduser() / self.folder, transform=transform, target_transform=target_transform)
         self.background = background
         self.loader = loader
         self._ensure_files(download)
         characters = sorted(path for path in self._images.glob("*/*") if path.is_dir())
         self._samples = [
-            (image, index)
-            for index, character in enumerate(characters)
-            for image in sorted(character.glob("*.png"))
+            (image, index) for index, character in enumerate(characters) for image in sorted(character.glob("*.png"))
         ]
 
     @property

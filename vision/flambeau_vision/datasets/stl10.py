@@ -97,9 +97,7 @@ class STL10(VisionDataset):
         return images, np.fromfile(self._files / f"{name}_y.bin", np.uint8).astype(np.int64) - 1
 
     def _check_exists(self) -> bool:
-        return all(
-            check_integrity(self._files / name, md5) for name, md5 in [*self.train_list, *self.test_list]
-        )
+        return all(check_integrity(self._files / name, md5) for name, md5 in [*self.train_list, *self.test_list])
 
     def download(self) -> None:
         """Fetch and unpack the archive."""

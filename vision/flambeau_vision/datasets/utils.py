@@ -143,18 +143,14 @@ def download_file_from_google_drive(
 def _split_archive_name(path: Path) -> tuple[str, str | None]:
     """`(suffix, compression)`: `(".tar", ".gz")` of a `.tar.gz`, `(".zip", None)`, or `("", ".gz")`."""
     if not path.suffix:
-        raise RuntimeError(
-            f"File '{path}' has no suffixes that could be used to detect the archive type and compression."
-        )
+        raise RuntimeError(f"File '{path}' has no suffixes that could be used to detect the archive type and compression.")
     name = Path(path.stem + _SHORT_TAR_SUFFIXES.get(path.suffix, path.suffix))
     if name.suffix in (".tar", ".zip"):
         return name.suffix, None
     if name.suffix in _OPENERS:
         return (".tar" if Path(name.stem).suffix == ".tar" else ""), name.suffix
     known = sorted([".tar", ".zip", *_OPENERS, *_SHORT_TAR_SUFFIXES])
-    raise RuntimeError(
-        f"Unknown compression or archive type: '{path.suffix}'.\nKnown suffixes are: '{known}'."
-    )
+    raise RuntimeError(f"Unknown compression or archive type: '{path.suffix}'.\nKnown suffixes are: '{known}'.")
 
 
 def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
@@ -170,9 +166,7 @@ def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
     tar.extractall(target)
 
 
-def extract_archive(
-    from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False
-) -> str | Path:
+def extract_archive(from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False) -> str | Path:
     """Unpack a `.tar`, `.zip` or compressed (`.gz .bz2 .xz`) file into the folder `to_path`.
 
     Members that would land outside the folder are refused.
@@ -224,11 +218,7 @@ def list_dir(root: str | Path, prefix: bool = False) -> list[str]:
 
 def list_files(root: str | Path, suffix: str | tuple[str, ...], prefix: bool = False) -> list[str]:
     """The names of the files in `root` that end with `suffix`; with `prefix`, their paths."""
-    found = [
-        entry
-        for entry in os.scandir(os.path.expanduser(root))
-        if entry.is_file() and entry.name.endswith(suffix)
-    ]
+    found = [entry for entry in os.scandir(os.path.expanduser(root)) if entry.is_file() and entry.name.endswith(suffix)]
     return [entry.path if prefix else entry.name for entry in found]
 
 
@@ -253,7 +243,5 @@ def verify_str_arg(
         raise ValueError(f"Expected type str{argument}, but got type {type(value)}.")
     if valid_values is not None and value not in valid_values:
         accepted = iterable_to_str(valid_values)
-        raise ValueError(
-            custom_msg or f"Unknown value '{value}' for argument {arg}. Valid values are {{{accepted}}}."
-        )
+        raise ValueError(custom_msg or f"Unknown value '{value}' for argument {arg}. Valid values are {{{accepted}}}.")
     return value

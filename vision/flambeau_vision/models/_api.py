@@ -80,9 +80,7 @@ class WeightsEnum(Enum):
         if isinstance(weights, str):
             return cls[weights.replace(f"{cls.__name__}.", "")]
         if weights is not None and not isinstance(weights, cls):
-            raise TypeError(
-                f"Invalid Weight class provided; expected {cls.__name__} but received {type(weights).__name__}."
-            )
+            raise TypeError(f"Invalid Weight class provided; expected {cls.__name__} but received {type(weights).__name__}.")
         return weights
 
     def get_state_dict(self, *args: Any, **kwargs: Any) -> Mapping[str, torch.Tensor]:
@@ -186,9 +184,7 @@ def register_model(weights_class: type[WeightsEnum], loads: bool = False) -> Cal
 
     def decorate(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
         @wraps(build)
-        def builder(
-            weights: Any = None, progress: bool = True, *, pretrained: bool | None = None, **kwargs: Any
-        ) -> nn.Module:
+        def builder(weights: Any = None, progress: bool = True, *, pretrained: bool | None = None, **kwargs: Any) -> nn.Module:
             weights = _resolve(weights_class, weights, pretrained)
             if loads:
                 return build(weights=weights, progress=progress, **kwargs)

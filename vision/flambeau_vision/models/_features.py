@@ -27,9 +27,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
     def __init__(self, model: nn.Module, return_layers: Mapping[str, str]) -> None:
         names = [name for name, _ in model.named_children()]
         if not set(return_layers) <= set(names):
-            raise ValueError(
-                f"return_layers are not present in model: {sorted(set(return_layers) - set(names))}"
-            )
+            raise ValueError(f"return_layers are not present in model: {sorted(set(return_layers) - set(names))}")
         last = max(names.index(name) for name in return_layers)
         super().__init__(dict(list(model.named_children())[: last + 1]))
         self.return_layers = {str(name): str(new) for name, new in return_layers.items()}

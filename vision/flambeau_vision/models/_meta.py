@@ -32,14 +32,10 @@ class _ImageNetCategories(Sequence):
         return repr(imagenet_categories())
 
 
-def imagenet(
-    file: str, num_params: int, crop_size: int = 224, resize_size: int = 256, **transform: Any
-) -> Weights:
+def imagenet(file: str, num_params: int, crop_size: int = 224, resize_size: int = 256, **transform: Any) -> Weights:
     """Weights for the classes of ImageNet, published as `file.pth`."""
     prepare = partial(ImageClassification, crop_size=crop_size, resize_size=resize_size, **transform)
-    return Weights(
-        f"{SITE}{file}.pth", prepare, {"categories": _ImageNetCategories(), "num_params": num_params}
-    )
+    return Weights(f"{SITE}{file}.pth", prepare, {"categories": _ImageNetCategories(), "num_params": num_params})
 
 
 VOC_CATEGORIES = """

@@ -44,9 +44,7 @@ class LayerNorm2d(nn.LayerNorm):
 class CNBlock(nn.Module):
     """Filter each channel by 7 x 7, then two linear layers on each pixel; scaled, beside a shortcut."""
 
-    def __init__(
-        self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Layer | None = None
-    ) -> None:
+    def __init__(self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Layer | None = None) -> None:
         super().__init__()
         norm_layer = norm_layer or partial(nn.LayerNorm, eps=1e-6)
         self.block = nn.Sequential(
@@ -118,9 +116,7 @@ class ConvNeXt(nn.Module):
         block = block or CNBlock
         norm_layer = norm_layer or partial(LayerNorm2d, eps=1e-6)
         stem = {"stride": 4, "padding": 0, "norm_layer": norm_layer, "activation_layer": None, "bias": True}
-        layers: list[nn.Module] = [
-            Conv2dNormActivation(3, block_setting[0].input_channels, kernel_size=4, **stem)
-        ]
+        layers: list[nn.Module] = [Conv2dNormActivation(3, block_setting[0].input_channels, kernel_size=4, **stem)]
         last_block, done = sum(stage.num_layers for stage in block_setting) - 1.0, 0
         for stage in block_setting:
             channels = stage.input_channels

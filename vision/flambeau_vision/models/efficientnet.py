@@ -75,11 +75,7 @@ class MBConv(_MBConv):
         layers: list[nn.Module] = []
         if wide != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, wide, kernel_size=1, **options))
-        layers.append(
-            Conv2dNormActivation(
-                wide, wide, kernel_size=cnf.kernel, stride=cnf.stride, groups=wide, **options
-            )
-        )
+        layers.append(Conv2dNormActivation(wide, wide, kernel_size=cnf.kernel, stride=cnf.stride, groups=wide, **options))
         squeeze = max(1, cnf.input_channels // 4)
         layers.append(SqueezeExcitation(wide, squeeze, activation=partial(nn.SiLU, inplace=True)))
         options["activation_layer"] = None
@@ -164,9 +160,7 @@ class EfficientNet(nn.Module):
         norm_layer = norm_layer or nn.BatchNorm2d
         stages = inverted_residual_setting
         options = {"norm_layer": norm_layer, "activation_layer": nn.SiLU}
-        layers: list[nn.Module] = [
-            Conv2dNormActivation(3, stages[0].input_channels, kernel_size=3, stride=2, **options)
-        ]
+        layers: list[nn.Module] = [Conv2dNormActivation(3, stages[0].input_channels, kernel_size=3, stride=2, **options)]
         total, done = sum(stage.num_layers for stage in stages), 0
         for stage in stages:
             probabilities = [stochastic_depth_prob * (done + i) / total for i in range(stage.num_layers)]
@@ -177,20 +171,14 @@ class EfficientNet(nn.Module):
         layers.append(Conv2dNormActivation(last, last_channel, kernel_size=1, **options))
         self.features = nn.Sequential(*layers)
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.classifier = nn.Sequential(
-            nn.Dropout(p=dropout, inplace=True), nn.Linear(last_channel, num_classes)
-        )
+        self.classifier = nn.Sequential(nn.Dropout(p=dropout, inplace=True), nn.Linear(last_channel, num_classes))
         self._initialize_weights()
 
     @staticmethod
     def _make_stage(stage: Stage, probabilities: list[float], norm_layer: Layer) -> nn.Sequential:
-        rest = Stage(
-            stage.expand_ratio, stage.kernel, 1, stage.out_channels, stage.out_channels, 1, stage.block
-        )
+        rest = Stage(stage.expand_ratio, stage.kernel, 1, stage.out_channels, stage.out_channels, 1, stage.block)
         kinds = [stage] + [rest] * (stage.num_layers - 1)
-        return nn.Sequential(
-            *(stage.block(kind, p, norm_layer) for kind, p in zip(kinds, probabilities, strict=True))
-        )
+        return nn.Sequential(*(stage.block(kind, p, norm_layer) for kind, p in zip(kinds, probabilities, strict=True)))
 
     def _initialize_weights(self) -> None:
         for module in self.modules():
@@ -317,9 +305,7 @@ class EfficientNet_V2_M_Weights(WeightsEnum):
 
 
 class EfficientNet_V2_L_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet(
-        "efficientnet_v2_l-59c71312", 118515272, 480, 480, mean=(0.5,) * 3, std=(0.5,) * 3, **_BICUBIC
-    )
+    IMAGENET1K_V1 = imagenet("efficientnet_v2_l-59c71312", 118515272, 480, 480, mean=(0.5,) * 3, std=(0.5,) * 3, **_BICUBIC)
     DEFAULT = IMAGENET1K_V1
 
 

@@ -48,9 +48,7 @@ class _InvertedResidual(nn.Module):
             nn.Conv2d(in_ch, wide, 1, bias=False),
             _norm(wide),
             nn.ReLU(inplace=True),
-            nn.Conv2d(
-                wide, wide, kernel_size, padding=kernel_size // 2, stride=stride, groups=wide, bias=False
-            ),
+            nn.Conv2d(wide, wide, kernel_size, padding=kernel_size // 2, stride=stride, groups=wide, bias=False),
             _norm(wide),
             nn.ReLU(inplace=True),
             nn.Conv2d(wide, out_ch, 1, bias=False),
@@ -61,9 +59,7 @@ class _InvertedResidual(nn.Module):
         return self.layers(input) + input if self.apply_residual else self.layers(input)
 
 
-def _stack(
-    in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion: int, repeats: int
-) -> nn.Sequential:
+def _stack(in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion: int, repeats: int) -> nn.Sequential:
     first = _InvertedResidual(in_ch, out_ch, kernel_size, stride, expansion)
     rest = [_InvertedResidual(out_ch, out_ch, kernel_size, 1, expansion) for _ in range(1, repeats)]
     return nn.Sequential(first, *rest)

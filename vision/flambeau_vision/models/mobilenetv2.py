@@ -33,9 +33,7 @@ _STAGES = (
 class InvertedResidual(nn.Module):
     """Widen by 1 x 1, filter each channel by 3 x 3, narrow by 1 x 1; with a shortcut where the shape stays the same."""
 
-    def __init__(
-        self, inp: int, oup: int, stride: int, expand_ratio: int, norm_layer: Norm = nn.BatchNorm2d
-    ) -> None:
+    def __init__(self, inp: int, oup: int, stride: int, expand_ratio: int, norm_layer: Norm = nn.BatchNorm2d) -> None:
         super().__init__()
         if stride not in (1, 2):
             raise ValueError(f"stride should be 1 or 2 instead of {stride}")
@@ -114,9 +112,7 @@ class MobileNetV2(nn.Module):
             out_channels = make_divisible(width * width_mult, round_nearest)
             for index in range(blocks):
                 stride = first_stride if index == 0 else 1
-                features.append(
-                    block(channels, out_channels, stride, expand_ratio=expansion, norm_layer=norm_layer)
-                )
+                features.append(block(channels, out_channels, stride, expand_ratio=expansion, norm_layer=norm_layer))
                 channels = out_channels
         features.append(Conv2dNormActivation(channels, self.last_channel, kernel_size=1, **options))
         self.features = nn.Sequential(*features)

@@ -161,9 +161,7 @@ class MobileNetV3(nn.Module):
         return self.classifier(torch.flatten(self.avgpool(self.features(x)), 1))
 
 
-def _settings(
-    size: str, width_mult: float, reduced_tail: bool, dilated: bool
-) -> tuple[list[InvertedResidualConfig], int]:
+def _settings(size: str, width_mult: float, reduced_tail: bool, dilated: bool) -> tuple[list[InvertedResidualConfig], int]:
     """The blocks of the large or the small network, and the width of its layer before the last."""
     half, dilation = (2 if reduced_tail else 1), (2 if dilated else 1)
     # Input, kernel, widened, output, squeeze and excitation, activation, stride, dilation.

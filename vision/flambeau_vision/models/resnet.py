@@ -39,12 +39,8 @@ Tensor = torch.Tensor
 Norm = Callable[[int], nn.Module]
 
 
-def _conv3x3(
-    in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1
-) -> nn.Conv2d:
-    return nn.Conv2d(
-        in_planes, out_planes, 3, stride, padding=dilation, groups=groups, bias=False, dilation=dilation
-    )
+def _conv3x3(in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:
+    return nn.Conv2d(in_planes, out_planes, 3, stride, padding=dilation, groups=groups, bias=False, dilation=dilation)
 
 
 def _conv1x1(in_planes: int, out_planes: int, stride: int = 1) -> nn.Conv2d:
@@ -169,9 +165,7 @@ class ResNet(nn.Module):
         super().__init__()
         dilate = replace_stride_with_dilation or (False, False, False)
         if len(dilate) != 3:
-            raise ValueError(
-                f"replace_stride_with_dilation should be None or a 3-element tuple, got {dilate}"
-            )
+            raise ValueError(f"replace_stride_with_dilation should be None or a 3-element tuple, got {dilate}")
         self._norm_layer = norm_layer or nn.BatchNorm2d
         self.inplanes = 64
         self.dilation = 1

@@ -52,13 +52,9 @@ class InvertedResidual(nn.Module):
             raise ValueError("illegal stride value")
         branch = oup // 2
         if stride == 1 and inp != branch * 2:
-            raise ValueError(
-                f"With stride 1 the {inp} input channels have to be as many as the {oup} output channels"
-            )
+            raise ValueError(f"With stride 1 the {inp} input channels have to be as many as the {oup} output channels")
         self.stride = stride
-        self.branch1 = nn.Sequential(
-            *(_depthwise(inp, stride) + _pointwise(inp, branch) if stride > 1 else [])
-        )
+        self.branch1 = nn.Sequential(*(_depthwise(inp, stride) + _pointwise(inp, branch) if stride > 1 else []))
         self.branch2 = nn.Sequential(
             *_pointwise(inp if stride > 1 else branch, branch),
             *_depthwise(branch, stride),
@@ -110,9 +106,7 @@ class ShuffleNetV2(nn.Module):
         if len(stages_out_channels) != 5:
             raise ValueError("expected stages_out_channels as list of 5 positive ints")
         first, *stages, last = stages_out_channels
-        self.conv1 = nn.Sequential(
-            nn.Conv2d(3, first, 3, 2, 1, bias=False), nn.BatchNorm2d(first), nn.ReLU(inplace=True)
-        )
+        self.conv1 = nn.Sequential(nn.Conv2d(3, first, 3, 2, 1, bias=False), nn.BatchNorm2d(first), nn.ReLU(inplace=True))
         self.maxpool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
         self.stage2: nn.Sequential
         self.stage3: nn.Sequential

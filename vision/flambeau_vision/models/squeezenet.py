@@ -18,9 +18,7 @@ Tensor = torch.Tensor
 class Fire(nn.Module):
     """A 1 x 1 convolution that narrows, then 1 x 1 and 3 x 3 convolutions side by side."""
 
-    def __init__(
-        self, inplanes: int, squeeze_planes: int, expand1x1_planes: int, expand3x3_planes: int
-    ) -> None:
+    def __init__(self, inplanes: int, squeeze_planes: int, expand1x1_planes: int, expand3x3_planes: int) -> None:
         super().__init__()
         self.inplanes = inplanes
         self.squeeze = nn.Conv2d(inplanes, squeeze_planes, kernel_size=1)
@@ -107,9 +105,7 @@ class SqueezeNet(nn.Module):
         self.num_classes = num_classes
         self.features = _features_1_0() if version == "1_0" else _features_1_1()
         final_conv = nn.Conv2d(512, num_classes, kernel_size=1)
-        self.classifier = nn.Sequential(
-            nn.Dropout(p=dropout), final_conv, nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d((1, 1))
-        )
+        self.classifier = nn.Sequential(nn.Dropout(p=dropout), final_conv, nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d((1, 1)))
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 if module is final_conv:

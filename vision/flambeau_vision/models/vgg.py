@@ -86,9 +86,7 @@ class VGG(nn.Module):
         (torch.Size([1, 512, 8, 8]), 132863336)
     """
 
-    def __init__(
-        self, features: nn.Module, num_classes: int = 1000, init_weights: bool = True, dropout: float = 0.5
-    ) -> None:
+    def __init__(self, features: nn.Module, num_classes: int = 1000, init_weights: bool = True, dropout: float = 0.5) -> None:
         super().__init__()
         self.features = features
         self.avgpool = nn.AdaptiveAvgPool2d((7, 7))

@@ -62,9 +62,7 @@ class EncoderBlock(nn.Module):
         super().__init__()
         self.num_heads = num_heads
         self.ln_1 = norm_layer(hidden_dim)
-        self.self_attention = nn.MultiheadAttention(
-            hidden_dim, num_heads, dropout=attention_dropout, batch_first=True
-        )
+        self.self_attention = nn.MultiheadAttention(hidden_dim, num_heads, dropout=attention_dropout, batch_first=True)
         self.dropout = nn.Dropout(dropout)
         self.ln_2 = norm_layer(hidden_dim)
         self.mlp = MLPBlock(hidden_dim, mlp_dim, dropout)
@@ -248,9 +246,7 @@ class ViT_H_14_Weights(WeightsEnum):
     DEFAULT = IMAGENET1K_SWAG_E2E_V1
 
 
-def _vit(
-    shape: tuple[int, int, int, int, int], weights: WeightsEnum | None, progress: bool, **kwargs: Any
-) -> VisionTransformer:
+def _vit(shape: tuple[int, int, int, int, int], weights: WeightsEnum | None, progress: bool, **kwargs: Any) -> VisionTransformer:
     """From patch size, layers, heads and the two widths. Weights say the size of the images, too."""
     if weights is not None:
         fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
@@ -322,9 +318,7 @@ def interpolate_embeddings(
     class_place, places = model_state[name][:, :1], model_state[name][:, 1:]
     old_side, new_side = math.isqrt(places.shape[1]), image_size // patch_size
     if old_side**2 != places.shape[1]:
-        raise ValueError(
-            f"the number of patches ({places.shape[1]}) is not a square: the images were not square"
-        )
+        raise ValueError(f"the number of patches ({places.shape[1]}) is not a square: the images were not square")
     if old_side == new_side:
         return model_state
     square = places.permute(0, 2, 1).reshape(1, -1, old_side, old_side)

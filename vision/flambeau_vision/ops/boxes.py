@@ -52,9 +52,7 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     """
     allowed = ("xyxy", "xywh", "cxcywh")
     if in_fmt not in allowed or out_fmt not in allowed:
-        raise ValueError(
-            f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}"
-        )
+        raise ValueError(f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}")
     if in_fmt == out_fmt:
         return boxes.clone()
     a, b, c, d = boxes.unbind(-1)

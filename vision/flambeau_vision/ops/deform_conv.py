@@ -86,18 +86,12 @@ def deform_conv2d(
     return result if bias is None else result + bias[:, None, None]
 
 
-def _kernel_places(
-    weight: Tensor, size: tuple[int, int], stride: tuple, padding: tuple, dilation: tuple
-) -> Tensor:
+def _kernel_places(weight: Tensor, size: tuple[int, int], stride: tuple, padding: tuple, dilation: tuple) -> Tensor:
     """Where the unmoved points of the kernel lie in the input: `(kh * kw, 2, OH, OW)`."""
     axes = []
     for axis in (0, 1):
-        point = (
-            torch.arange(weight.shape[2 + axis], dtype=weight.dtype, device=weight.device) * dilation[axis]
-        )
-        place = (
-            torch.arange(size[axis], dtype=weight.dtype, device=weight.device) * stride[axis] - padding[axis]
-        )
+        point = torch.arange(weight.shape[2 + axis], dtype=weight.dtype, device=weight.device) * dilation[axis]
+        place = torch.arange(size[axis], dtype=weight.dtype, device=weight.device) * stride[axis] - padding[axis]
         axes.append(point[:, None] + place)
     (kernel_height, out_height), (kernel_width, out_width) = axes[0].shape, axes[1].shape
     full = (kernel_height, kernel_width, out_height, out_width)
@@ -172,14 +166,10 @@ class DeformConv2d(nn.Module):
             nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor, offset: Tensor, mask: Tensor | None = None) -> Tensor:
-        return deform_conv2d(
-            input, offset, self.weight, self.bias, self.stride, self.padding, self.dilation, mask
-        )
+        return deform_conv2d(input, offset, self.weight, self.bias, self.stride, self.padding, self.dilation, mask)
 
     def extra_repr(self) -> str:
-        shown = (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        )
+        shown = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         if self.padding != (0, 0):
             shown += f", padding={self.padding}"
         if self.dilation != (1, 1):

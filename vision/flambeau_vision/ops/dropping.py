@@ -87,9 +87,7 @@ class StochasticDepth(nn.Module):
         return f"p={self.p}, mode={self.mode}"
 
 
-def _drop_block(
-    input: Tensor, p: float, block_size: int, inplace: bool, eps: float, training: bool
-) -> Tensor:
+def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: float, training: bool) -> Tensor:
     _check_probability(p)
     dims = input.ndim - 2
     if not training or p == 0.0:

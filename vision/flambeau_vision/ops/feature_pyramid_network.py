@@ -20,18 +20,14 @@ Tensor = torch.Tensor
 class ExtraFPNBlock(nn.Module):
     """The base of blocks that add levels: from results, inputs and names to results and names."""
 
-    def forward(
-        self, results: list[Tensor], x: list[Tensor], names: list[str]
-    ) -> tuple[list[Tensor], list[str]]:
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         return results, names
 
 
 class LastLevelMaxPool(ExtraFPNBlock):
     """One more level, every other pixel of the last."""
 
-    def forward(
-        self, results: list[Tensor], x: list[Tensor], names: list[str]
-    ) -> tuple[list[Tensor], list[str]]:
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         return [*results, F.max_pool2d(results[-1], kernel_size=1, stride=2, padding=0)], [*names, "pool"]
 
 
@@ -47,9 +43,7 @@ class LastLevelP6P7(ExtraFPNBlock):
             nn.init.constant_(module.bias, 0)
         self.use_P5 = in_channels == out_channels
 
-    def forward(
-        self, results: list[Tensor], x: list[Tensor], names: list[str]
-    ) -> tuple[list[Tensor], list[str]]:
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
         p6 = self.p6(results[-1] if self.use_P5 else x[-1])
         return [*results, p6, self.p7(F.relu(p6))], [*names, "p6", "p7"]
 

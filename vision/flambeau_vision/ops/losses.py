@@ -26,14 +26,10 @@ def _reduce(loss: Tensor, reduction: str) -> Tensor:
         return loss.mean() if loss.numel() > 0 else 0.0 * loss.sum()
     if reduction == "sum":
         return loss.sum()
-    raise ValueError(
-        f"Invalid Value for arg 'reduction': '{reduction} \n Supported reduction modes: 'none', 'mean', 'sum'"
-    )
+    raise ValueError(f"Invalid Value for arg 'reduction': '{reduction} \n Supported reduction modes: 'none', 'mean', 'sum'")
 
 
-def sigmoid_focal_loss(
-    inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none"
-) -> Tensor:
+def sigmoid_focal_loss(inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none") -> Tensor:
     """Binary cross-entropy that counts examples less, the better they are classified already.
 
     With the probability p of the true class the loss is `-alpha * (1 - p)**gamma * log(p)`. Lin, Goyal, Girshick, He and
@@ -66,9 +62,7 @@ def sigmoid_focal_loss(
     return _reduce(loss, reduction)
 
 
-def generalized_box_iou_loss(
-    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
-) -> Tensor:
+def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """1 less the GIoU of corresponding boxes, which has a gradient for boxes that do not meet too.
 
     See `generalized_box_iou`. Rezatofighi et al., [Generalized Intersection over
@@ -92,9 +86,7 @@ def generalized_box_iou_loss(
     return _reduce(1 - giou(boxes1, boxes2, eps), reduction)
 
 
-def distance_box_iou_loss(
-    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
-) -> Tensor:
+def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """1 less the DIoU of corresponding boxes, which draws their centres together.
 
     See `distance_box_iou`. Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
@@ -117,9 +109,7 @@ def distance_box_iou_loss(
     return _reduce(1 - diou(boxes1, boxes2, eps, eps), reduction)
 
 
-def complete_box_iou_loss(
-    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
-) -> Tensor:
+def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """1 less the CIoU of corresponding boxes, which draws their centres and their shapes together.
 
     See `complete_box_iou`. Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.

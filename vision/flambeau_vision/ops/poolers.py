@@ -66,9 +66,7 @@ class MultiScaleRoIAlign(nn.Module):
         first, last = -math.log2(scales[0]), -math.log2(scales[-1])
         return (level.clamp(min=first, max=last) - first).long()
 
-    def forward(
-        self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]
-    ) -> Tensor:
+    def forward(self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]) -> Tensor:
         """From features by name, boxes for each image and the sizes of the images, to `(K, C, *output_size)`."""
         features = [x[name] for name in x if name in self.featmap_names]
         height = max(shape[0] for shape in image_shapes)

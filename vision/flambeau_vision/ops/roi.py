@@ -178,9 +178,7 @@ def ps_roi_align(
 
 def _by_bin(input: Tensor, height: int, width: int) -> Tensor:
     if input.shape[1] % (height * width) != 0:
-        raise ValueError(
-            f"input channels ({input.shape[1]}) must be a multiple of the bins {height} * {width}"
-        )
+        raise ValueError(f"input channels ({input.shape[1]}) must be a multiple of the bins {height} * {width}")
     return input.reshape(input.shape[0], -1, height, width, *input.shape[2:])
 
 
@@ -195,9 +193,7 @@ def _bin_shares(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
     return inside / inside.sum(-1, keepdim=True).clamp(min=1)
 
 
-def ps_roi_pool(
-    input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0
-) -> Tensor:
+def ps_roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0) -> Tensor:
     """The mean of the pixels in each bin of each region, each bin from channels of its own (position-sensitive).
 
     Dai, Li, He and Sun, [R-FCN: Object Detection via Region-based Fully Convolutional
@@ -234,9 +230,7 @@ def ps_roi_pool(
     return _resample_bins(maps, regions, rows, columns)
 
 
-def roi_pool(
-    input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0
-) -> Tensor:
+def roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0) -> Tensor:
     """The largest value in each bin of each region, whose borders are rounded to pixels.
 
     Girshick, [Fast R-CNN](https://arxiv.org/abs/1504.08083), 2015. `roi_align` does without the rounding.
@@ -291,9 +285,7 @@ class _RoI(nn.Module):
         self.spatial_scale = spatial_scale
 
     def __repr__(self) -> str:
-        shown = ", ".join(
-            f"{name}={value}" for name, value in vars(self).items() if name[0] != "_" and name != "training"
-        )
+        shown = ", ".join(f"{name}={value}" for name, value in vars(self).items() if name[0] != "_" and name != "training")
         return f"{type(self).__name__}({shown})"
 
 
@@ -362,9 +354,7 @@ class RoIAlign(_RoI):
         torch.Size([1, 3, 2, 2])
     """
 
-    def __init__(
-        self, output_size: Size, spatial_scale: float, sampling_ratio: int, aligned: bool = False
-    ) -> None:
+    def __init__(self, output_size: Size, spatial_scale: float, sampling_ratio: int, aligned: bool = False) -> None:
         super().__init__(output_size, spatial_scale)
         self.sampling_ratio = sampling_ratio
         self.aligned = aligned

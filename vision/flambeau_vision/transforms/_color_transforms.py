@@ -407,13 +407,10 @@ class RandomErasing(MaybeTransform):
     def _channel_values(self, channels: int) -> list[float] | None:
         if isinstance(self.value, str):
             return None
-        values = (
-            [float(self.value)] if isinstance(self.value, int | float) else [float(v) for v in self.value]
-        )
+        values = [float(self.value)] if isinstance(self.value, int | float) else [float(v) for v in self.value]
         if len(values) not in (1, channels):
             raise ValueError(
-                "If value is a sequence, it should have either a single value or "
-                f"{channels} (number of input channels)"
+                f"If value is a sequence, it should have either a single value or {channels} (number of input channels)"
             )
         return values
 
@@ -426,6 +423,4 @@ class RandomErasing(MaybeTransform):
         return F.erase(inpt, **params, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        return (
-            f"p={self.p}, scale={self.scale}, ratio={self.ratio}, value={self.value}, inplace={self.inplace}"
-        )
+        return f"p={self.p}, scale={self.scale}, ratio={self.ratio}, value={self.value}, inplace={self.inplace}"

@@ -44,9 +44,7 @@ class InterpolationMode(Enum):
         if isinstance(mode, int):
             return (cls.NEAREST, cls.LANCZOS, cls.BILINEAR, cls.BICUBIC, cls.BOX, cls.HAMMING)[mode]
         if not isinstance(mode, cls):
-            raise TypeError(
-                "Argument interpolation should be a InterpolationMode or a corresponding Pillow integer"
-            )
+            raise TypeError("Argument interpolation should be a InterpolationMode or a corresponding Pillow integer")
         return mode
 
 
@@ -76,9 +74,7 @@ def inverse_affine_matrix(
     return [a, b, -a * x - b * y, c, d, -c * x - d * y]
 
 
-def perspective_coefficients(
-    startpoints: Sequence[Sequence[int]], endpoints: Sequence[Sequence[int]]
-) -> list[float]:
+def perspective_coefficients(startpoints: Sequence[Sequence[int]], endpoints: Sequence[Sequence[int]]) -> list[float]:
     """The eight coefficients of the projective map from four end points back to the start points.
 
     `(x, y)` comes from `((a x + b y + c) / n, (d x + e y + f) / n)` with `n = g x + h y + 1`.
@@ -97,9 +93,7 @@ def perspective_coefficients(
     return np.linalg.lstsq(np.array(rows, float), np.array(values, float), rcond=None)[0].tolist()
 
 
-def resized_size(
-    height: int, width: int, size: int | Sequence[int] | None, max_size: int | None
-) -> tuple[int, int]:
+def resized_size(height: int, width: int, size: int | Sequence[int] | None, max_size: int | None) -> tuple[int, int]:
     """`(height, width)` after a resize to `size`: both sides, or the shorter one, or at most `max_size`."""
     sides = [size] if isinstance(size, int) else list(size) if size is not None else []
     if len(sides) == 2:

@@ -34,9 +34,7 @@ __all__ = [
 _NEAREST, _BILINEAR = InterpolationMode.NEAREST, InterpolationMode.BILINEAR
 
 
-def _size_pair(
-    size: Any, error: str = "Please provide only two dimensions (h, w) for size."
-) -> tuple[int, int]:
+def _size_pair(size: Any, error: str = "Please provide only two dimensions (h, w) for size.") -> tuple[int, int]:
     if isinstance(size, int):
         return size, size
     if isinstance(size, Sequence) and len(size) == 1:
@@ -115,10 +113,7 @@ class Resize(Transform):
         return F.resize(inpt, self.size, self.interpolation, self.max_size, self.antialias)
 
     def extra_repr(self) -> str:
-        return (
-            f"size={self.size}, interpolation={self.interpolation.value}, "
-            f"max_size={self.max_size}, antialias={self.antialias}"
-        )
+        return f"size={self.size}, interpolation={self.interpolation.value}, max_size={self.max_size}, antialias={self.antialias}"
 
 
 class Scale(Resize):
@@ -136,9 +131,7 @@ class Scale(Resize):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
-            "The use of the transforms.Scale transform is deprecated, use Resize instead.", stacklevel=2
-        )
+        warnings.warn("The use of the transforms.Scale transform is deprecated, use Resize instead.", stacklevel=2)
         super().__init__(*args, **kwargs)
 
 
@@ -187,9 +180,7 @@ class Pad(Transform):
         tensor([[[0, 0, 1, 2, 3, 0, 0]]])
     """
 
-    def __init__(
-        self, padding: int | Sequence[int], fill: float | Sequence[float] = 0, padding_mode: str = "constant"
-    ) -> None:
+    def __init__(self, padding: int | Sequence[int], fill: float | Sequence[float] = 0, padding_mode: str = "constant") -> None:
         super().__init__()
         if not isinstance(padding, int | tuple | list):
             raise TypeError("Got inappropriate padding arg")
@@ -198,9 +189,7 @@ class Pad(Transform):
         if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
             raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")
         if isinstance(padding, Sequence) and len(padding) not in (1, 2, 4):
-            raise ValueError(
-                f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple"
-            )
+            raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple")
         self.padding = padding
         self.fill = fill
         self.padding_mode = padding_mode
@@ -258,9 +247,7 @@ class RandomCrop(Transform):
     @staticmethod
     def _draw(height: int, width: int, crop_height: int, crop_width: int) -> tuple[int, int, int, int]:
         if height < crop_height or width < crop_width:
-            raise ValueError(
-                f"Required crop size {(crop_height, crop_width)} is larger than input image size {(height, width)}"
-            )
+            raise ValueError(f"Required crop size {(crop_height, crop_width)} is larger than input image size {(height, width)}")
         if (height, width) == (crop_height, crop_width):
             return 0, 0, height, width
         top = torch.randint(0, height - crop_height + 1, size=(1,)).item()
@@ -656,9 +643,7 @@ class RandomPerspective(MaybeTransform):
         self.fill = _check_fill(fill)
 
     @staticmethod
-    def get_params(
-        width: int, height: int, distortion_scale: float
-    ) -> tuple[list[list[int]], list[list[int]]]:
+    def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
         """Draw `(startpoints, endpoints)`, each top left, top right, bottom right, bottom left."""
         reach_x, reach_y = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
 
@@ -678,9 +663,7 @@ class RandomPerspective(MaybeTransform):
         return {"startpoints": startpoints, "endpoints": endpoints}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.perspective(
-            inpt, **params, interpolation=self.interpolation, fill=channel_fill(inpt, self.fill)
-        )
+        return F.perspective(inpt, **params, interpolation=self.interpolation, fill=channel_fill(inpt, self.fill))
 
 
 class ElasticTransform(Transform):

@@ -30,8 +30,7 @@ def _fill_colour(img: Any, fill: float | Sequence[float] | None) -> Any:
         fill = list(fill) * bands
     if len(fill) != bands:
         raise ValueError(
-            "The number of elements in 'fill' does not match the number of channels of the image "
-            f"({len(fill)} != {bands})"
+            f"The number of elements in 'fill' does not match the number of channels of the image ({len(fill)} != {bands})"
         )
     if img.mode != "F":
         fill = [int(value) for value in fill]
@@ -97,9 +96,7 @@ def affine(
     return img.transform(img.size, affine_method, matrix, _resampling(interpolation), fillcolor=fill)
 
 
-def rotate(
-    img: Any, angle: float, interpolation: InterpolationMode, expand: bool, center: Any, fill: Any
-) -> Any:
+def rotate(img: Any, angle: float, interpolation: InterpolationMode, expand: bool, center: Any, fill: Any) -> Any:
     fill = _fill_colour(img, fill)
     return img.rotate(angle, _resampling(interpolation), expand, center=center, fillcolor=fill)
 

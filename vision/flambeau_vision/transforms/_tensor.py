@@ -104,9 +104,7 @@ def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
 _SMOOTH = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
 
 
-def resize(
-    img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None
-) -> Tensor:
+def resize(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None) -> Tensor:
     return _resize(_as_batch(img), img, size, interpolation, bool(antialias) and interpolation in _SMOOTH)
 
 
@@ -122,9 +120,7 @@ def resize_in_whole_numbers(
     return _resize(batch, img, size, interpolation, bool(antialias) and interpolation in filters)
 
 
-def _resize(
-    batch: Tensor, img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool
-) -> Tensor:
+def _resize(batch: Tensor, img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool) -> Tensor:
     align_corners = False if antialias or interpolation in _SMOOTH else None
     mode = interpolation.value
     return _like(F.interpolate(batch, size, mode=mode, align_corners=align_corners, antialias=antialias), img)
@@ -241,17 +237,13 @@ def affine(
     return _sample_affine(img, matrix, img.shape[-2:], interpolation, fill)
 
 
-def rotate(
-    img: Tensor, angle: float, interpolation: InterpolationMode, expand: bool, center: Any, fill: Any
-) -> Tensor:
+def rotate(img: Tensor, angle: float, interpolation: InterpolationMode, expand: bool, center: Any, fill: Any) -> Tensor:
     matrix = inverse_affine_matrix(_from_centre(img, center), -angle, (0, 0), 1.0, (0, 0))
     size = rotated_size(*img.shape[-2:], matrix) if expand else tuple(img.shape[-2:])
     return _sample_affine(img, matrix, size, interpolation, fill)
 
 
-def perspective(
-    img: Tensor, coefficients: list[float], interpolation: InterpolationMode, fill: Any
-) -> Tensor:
+def perspective(img: Tensor, coefficients: list[float], interpolation: InterpolationMode, fill: Any) -> Tensor:
     _, height, width = get_dimensions(img)
     like = img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
     x, y = _centred_pixels(height, width, like)
@@ -263,9 +255,7 @@ def perspective(
     return sample_grid(img, torch.stack([u, v], dim=-1).unsqueeze(0), interpolation, fill)
 
 
-def elastic_transform(
-    img: Tensor, displacement: Tensor, interpolation: InterpolationMode, fill: Any
-) -> Tensor:
+def elastic_transform(img: Tensor, displacement: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
     _, height, width = get_dimensions(img)
     displacement = displacement.to(device=img.device)
     x, y = _centred_pixels(height, width, displacement)

@@ -66,9 +66,7 @@ def _check_channels(img: Tensor, allowed: tuple[int, ...] = (1, 3)) -> int:
         raise TypeError("Tensor is not a torch image.")
     channels = 1 if img.ndim == 2 else img.shape[-3]
     if channels not in allowed:
-        raise TypeError(
-            f"Input image tensor permitted channel values are {list(allowed)}, but found {channels}"
-        )
+        raise TypeError(f"Input image tensor permitted channel values are {list(allowed)}, but found {channels}")
     return channels
 
 
@@ -205,9 +203,7 @@ def autocontrast(img: Tensor) -> Tensor:
     pixels = _float(img)
     low, high = pixels.amin(dim=(-2, -1), keepdim=True), pixels.amax(dim=(-2, -1), keepdim=True)
     flat = low == high
-    scale = torch.where(
-        flat, torch.ones_like(low), bound / torch.where(flat, torch.ones_like(low), high - low)
-    )
+    scale = torch.where(flat, torch.ones_like(low), bound / torch.where(flat, torch.ones_like(low), high - low))
     return ((pixels - torch.where(flat, torch.zeros_like(low), low)) * scale).clamp(0, bound).to(img.dtype)
 
 
@@ -216,9 +212,7 @@ def equalize(img: Tensor) -> Tensor:
     if img.dtype != torch.uint8:
         raise TypeError(f"Only torch.uint8 image tensors are supported, but found {img.dtype}")
     planes = img.reshape(-1, *img.shape[-2:])
-    return (
-        torch.stack([_equalize_plane(plane) for plane in planes]).reshape(img.shape) if len(planes) else img
-    )
+    return torch.stack([_equalize_plane(plane) for plane in planes]).reshape(img.shape) if len(planes) else img
 
 
 def _equalize_plane(plane: Tensor) -> Tensor:

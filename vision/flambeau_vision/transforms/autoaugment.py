@@ -126,20 +126,13 @@ def _parse_operation(text: str) -> tuple[str, float, int | None]:
 def _parse_policies(policy: AutoAugmentPolicy) -> list[list[tuple[str, float, int | None]]]:
     if policy not in _POLICIES:
         raise ValueError(f"The provided policy {policy} is not recognized.")
-    return [
-        [_parse_operation(operation) for operation in line.split(",")]
-        for line in _POLICIES[policy].split("\n")[1:]
-    ]
+    return [[_parse_operation(operation) for operation in line.split(",")] for line in _POLICIES[policy].split("\n")[1:]]
 
 
-def apply_operation(
-    img: Any, name: str, magnitude: float, interpolation: InterpolationMode, fill: Any
-) -> Any:
+def apply_operation(img: Any, name: str, magnitude: float, interpolation: InterpolationMode, fill: Any) -> Any:
     """Apply one named operation with a strength, which the operations without one ignore."""
 
-    def affine(
-        translate: Sequence[int] = (0, 0), shear: Sequence[float] = (0.0, 0.0), center: Any = None
-    ) -> Any:
+    def affine(translate: Sequence[int] = (0, 0), shear: Sequence[float] = (0.0, 0.0), center: Any = None) -> Any:
         return F.affine(img, 0.0, translate, 1.0, shear, interpolation, fill, center)
 
     match name:
@@ -283,9 +276,7 @@ class AutoAugment(_Augment):
         policy, chances, signs = self.get_params(len(self.policies))
         space = {**_auto_space(10, size), **_without_strength("Invert")}
         operations = []
-        for (name, probability, index), chance, sign in zip(
-            self.policies[policy], chances.tolist(), signs.tolist(), strict=True
-        ):
+        for (name, probability, index), chance, sign in zip(self.policies[policy], chances.tolist(), signs.tolist(), strict=True):
             if chance <= probability:
                 magnitudes, signed = space[name]
                 magnitude = 0.0 if index is None else magnitudes[index].item()
@@ -452,9 +443,7 @@ class AugMix(_Augment):
 
     def draw(self, size: tuple[int, int]) -> list[tuple[str, float]]:
         space = self._space(size)
-        depth = (
-            self.chain_depth if self.chain_depth > 0 else int(torch.randint(low=1, high=4, size=(1,)).item())
-        )
+        depth = self.chain_depth if self.chain_depth > 0 else int(torch.randint(low=1, high=4, size=(1,)).item())
         operations = []
         for _ in range(depth):
             name, (magnitudes, signed) = list(space.items())[int(torch.randint(len(space), (1,)).item())]

@@ -10,13 +10,24 @@ __all__ = ["SAMPLES"]
 
 
 def _stack(name: str, np_name: str, *inputs: Input) -> Sample:
-    return Sample(name, lambda torch, *x: getattr(torch, name)(x), inputs or [real(2, 3), real(2, 3)],
-                  lambda np, *x: getattr(np, np_name)(x), NUMBERS)  # fmt: skip
+    return Sample(
+        name,
+        lambda torch, *x: getattr(torch, name)(x),
+        inputs or [real(2, 3), real(2, 3)],
+        lambda np, *x: getattr(np, np_name)(x),
+        NUMBERS,
+    )
 
 
 def _split(name: str, sections: Any, *shape: int) -> Sample:
-    return Sample(name, lambda torch, x: getattr(torch, name)(x, sections), [real(*shape)],
-                  lambda np, x: getattr(np, name)(x, sections), NUMBERS, view=True)  # fmt: skip
+    return Sample(
+        name,
+        lambda torch, x: getattr(torch, name)(x, sections),
+        [real(*shape)],
+        lambda np, x: getattr(np, name)(x, sections),
+        NUMBERS,
+        view=True,
+    )
 
 
 SAMPLES = [

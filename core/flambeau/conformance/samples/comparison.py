@@ -8,8 +8,16 @@ from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, apart, elementwise, giv
 
 __all__ = ["BAD", "SAMPLES"]
 
-_ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "less": "less", "less_equal": "less_equal",
-          "greater": "greater", "greater_equal": "greater_equal"}  # fmt: skip
+_ORDER = {
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "less": "less",
+    "less_equal": "less_equal",
+    "greater": "greater",
+    "greater_equal": "greater_equal",
+}
 
 
 def _few(*shape: int) -> Any:
@@ -23,8 +31,14 @@ def _compare(name: str, formula: str, dtypes: Any) -> Sample:
 
 
 def _bits(name: str, formula: str, dtypes: Any = ("int64", "uint8", "bool")) -> Sample:
-    return elementwise(name, lambda np, x, y: getattr(np, formula)(x, y), lambda *shape: real(*shape, low=0, high=9), positive,
-                       dtypes=dtypes, grad=False)  # fmt: skip
+    return elementwise(
+        name,
+        lambda np, x, y: getattr(np, formula)(x, y),
+        lambda *shape: real(*shape, low=0, high=9),
+        positive,
+        dtypes=dtypes,
+        grad=False,
+    )
 
 
 SAMPLES = [

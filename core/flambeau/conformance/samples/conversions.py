@@ -17,9 +17,15 @@ _SMALL = given([[0, 1, 2], [3, 4, 5]])
 
 
 def _method(
-    name: str, formula: Callable[..., Any], *args: Any, dtypes: Any = NUMBERS, inputs: Any = (), result: str = "same",
-    grad: bool = True, **fields: Any,
-) -> Sample:  # fmt: skip
+    name: str,
+    formula: Callable[..., Any],
+    *args: Any,
+    dtypes: Any = NUMBERS,
+    inputs: Any = (),
+    result: str = "same",
+    grad: bool = True,
+    **fields: Any,
+) -> Sample:
     """``x.name(*args, other inputs)``, of a copy of ``x`` where that writes to it."""
     writes = name.endswith("_")
 

@@ -72,8 +72,11 @@ def transpose(
 def _columns(np: Any, x: Any, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
     x = _padded(np, x, padding)
     size = [(x.shape[2 + i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)]
-    columns = [x[:, :, i * dilation[0] :, j * dilation[1] :][:, :, :: stride[0], :: stride[1]][:, :, : size[0], : size[1]]
-               for i in range(kernel[0]) for j in range(kernel[1])]  # fmt: skip
+    columns = [
+        x[:, :, i * dilation[0] :, j * dilation[1] :][:, :, :: stride[0], :: stride[1]][:, :, : size[0], : size[1]]
+        for i in range(kernel[0])
+        for j in range(kernel[1])
+    ]
     return np.stack(columns, 2).reshape(len(x), -1, size[0] * size[1])
 
 
@@ -88,9 +91,13 @@ def _folded(np: Any, columns: Any, shape: Sizes, *geometry: Any) -> Any:
 def _conv(n: int, x: Sizes, w: Sizes, bias: bool = True, dtypes: Any = FLOATS, atol: float = 1e-3, **options: Any) -> Sample:
     inputs = [real(*x), real(*w), *([real(w[0])] if bias else [])]
     return Sample(
-        f"nn.functional.conv{n}d", lambda torch, *given: getattr(torch.nn.functional, f"conv{n}d")(*given, **options), inputs,
-        lambda np, *given: convolve(np, *given, **options), dtypes, atol=atol,
-    )  # fmt: skip
+        f"nn.functional.conv{n}d",
+        lambda torch, *given: getattr(torch.nn.functional, f"conv{n}d")(*given, **options),
+        inputs,
+        lambda np, *given: convolve(np, *given, **options),
+        dtypes,
+        atol=atol,
+    )
 
 
 def _transposed(n: int, x: Sizes, w: Sizes, outputs: int, **options: Any) -> Sample:
@@ -98,8 +105,10 @@ def _transposed(n: int, x: Sizes, w: Sizes, outputs: int, **options: Any) -> Sam
         f"nn.functional.conv_transpose{n}d",
         lambda torch, *given: getattr(torch.nn.functional, f"conv_transpose{n}d")(*given, **options),
         [real(*x), real(*w), real(outputs)],
-        lambda np, *given: transpose(np, *given, **options), FLOATS, atol=1e-3,
-    )  # fmt: skip
+        lambda np, *given: transpose(np, *given, **options),
+        FLOATS,
+        atol=1e-3,
+    )
 
 
 _WINDOWS = {"kernel_size": (2, 3), "dilation": (2, 1), "padding": (1, 2), "stride": (2, 1)}

@@ -12,8 +12,14 @@ __all__ = ["BAD", "SAMPLES"]
 
 def _pick(item: Any, *inputs: Input) -> Sample:
     """``x[item(other inputs)]``."""
-    return Sample("Tensor.__getitem__", lambda torch, x, *rest: torch.Tensor.__getitem__(x, item(*rest)), [real(3, 4), *inputs],
-                  lambda np, x, *rest: x[item(*rest)], NUMBERS, vmap=not _has_mask(inputs))  # fmt: skip
+    return Sample(
+        "Tensor.__getitem__",
+        lambda torch, x, *rest: torch.Tensor.__getitem__(x, item(*rest)),
+        [real(3, 4), *inputs],
+        lambda np, x, *rest: x[item(*rest)],
+        NUMBERS,
+        vmap=not _has_mask(inputs),
+    )
 
 
 def _write(item: Any, value: Input, *inputs: Input) -> Sample:

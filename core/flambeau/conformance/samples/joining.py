@@ -10,8 +10,13 @@ __all__ = ["BAD", "SAMPLES"]
 
 
 def _join(name: str, formula: Any) -> Sample:
-    return Sample(name, lambda torch, x, y: getattr(torch, name)([x, y, x], 1), [real(2, 3), real(2, 3)],
-                  lambda np, x, y: formula(np)([x, y, x], 1), NUMBERS)  # fmt: skip
+    return Sample(
+        name,
+        lambda torch, x, y: getattr(torch, name)([x, y, x], 1),
+        [real(2, 3), real(2, 3)],
+        lambda np, x, y: formula(np)([x, y, x], 1),
+        NUMBERS,
+    )
 
 
 SAMPLES = [

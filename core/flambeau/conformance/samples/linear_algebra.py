@@ -47,10 +47,18 @@ def _adjoint(torch: Any, a: Any) -> Any:
 
 
 def _of(
-    name: str, reference: Callable[..., Any], *shapes: tuple[int, ...], prepare: Callable[..., Any] | None = None,
-    finish: Callable[..., Any] | None = None, args: tuple[Any, ...] = (), dtypes: Any = _TYPES, atol: float = 1e-5,
-    options: dict[str, Any] | None = None, result: Any = "same", **fields: Any,
-) -> Sample:  # fmt: skip
+    name: str,
+    reference: Callable[..., Any],
+    *shapes: tuple[int, ...],
+    prepare: Callable[..., Any] | None = None,
+    finish: Callable[..., Any] | None = None,
+    args: tuple[Any, ...] = (),
+    dtypes: Any = _TYPES,
+    atol: float = 1e-5,
+    options: dict[str, Any] | None = None,
+    result: Any = "same",
+    **fields: Any,
+) -> Sample:
     """A sample of a function of matrices: of its first argument prepared, with the result finished, in both libraries."""
 
     def call(torch: Any, a: Any, *others: Any) -> Any:
@@ -148,8 +156,9 @@ def _with_factor(of: str, name: str, reference: Any, *shapes: tuple[int, ...], p
         made = find(torch, of)(prepare(torch, a))
         return find(torch, name)(b, *(made if isinstance(made, tuple) else (made,)), **options)
 
-    return Sample(name, call, [real(*each) for each in shapes], lambda np, b, a: reference(np, b, prepare(np, a)), _TYPES,
-        atol=1e-5)
+    return Sample(
+        name, call, [real(*each) for each in shapes], lambda np, b, a: reference(np, b, prepare(np, a)), _TYPES, atol=1e-5
+    )
 
 
 _DECOMPOSITIONS = [

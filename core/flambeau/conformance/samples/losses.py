@@ -71,9 +71,12 @@ def _of(
 
     def sample(reduction: str) -> Sample:
         return Sample(
-            f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x, reduction=reduction), inputs,
-            lambda np, *x: _reduced(reference(np, *x), reduction), **{"dtypes": FLOATS, "atol": 2e-3, **options},
-        )  # fmt: skip
+            f"nn.functional.{name}",
+            lambda torch, *x: call(torch.nn.functional, *x, reduction=reduction),
+            inputs,
+            lambda np, *x: _reduced(reference(np, *x), reduction),
+            **{"dtypes": FLOATS, "atol": 2e-3, **options},
+        )
 
     return [sample(each) for each in reductions]
 
@@ -91,9 +94,14 @@ def _classes(name: str, log_probs: Any, *inputs: Any, **options: Any) -> list[Sa
         full = f"nn.functional.{name}"
         return [
             Sample(full, plain, inputs, lambda np, x, t: _nll(np, log_probs(np, x), t, reduction), FLOATS, atol=2e-3),
-            Sample(full, weighted, [*inputs, given([0.5, 1.0, 2.0], "float64")],
-                   lambda np, x, t, w: _nll(np, log_probs(np, x), t, reduction, w, 1), ("float64",)),
-        ]  # fmt: skip
+            Sample(
+                full,
+                weighted,
+                [*inputs, given([0.5, 1.0, 2.0], "float64")],
+                lambda np, x, t, w: _nll(np, log_probs(np, x), t, reduction, w, 1),
+                ("float64",),
+            ),
+        ]
 
     return [each for reduction in ("mean", "sum", "none") for each in sample(reduction)]
 
@@ -201,8 +209,13 @@ BAD = [
     _bad("cross_entropy", lambda F, x, t: F.cross_entropy(x, t, label_smoothing=2.0), real(3, 3), _CLASSES),
     _bad("binary_cross_entropy", lambda F, x, y: F.binary_cross_entropy(x, y), given([1.5]), given([1.0])),
     _bad("binary_cross_entropy", lambda F, x, y: F.binary_cross_entropy(x, y), real(3), real(2), error="ValueError"),
-    _bad("binary_cross_entropy_with_logits", lambda F, x, y: F.binary_cross_entropy_with_logits(x, y), real(3), real(2),
-         error="ValueError"),
+    _bad(
+        "binary_cross_entropy_with_logits",
+        lambda F, x, y: F.binary_cross_entropy_with_logits(x, y),
+        real(3),
+        real(2),
+        error="ValueError",
+    ),
     _bad("huber_loss", lambda F, x: F.huber_loss(x, x, delta=0.0), real(3)),
     _bad("smooth_l1_loss", lambda F, x: F.smooth_l1_loss(x, x, beta=-1.0), real(3)),
     _bad("gaussian_nll_loss", lambda F, x: F.gaussian_nll_loss(x, x, -1.0), real(3), error="ValueError"),

@@ -22,10 +22,16 @@ def _over(name: str, formula: str, make: Any = real, *, empty: bool = True, **op
         Sample(name, lambda torch, x: of(torch, x), [make(3, 4)], lambda np, x: expected(np, x), **options),
         Sample(name, lambda torch, x: of(torch, x), [make()], lambda np, x: expected(np, x), **options),
         Sample(name, lambda torch, x: of(torch, x, 1), [make(2, 3, 2)], lambda np, x: expected(np, x, 1), **options),
-        Sample(name, lambda torch, x: of(torch, x, -1, keepdim=True), [make(2, 3)], lambda np, x: expected(np, x, -1, True),
-               **options),
-        Sample(name, lambda torch, x: of(torch, x, dim=(0, 2)), [make(2, 3, 2)], lambda np, x: expected(np, x, (0, 2)),
-               **options),
+        Sample(
+            name,
+            lambda torch, x: of(torch, x, -1, keepdim=True),
+            [make(2, 3)],
+            lambda np, x: expected(np, x, -1, True),
+            **options,
+        ),
+        Sample(
+            name, lambda torch, x: of(torch, x, dim=(0, 2)), [make(2, 3, 2)], lambda np, x: expected(np, x, (0, 2)), **options
+        ),
         Sample(name, lambda torch, x: of(torch, x, 1), [make(0, 3)], lambda np, x: expected(np, x, 1), **options),
     ]
     if empty:
@@ -42,21 +48,64 @@ def _at(np: Any, x: Any, axis: int, arg: str) -> Any:
 def _extreme(name: str, np_name: str) -> list[Sample]:
     arg = f"arg{name}"
     return [
-        Sample(name, lambda torch, x: getattr(torch, name)(x), [apart(3, 4)], lambda np, x: getattr(np, np_name)(x),
-               (*FLOATS, "int64")),
-        Sample(name, lambda torch, x: getattr(torch, name)(x, 1), [apart(3, 4)], lambda np, x: _at(np, x, 1, arg),
-               (*FLOATS, "int64"), ("same", "int64")),
-        Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [apart()], lambda np, x: (x, np.zeros((), int)), FLOATS,
-               ("same", "int64")),
-        Sample(name, lambda torch, x, y: getattr(torch, name)(x, y), [real(3, 4), real(4)],
-               lambda np, x, y: getattr(np, f"{name}imum")(x, y), REALS),
-        Sample(arg, lambda torch, x: getattr(torch, arg)(x), [apart(3, 4)], lambda np, x: getattr(np, arg)(x), (*FLOATS, "int64"),
-               "int64", grad=False),
-        Sample(arg, lambda torch, x: getattr(torch, arg)(x, 0, keepdim=True), [apart(3, 4)],
-               lambda np, x: getattr(np, arg)(x, 0, keepdims=True), FLOATS, "int64", grad=False),
-        Sample(arg, lambda torch, x: getattr(torch, arg)(x, -1), [given([[1, 3, 3], [2, 2, 1]])],
-               lambda np, x: getattr(np, arg)(x, -1), REALS, "int64", grad=False),
-    ]  # fmt: skip
+        Sample(
+            name,
+            lambda torch, x: getattr(torch, name)(x),
+            [apart(3, 4)],
+            lambda np, x: getattr(np, np_name)(x),
+            (*FLOATS, "int64"),
+        ),
+        Sample(
+            name,
+            lambda torch, x: getattr(torch, name)(x, 1),
+            [apart(3, 4)],
+            lambda np, x: _at(np, x, 1, arg),
+            (*FLOATS, "int64"),
+            ("same", "int64"),
+        ),
+        Sample(
+            name,
+            lambda torch, x: getattr(torch, name)(x, 0),
+            [apart()],
+            lambda np, x: (x, np.zeros((), int)),
+            FLOATS,
+            ("same", "int64"),
+        ),
+        Sample(
+            name,
+            lambda torch, x, y: getattr(torch, name)(x, y),
+            [real(3, 4), real(4)],
+            lambda np, x, y: getattr(np, f"{name}imum")(x, y),
+            REALS,
+        ),
+        Sample(
+            arg,
+            lambda torch, x: getattr(torch, arg)(x),
+            [apart(3, 4)],
+            lambda np, x: getattr(np, arg)(x),
+            (*FLOATS, "int64"),
+            "int64",
+            grad=False,
+        ),
+        Sample(
+            arg,
+            lambda torch, x: getattr(torch, arg)(x, 0, keepdim=True),
+            [apart(3, 4)],
+            lambda np, x: getattr(np, arg)(x, 0, keepdims=True),
+            FLOATS,
+            "int64",
+            grad=False,
+        ),
+        Sample(
+            arg,
+            lambda torch, x: getattr(torch, arg)(x, -1),
+            [given([[1, 3, 3], [2, 2, 1]])],
+            lambda np, x: getattr(np, arg)(x, -1),
+            REALS,
+            "int64",
+            grad=False,
+        ),
+    ]
 
 
 def _spread(name: str) -> list[Sample]:
@@ -68,19 +117,30 @@ def _spread(name: str) -> list[Sample]:
     return [
         Sample(name, lambda torch, x: getattr(torch, name)(x), [real(3, 4)], lambda np, x: getattr(np, name)(x, ddof=1)),
         Sample(name, lambda torch, x: getattr(torch, name)(x, 1, False), [real(3, 4)], lambda np, x: getattr(np, name)(x, 1)),
-        Sample(name, lambda torch, x: getattr(torch, name)(x, (0, 1), correction=2, keepdim=True), [real(3, 4)],
-               lambda np, x: getattr(np, name)(x, (0, 1), ddof=2, keepdims=True)),
+        Sample(
+            name,
+            lambda torch, x: getattr(torch, name)(x, (0, 1), correction=2, keepdim=True),
+            [real(3, 4)],
+            lambda np, x: getattr(np, name)(x, (0, 1), ddof=2, keepdims=True),
+        ),
         Sample(f"{name}_mean", lambda torch, x: getattr(torch, f"{name}_mean")(x, 0), [real(3, 4)], mean_too),
-    ]  # fmt: skip
+    ]
 
 
 def _running(name: str) -> list[Sample]:
     return [
-        Sample(name, lambda torch, x: getattr(torch, name)(x, 1), [positive(2, 4)], lambda np, x: getattr(np, name)(x, 1),
-               NUMBERS, "sum", inplace=False),
+        Sample(
+            name,
+            lambda torch, x: getattr(torch, name)(x, 1),
+            [positive(2, 4)],
+            lambda np, x: getattr(np, name)(x, 1),
+            NUMBERS,
+            "sum",
+            inplace=False,
+        ),
         Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [real()], lambda np, x: x),
         Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [real(0, 2)], lambda np, x: x),
-    ]  # fmt: skip
+    ]
 
 
 SAMPLES = [

@@ -156,9 +156,7 @@ class Bad:
     arrays = Sample.arrays
 
 
-def elementwise(
-    name: str, reference: Callable[..., Any], *domains: Callable[..., Input], **options: Any
-) -> Sample:  # fmt: skip
+def elementwise(name: str, reference: Callable[..., Any], *domains: Callable[..., Input], **options: Any) -> Sample:
     """A sample of a function of one number, or of several, with an input from each domain."""
     inputs = [domain(2, 3) for domain in domains or (real,)]
 

@@ -38,14 +38,26 @@ def _reduce(name: str) -> list[Sample]:
         getattr(np, _REDUCTIONS[name]).at(x, (i, _columns(np, i)), y)
 
     return [
-        Sample("scatter_reduce", lambda torch, x, i, y: torch.scatter_reduce(x, 0, i, y, name),
-               [apart(3, 4), index(2, 4, high=3), real(2, 4)],
-               _written(scattered), (*FLOATS, "int64")),
-        *([Sample("index_reduce", lambda torch, x, y: torch.index_reduce(x, 0, torch.tensor([0, 2, 0], device=x.device), y, name),
-                  [apart(3, 2), real(3, 2)],
-                  _written(lambda np, x, y: getattr(np, _REDUCTIONS[name]).at(x, np.array([0, 2, 0]), y)))] if name != "sum"
-                  else []),
-    ]  # fmt: skip
+        Sample(
+            "scatter_reduce",
+            lambda torch, x, i, y: torch.scatter_reduce(x, 0, i, y, name),
+            [apart(3, 4), index(2, 4, high=3), real(2, 4)],
+            _written(scattered),
+            (*FLOATS, "int64"),
+        ),
+        *(
+            [
+                Sample(
+                    "index_reduce",
+                    lambda torch, x, y: torch.index_reduce(x, 0, torch.tensor([0, 2, 0], device=x.device), y, name),
+                    [apart(3, 2), real(3, 2)],
+                    _written(lambda np, x, y: getattr(np, _REDUCTIONS[name]).at(x, np.array([0, 2, 0]), y)),
+                )
+            ]
+            if name != "sum"
+            else []
+        ),
+    ]
 
 
 SAMPLES = [

@@ -47,8 +47,15 @@ _OF_OLD: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 
 def _window(name: str, formula: Callable[..., Any], options: dict[str, Any], repeats: bool, **kind: bool) -> Sample:
     """A window of 8 elements; a periodic one is the symmetric one of 9, less the last."""
-    return Sample(name, lambda torch: find(torch, name)(8, dtype=torch.float64, **kind, **options), [],
-                  lambda np: formula(np, 9)[:8] if repeats else formula(np, 8), ("float64",), "float64", grad=False)  # fmt: skip
+    return Sample(
+        name,
+        lambda torch: find(torch, name)(8, dtype=torch.float64, **kind, **options),
+        [],
+        lambda np: formula(np, 9)[:8] if repeats else formula(np, 8),
+        ("float64",),
+        "float64",
+        grad=False,
+    )
 
 
 def _cosine(np: Any, size: int) -> Any:

@@ -38,9 +38,14 @@ _TABLE = {
 
 
 def _of_table(name: str, *values: list[float], expected: list[float]) -> Sample:
-    return Sample(name, lambda torch, *x: find(torch, name)(*x), [given(each) for each in values],
+    return Sample(
+        name,
+        lambda torch, *x: find(torch, name)(*x),
+        [given(each) for each in values],
         lambda np, *x: np.array(expected),
-                  _WIDE, grad=False)  # fmt: skip
+        _WIDE,
+        grad=False,
+    )
 
 
 def _recurrence(first: Callable[..., Any], step: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,8 +82,9 @@ _POLYNOMIALS = {
 
 
 def _polynomial(name: str, formula: Callable[..., Any]) -> Sample:
-    return Sample(f"special.{name}", lambda torch, x: find(torch, f"special.{name}")(x, 4), [unit(2, 3)], formula, _WIDE,
-        grad=False)
+    return Sample(
+        f"special.{name}", lambda torch, x: find(torch, f"special.{name}")(x, 4), [unit(2, 3)], formula, _WIDE, grad=False
+    )
 
 
 def _softmax(np: Any, x: Any) -> Any:

@@ -13,9 +13,13 @@ _NAN = float("nan")
 
 
 def _quantile(name: str, interpolation: str) -> Sample:
-    return Sample(name, lambda torch, x, q: getattr(torch, name)(x, q, 1, interpolation=interpolation),
-                  [apart(3, 4), given([0.1, 0.45, 0.8])],
-                  lambda np, x, q: getattr(np, name)(x, q, 1, method=interpolation), _DOUBLE)  # fmt: skip
+    return Sample(
+        name,
+        lambda torch, x, q: getattr(torch, name)(x, q, 1, interpolation=interpolation),
+        [apart(3, 4), given([0.1, 0.45, 0.8])],
+        lambda np, x, q: getattr(np, name)(x, q, 1, method=interpolation),
+        _DOUBLE,
+    )
 
 
 def _norm(p: Any, axis: Any = None) -> Sample:

@@ -115,9 +115,11 @@ class BatchedArray:
             return bool(getattr(self.xp.inner, self.verdict)(self.raw))
         if self.raw.size == 1:
             return bool(self.raw)
-        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
-                           "don't support that yet, please file an issue at "
-                           "https://github.com/pytorch/pytorch/issues .")  # fmt: skip
+        raise RuntimeError(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
+            "don't support that yet, please file an issue at "
+            "https://github.com/pytorch/pytorch/issues ."
+        )
 
     def _no_number(self) -> Any:
         raise RuntimeError("vmap: a batched array is not one number")
@@ -462,8 +464,11 @@ class Namespace:
         lengths = [max(a, b) for a, b in zip(x.shape, indices.shape, strict=True)]
         wanted = [(b if each == axis % x.ndim else n) for each, (n, b) in enumerate(zip(lengths, indices.shape, strict=True))]
         raw = self.spread(x, hidden)
-        return self.made(self.inner.take_along_axis(
-            raw, self.inner.broadcast_to(indices.raw, hidden + tuple(wanted)), axis=self.axis(axis, x.ndim)))  # fmt: skip
+        return self.made(
+            self.inner.take_along_axis(
+                raw, self.inner.broadcast_to(indices.raw, hidden + tuple(wanted)), axis=self.axis(axis, x.ndim)
+            )
+        )
 
     def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> BatchedArray:
         """Counts comparisons: the boundaries that lie before each value."""
@@ -541,9 +546,11 @@ def _refuse(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def refuse_dynamic(name: str) -> Any:
-    raise RuntimeError(f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                       f"{name}. "
-                       "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")  # fmt: skip
+    raise RuntimeError(
+        f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+        f"{name}. "
+        "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+    )
 
 
 class _Extension:

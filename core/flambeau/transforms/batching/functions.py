@@ -32,16 +32,22 @@ def check_transformable(cls: type[Function]) -> None:
         RuntimeError: it has no ``setup_context``, or, inside ``vmap``, no rule for batches.
     """
     if not cls.has_own("setup_context"):
-        raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-                           f"must override the setup_context staticmethod. {_MORE}")  # fmt: skip
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
+            f"must override the setup_context staticmethod. {_MORE}"
+        )
     has_rule = cls.has_own("vmap")
     if active() and cls.generate_vmap_rule and has_rule:
-        raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden "
-                           "vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to "
-                           f"avoid ambiguity. {_MORE}")  # fmt: skip
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden "
+            "vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to "
+            f"avoid ambiguity. {_MORE}"
+        )
     if active() and not cls.generate_vmap_rule and not has_rule:
-        raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and "
-                           f"implement the vmap staticmethod or set generate_vmap_rule=True. {_MORE}")  # fmt: skip
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and "
+            f"implement the vmap staticmethod or set generate_vmap_rule=True. {_MORE}"
+        )
 
 
 def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], Any]) -> Any:
@@ -68,13 +74,17 @@ def _batch_dim(tensor: Tensor, level: Level) -> int | None:
 def _inside(returned: Any, level: Level) -> Any:
     """What a ``vmap`` static method returned, its outputs inside the batch again."""
     if not (isinstance(returned, tuple) and len(returned) == 2):
-        raise RuntimeError("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
-                           f"compatible with the output. Got a {type(returned)} instead")  # fmt: skip
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got a {type(returned)} instead"
+        )
     output, out_dims = returned
     leaves, spec = flatten(output)
     dims = broadcast_prefix(out_dims, spec)
     if dims is None:
-        raise RuntimeError("The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
-                           f"Expected out_dims={out_dims} to be compatible with the structure of `output`. out_dims has "
-                           f"structure {flatten(out_dims)[1]} but output has structure {spec}. {_MORE}")  # fmt: skip
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+            f"Expected out_dims={out_dims} to be compatible with the structure of `output`. out_dims has "
+            f"structure {flatten(out_dims)[1]} but output has structure {spec}. {_MORE}"
+        )
     return unflatten([each if dim is None else add_level(each, level, dim) for each, dim in zip(leaves, dims, strict=True)], spec)

@@ -62,8 +62,10 @@ def _items(array: BatchedArray, index: Any) -> tuple[Any, ...]:
             items += [ALL] * (array.ndim - used)
         elif _is_mask(array, each):
             if type(each) is BatchedArray:
-                raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to "
-                                   "batch over indexing with a boolean mask.")  # fmt: skip
+                raise RuntimeError(
+                    "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
+                    "batch over indexing with a boolean mask."
+                )
             items += nonzero(array.xp.inner, each)
         else:
             items.append(array.xp.lifted(each) if type(each) is BatchedArray else each)

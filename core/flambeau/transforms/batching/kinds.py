@@ -107,9 +107,11 @@ class BatchedBackend(Backend):
     def item(self, array: Any) -> Any:
         if array.raw.size == 1:
             return self.inner.item(array.raw)
-        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() "
-                           "on a Tensor, please try to rewrite what you're doing with other operations. If error is occurring "
-                           "somewhere inside PyTorch internals, please file a bug report.")  # fmt: skip
+        raise RuntimeError(
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() "
+            "on a Tensor, please try to rewrite what you're doing with other operations. If error is occurring "
+            "somewhere inside PyTorch internals, please file a bug report."
+        )
 
     def truth(self, array: Any) -> bool:
         if array.raw.size == 1:
@@ -320,10 +322,24 @@ def _with_axis_at(xp: Any, array: Any, axis: int, wanted: int) -> Any:
     return array if axis == wanted else xp.moveaxis(array, axis, wanted)
 
 
-op("add_level", _hide, public=False, method=False, out=False, backward_name="AddBatchDimBackward0",
-   input=lambda F, g, level, dim, position: F.drop_level(g, level, dim, position))  # fmt: skip
-op("drop_level", _show, public=False, method=False, out=False, backward_name="RemoveBatchDimBackward0",
-   input=lambda F, g, level, dim, position: F.add_level(g, level, dim, position))  # fmt: skip
+op(
+    "add_level",
+    _hide,
+    public=False,
+    method=False,
+    out=False,
+    backward_name="AddBatchDimBackward0",
+    input=lambda F, g, level, dim, position: F.drop_level(g, level, dim, position),
+)
+op(
+    "drop_level",
+    _show,
+    public=False,
+    method=False,
+    out=False,
+    backward_name="RemoveBatchDimBackward0",
+    input=lambda F, g, level, dim, position: F.add_level(g, level, dim, position),
+)
 # On Tensors, the gradient may be inside more levels than the node: the level itself is what counts, not its position.
 RECORDED.add_level = lambda g, level, dim, position: add_level(g, level, dim)
 RECORDED.drop_level = lambda g, level, dim, position: drop_level(g, level, dim)

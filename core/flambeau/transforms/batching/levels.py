@@ -14,6 +14,7 @@ from ...values.dtypes import dtype
 
 __all__ = ["BatchDevice", "Level", "active", "going_on", "levels_of"]
 
+
 class Level:
     """One ``vmap`` that is going on: the size of its batch, and what it says of random numbers."""
 

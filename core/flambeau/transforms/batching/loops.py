@@ -24,8 +24,9 @@ def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     if not batched:
         return function(*args, **kwargs)
     level = max((levels_of(leaf._kind)[-1] for leaf in batched), key=lambda found: found.number)
-    whole = [leaf if type(leaf) is not Tensor or level not in levels_of(leaf._kind) else drop_level(leaf, level, 0)
-             for leaf in leaves]  # fmt: skip
+    whole = [
+        leaf if type(leaf) is not Tensor or level not in levels_of(leaf._kind) else drop_level(leaf, level, 0) for leaf in leaves
+    ]
     results, structure = [], spec
     for member in range(level.size):
         given = [batch if batch is leaf else batch[member] for batch, leaf in zip(whole, leaves, strict=True)]

@@ -20,9 +20,11 @@ class BatchedGenerator:
 
     def __init__(self, generator: Any, place: device) -> None:
         if any(each.randomness == "error" for each in active()):
-            raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                               "'different' randomness flags on vmap or perform the randomness operation out of "
-                               "vmap")  # fmt: skip
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                "'different' randomness flags on vmap or perform the randomness operation out of "
+                "vmap"
+            )
         self._generator = generator
         self._xp = namespace(kind_of(float32, device(place.type, place.index)).backend.xp, len(active()))
         self._hidden = tuple(each.size if each.randomness == "different" else 1 for each in active())

@@ -71,16 +71,22 @@ class _Call:
         """The size of the batch, and the leaves of the arguments with the batch dimension of each, checked."""
         given = f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>): "
         if not isinstance(self.in_dims, (int, tuple)):
-            raise ValueError(f"{given}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
-                             f"inputs, got: {type(self.in_dims)}.")  # fmt: skip
+            raise ValueError(
+                f"{given}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
+                f"inputs, got: {type(self.in_dims)}."
+            )
         if not args:
-            raise ValueError(f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
-                             "to vmap over a function with no inputs. The latter is unsupported.")  # fmt: skip
+            raise ValueError(
+                f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
+                "to vmap over a function with no inputs. The latter is unsupported."
+            )
         leaves, spec = flatten(args)
         dims = broadcast_prefix(self.in_dims, spec)
         if dims is None:
-            raise ValueError(f"{given}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-                             f"{flatten(self.in_dims)[1]} but inputs has structure {spec}.")  # fmt: skip
+            raise ValueError(
+                f"{given}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+                f"{flatten(self.in_dims)[1]} but inputs has structure {spec}."
+            )
         sizes = []
         for index, (each, dim) in enumerate(zip(leaves, dims, strict=True)):
             if dim is None:
@@ -88,18 +94,24 @@ class _Call:
             if not isinstance(dim, int):
                 raise ValueError(f"{given}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
             if not isinstance(each, Tensor):
-                raise ValueError(f"{given}Got in_dim={dim} for an input but the input is of type {type(each)}. We cannot vmap "
-                                 "over non-Tensor arguments, please use None as the respective in_dim")  # fmt: skip
+                raise ValueError(
+                    f"{given}Got in_dim={dim} for an input but the input is of type {type(each)}. We cannot vmap "
+                    "over non-Tensor arguments, please use None as the respective in_dim"
+                )
             if not -each.ndim <= dim < each.ndim:
-                raise ValueError(f"{given}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
-                                 f"{each.ndim} so expected in_dim to satisfy -{each.ndim} <= in_dim < {each.ndim}.")  # fmt: skip
+                raise ValueError(
+                    f"{given}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+                    f"{each.ndim} so expected in_dim to satisfy -{each.ndim} <= in_dim < {each.ndim}."
+                )
             dims[index] = dim % each.ndim
             sizes.append(each.shape[dim])
         if not sizes:
             raise ValueError("vmap: Expected at least one Tensor to vmap over")
         if len(set(sizes)) > 1:
-            raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-                             f"{sizes} for the mapped dimension")  # fmt: skip
+            raise ValueError(
+                "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                f"{sizes} for the mapped dimension"
+            )
         return sizes[0], dims, leaves, spec
 
     def run(self, size: int, dims: Sequence[Any], leaves: Sequence[Any], spec: Spec) -> tuple[list[Any], Spec]:
@@ -118,13 +130,17 @@ class _Call:
             dims = dims[0]
         found = broadcast_prefix(dims, spec)
         if found is None:
-            raise ValueError(f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with the "
-                             f"structure of `outputs`. out_dims has structure {flatten(self.out_dims)[1]} but outputs has "
-                             f"structure {spec}.")  # fmt: skip
+            raise ValueError(
+                f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with the "
+                f"structure of `outputs`. out_dims has structure {flatten(self.out_dims)[1]} but outputs has "
+                f"structure {spec}."
+            )
         if not all(each is None or isinstance(each, int) for each in found):
-            raise ValueError(f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python "
-                             "collection of ints representing where in the outputs the vmapped dimension should "
-                             "appear.")  # fmt: skip
+            raise ValueError(
+                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python "
+                "collection of ints representing where in the outputs the vmapped dimension should "
+                "appear."
+            )
         return found
 
     def outside(self, result: Any, level: Level, dim: int | None) -> Any:
@@ -134,8 +150,10 @@ class _Call:
                 raise ValueError(f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None")
             return result
         if not isinstance(result, Tensor):
-            raise ValueError(f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(result)}. Did "
-                             "you mean to set out_dims= to None for output?")  # fmt: skip
+            raise ValueError(
+                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(result)}. Did "
+                "you mean to set out_dims= to None for output?"
+            )
         limit = result.ndim + 1
         if not -limit <= dim < limit:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
@@ -154,6 +172,8 @@ class _Call:
             results, structure = self.run(length, dims, given, spec)
             parts.append(results)
         placed = broadcast_prefix(self.out_dims, structure) or [0] * len(parts[0])
-        joined = [PUBLIC["cat"](each, dim) if dim is not None else each[0]
-                  for each, dim in zip(map(list, zip(*parts, strict=True)), placed, strict=True)]  # fmt: skip
+        joined = [
+            PUBLIC["cat"](each, dim) if dim is not None else each[0]
+            for each, dim in zip(map(list, zip(*parts, strict=True)), placed, strict=True)
+        ]
         return joined, structure

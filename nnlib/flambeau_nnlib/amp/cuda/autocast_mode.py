@@ -16,9 +16,7 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 class autocast(autocast_mode.autocast):
     """``torch.amp.autocast("cuda", ...)``."""
 
-    def __init__(
-        self, enabled: bool = True, dtype: torch.dtype = torch.float16, cache_enabled: bool = True
-    ) -> None:
+    def __init__(self, enabled: bool = True, dtype: torch.dtype = torch.float16, cache_enabled: bool = True) -> None:
         deprecate("cuda", "autocast", "autocast('cuda', args...)")
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 

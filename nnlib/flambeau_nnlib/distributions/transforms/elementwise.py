@@ -207,9 +207,7 @@ class AffineTransform(Transform):
 
     bijective = True
 
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
-    ) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.loc = loc
         self.scale = scale
@@ -234,11 +232,7 @@ class AffineTransform(Transform):
         return self.scale.sign()
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, AffineTransform)
-            and _same(self.loc, other.loc)
-            and _same(self.scale, other.scale)
-        )
+        return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
 
     def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x

@@ -82,9 +82,7 @@ class CatTransform(_PiecewiseTransform):
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
-            raise AssertionError(
-                f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})"
-            )
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
     @property
     def length(self) -> int:

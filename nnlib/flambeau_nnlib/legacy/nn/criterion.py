@@ -194,16 +194,12 @@ class MarginRankingCriterion(_Averaged):
 class MultiMarginCriterion(_Averaged):
     """The hinge loss over classes: `sum(max(0, margin - x[y] + x[i]) ** p) / classes`."""
 
-    def __init__(
-        self, p: int = 1, weights: Tensor | None = None, margin: float = 1, sizeAverage: bool = True
-    ) -> None:
+    def __init__(self, p: int = 1, weights: Tensor | None = None, margin: float = 1, sizeAverage: bool = True) -> None:
         super().__init__(sizeAverage)
         self.p, self.margin, self.weights = p, margin, weights
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(
-            input, target.long(), self.p, self.margin, self.weights, reduction=self._reduction
-        )
+        return F.multi_margin_loss(input, target.long(), self.p, self.margin, self.weights, reduction=self._reduction)
 
 
 class MultiLabelMarginCriterion(_Averaged):

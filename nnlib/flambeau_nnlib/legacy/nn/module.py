@@ -99,9 +99,7 @@ class Module:
         self._replay(input)
         leaves = [t for t in tensors_of(self._inputs) if t.requires_grad]
         gradients = iter(self._gradients(leaves, gradOutput))
-        self.gradInput = map_table(
-            lambda t: next(gradients) if t.requires_grad else torch.zeros_like(t), self._inputs
-        )
+        self.gradInput = map_table(lambda t: next(gradients) if t.requires_grad else torch.zeros_like(t), self._inputs)
         return self.gradInput
 
     def accGradParameters(self, input: Table, gradOutput: Table, scale: float = 1) -> None:

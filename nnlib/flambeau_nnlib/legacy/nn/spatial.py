@@ -92,9 +92,7 @@ class SpatialConvolution(_Convolution):
         self.nInputPlane, self.nOutputPlane = nInputPlane, nOutputPlane
         self.kW, self.kH, self.dW, self.dH = kW, kH, dW, dH
         self.padW, self.padH = padW, padW if padH is None else padH
-        self._add_weight(
-            nOutputPlane, nInputPlane, kH, kW, outputs=nOutputPlane, fan_in=kW * kH * nInputPlane
-        )
+        self._add_weight(nOutputPlane, nInputPlane, kH, kW, outputs=nOutputPlane, fan_in=kW * kH * nInputPlane)
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return F.conv2d(input, weight, bias, (self.dH, self.dW), (self.padH, self.padW))
@@ -234,9 +232,7 @@ class SpatialMaxPooling(_Pooling):
         padW, padH: the padding on either side.
     """
 
-    def __init__(
-        self, kW: int, kH: int, dW: int | None = None, dH: int | None = None, padW: int = 0, padH: int = 0
-    ) -> None:
+    def __init__(self, kW: int, kH: int, dW: int | None = None, dH: int | None = None, padW: int = 0, padH: int = 0) -> None:
         super().__init__((kH, kW), (dH or kH, dW or kW), (padH, padW))
 
     def compute(self, input: Tensor) -> Tensor:
@@ -268,17 +264,13 @@ class SpatialAveragePooling(_Pooling):
         return self
 
     def compute(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(
-            input, self.kernel, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
+        return F.avg_pool2d(input, self.kernel, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
 class SpatialLPPooling(_Pooling):
     """The p-norms of windows of images."""
 
-    def __init__(
-        self, nInputPlane: int, pnorm: float, kW: int, kH: int, dW: int | None = None, dH: int | None = None
-    ) -> None:
+    def __init__(self, nInputPlane: int, pnorm: float, kW: int, kH: int, dW: int | None = None, dH: int | None = None) -> None:
         super().__init__((kH, kW), (dH or kH, dW or kW), (0, 0))
         self.pnorm = pnorm
 
@@ -332,9 +324,7 @@ class VolumetricMaxPooling(_Pooling):
 class VolumetricAveragePooling(_Pooling):
     """The means of windows of volumes."""
 
-    def __init__(
-        self, kT: int, kW: int, kH: int, dT: int | None = None, dW: int | None = None, dH: int | None = None
-    ) -> None:
+    def __init__(self, kT: int, kW: int, kH: int, dT: int | None = None, dW: int | None = None, dH: int | None = None) -> None:
         super().__init__((kT, kH, kW), (dT or kT, dH or kH, dW or kW), (0, 0, 0))
 
     def compute(self, input: Tensor) -> Tensor:
@@ -370,12 +360,8 @@ class BatchNormalization(Module):
 
     def compute(self, input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
         if input.dim() != self.nDim:
-            raise RuntimeError(
-                f"only mini-batch supported ({self.nDim}D tensor), got {input.dim()}D tensor instead"
-            )
-        return F.batch_norm(
-            input, self.running_mean, self.running_var, weight, bias, self.train, self.momentum, self.eps
-        )
+            raise RuntimeError(f"only mini-batch supported ({self.nDim}D tensor), got {input.dim()}D tensor instead")
+        return F.batch_norm(input, self.running_mean, self.running_var, weight, bias, self.train, self.momentum, self.eps)
 
 
 class SpatialBatchNormalization(BatchNormalization):
@@ -409,9 +395,7 @@ class _Padding(Module):
 
     mode = "constant"
 
-    def __init__(
-        self, pad_l: int, pad_r: int | None = None, pad_t: int | None = None, pad_b: int | None = None
-    ) -> None:
+    def __init__(self, pad_l: int, pad_r: int | None = None, pad_t: int | None = None, pad_b: int | None = None) -> None:
         super().__init__()
         self.padding = [pad_l if pad is None else pad for pad in (pad_l, pad_r, pad_t, pad_b)]
 

@@ -22,9 +22,15 @@ __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: float | None = None, enable_gqa: bool = False,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     """Weighted means of values, by how well keys match each query: `softmax(query @ key.T * scale + mask) @ value`.
 
     Vaswani et al., *Attention is all you need*, 2017.
@@ -113,14 +119,20 @@ def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
     if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-                           f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")  # fmt: skip
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
     if not query.dtype is key.dtype is value.dtype:
-        raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} "
-                           f"key.dtype: {key.dtype} and value.dtype: {value.dtype} instead.")
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} "
+            f"key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
+        )
     if mask is not None and mask.dtype not in (torch.bool, torch.float32, query.dtype):
-        raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-                           f"{mask.dtype} and  query.dtype: {query.dtype} instead.")  # fmt: skip
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{mask.dtype} and  query.dtype: {query.dtype} instead."
+        )
 
 
 def _fit(query: Sequence[int], key: Sequence[int], value: Sequence[int]) -> bool:
@@ -134,16 +146,16 @@ def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-each.dim()}, {each.dim() - 1}], but got -3)")
     heads = [each.shape[-3] for each in (query, key, value)]
     if not all(heads[1:]) or heads[0] % heads[1] or heads[0] % heads[2]:
-        raise RuntimeError("Number of heads in key and value must divide the number of heads in query, but got "
-                           f"{heads[1]} and {heads[2]} for {heads[0]}")  # fmt: skip
+        raise RuntimeError(
+            "Number of heads in key and value must divide the number of heads in query, but got "
+            f"{heads[1]} and {heads[2]} for {heads[0]}"
+        )
 
 
 # --- many heads ---------------------------------------------------------------------------------------------------
 
 
-def _packed_projection(
-    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
-) -> list[Tensor]:
+def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None) -> list[Tensor]:
     """Queries, keys and values by one weight for all three; in one product where they are of the same tensor."""
     if key.shape != value.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
@@ -167,8 +179,9 @@ def _canonical_mask(mask: Tensor | None, name: str, other: Tensor | None, other_
     if mask.dtype is not torch.bool and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and other.dtype is not mask.dtype:
-        warnings.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-                      stacklevel=3)
+        warnings.warn(
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3
+        )
     if mask.dtype is not torch.bool:
         return mask
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
@@ -181,14 +194,19 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | No
     batched = query.dim() == 3
     kind = "batched (3-D)" if batched else "unbatched (2-D)"
     if key.dim() != query.dim() or value.dim() != query.dim():
-        raise AssertionError(f"For {kind} `query`, expected `key` and `value` to be {query.dim()}-D but found {key.dim()}-D and "
-                             f"{value.dim()}-D tensors respectively")  # fmt: skip
+        raise AssertionError(
+            f"For {kind} `query`, expected `key` and `value` to be {query.dim()}-D but found {key.dim()}-D and "
+            f"{value.dim()}-D tensors respectively"
+        )
     if padding is not None and padding.dim() != query.dim() - 1:
-        raise AssertionError(f"For {kind} `query`, expected `key_padding_mask` to be `None` or {query.dim() - 1}-D but found "
-                             f"{padding.dim()}-D tensor instead")  # fmt: skip
+        raise AssertionError(
+            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {query.dim() - 1}-D but found "
+            f"{padding.dim()}-D tensor instead"
+        )
     if mask is not None and mask.dim() not in (2, 3):
-        raise AssertionError(f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D "
-                             "tensor instead")
+        raise AssertionError(
+            f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead"
+        )
     if mask is not None and mask.dim() == 3 and not batched:
         expected = (heads, query.shape[0], key.shape[0])
         if tuple(mask.shape) != expected:
@@ -203,9 +221,7 @@ def _check_size(size: int, expected: int, heads: int) -> None:
         raise AssertionError(f"embed_dim {size} not divisible by num_heads {heads}")
 
 
-def _mask_by_head(
-    mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, length: int, keys: int
-) -> Tensor | None:
+def _mask_by_head(mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, length: int, keys: int) -> Tensor | None:
     """What is added to the scores `(batch, heads, length, keys)`, for both masks; None for neither."""
     if mask is not None:
         kind, expected = ("2D", (length, keys)) if mask.dim() == 2 else ("3D", (batch * heads, length, keys))
@@ -222,13 +238,32 @@ def _mask_by_head(
 
 
 def multi_head_attention_forward(
-    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
-    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
-    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None,
-    need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False,
-    q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
-    static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False,
-) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
     """Attention of several heads, each on a part of the projected features: the function behind `nn.MultiheadAttention`.
 
     Args:
@@ -275,18 +310,40 @@ def multi_head_attention_forward(
 
 
 def attend_by_heads(
-    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
-    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
-    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool, key_padding_mask: Tensor | None,
-    need_weights: bool, attn_mask: Tensor | None, use_separate_proj_weight: bool, q_proj_weight: Tensor | None,
-    k_proj_weight: Tensor | None, v_proj_weight: Tensor | None, static_k: Tensor | None = None, static_v: Tensor | None = None,
-    average_attn_weights: bool = True, is_causal: bool = False, batch_first: bool = False,
-) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool,
+    key_padding_mask: Tensor | None,
+    need_weights: bool,
+    attn_mask: Tensor | None,
+    use_separate_proj_weight: bool,
+    q_proj_weight: Tensor | None,
+    k_proj_weight: Tensor | None,
+    v_proj_weight: Tensor | None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+    batch_first: bool = False,
+) -> tuple[Tensor, Tensor | None]:
     """The same, with a choice of which dimension of a batch comes first."""
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-                           "`generate_square_subsequent_mask` to create this mask.")
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
     if not batched:
         one_sequence, batch_first = query is key is value, True
         query = query.unsqueeze(0)

@@ -23,9 +23,14 @@ def _row(padding_idx: int | None, rows: int) -> int:
 
 
 def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """The rows of a table at given indices; see `nn.Embedding`.
 
     Args:
@@ -54,10 +59,18 @@ def embedding(
 
 
 def embedding_bag(
-    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
-    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False, padding_idx: int | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
     """The sum, mean or maximum of the rows of a table at the indices of each bag; see `nn.EmbeddingBag`.
 
     Args:
@@ -90,14 +103,19 @@ def embedding_bag(
                 [6.]])
     """
     if weight.dtype is torch.int64 and input.is_floating_point():
-        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
-                      "deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
         weight, input = input, weight
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
-        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have "
-                         f"the same shape as the input ({input.shape})")  # fmt: skip
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have "
+            f"the same shape as the input ({input.shape})"
+        )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if mode == "max" and scale_grad_by_freq:
@@ -106,15 +124,15 @@ def embedding_bag(
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
-                                  f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")  # fmt: skip
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
+            f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
+        )
     input, offsets, per_sample_weights = _flat_bags(input, offsets, per_sample_weights, include_last_offset)
     padding = ops.padding_row(padding_idx, weight.size(0))
     if max_norm is not None:
         ops.embedding_renorm_(weight, input, max_norm, norm_type)
-    return ops.embedding_bag(
-        weight, input, offsets, mode, per_sample_weights, include_last_offset, padding, scale_grad_by_freq
-    )
+    return ops.embedding_bag(weight, input, offsets, mode, per_sample_weights, include_last_offset, padding, scale_grad_by_freq)
 
 
 def _flat_bags(
@@ -123,8 +141,10 @@ def _flat_bags(
     """Indices, offsets and weights in one dimension."""
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                             f"sequences. However, found offsets of type {type(offsets)}")  # fmt: skip
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
         count = input.size(0) + bool(include_last_offset)
         starts = torch.arange(count, dtype=input.dtype, device=input.device) * input.size(1)
         return input.reshape(-1), starts, None if weights is None else weights.reshape(-1)

@@ -59,9 +59,13 @@ def _weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, by_
 
 
 def l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
     weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The mean absolute error: the mean of `|input - target|`; see `nn.L1Loss`.
 
     Args:
@@ -85,9 +89,13 @@ def l1_loss(
 
 
 def mse_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
     weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The mean squared error: the mean of `(input - target) ** 2`; see `nn.MSELoss`.
 
     Args:
@@ -114,9 +122,13 @@ def mse_loss(
 
 
 def smooth_l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
     beta: float = 1.0,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Squared error where it is small, absolute error where it is large; see `nn.SmoothL1Loss`.
 
     `0.5 * d ** 2 / beta` where the difference d is below `beta`, `|d| - 0.5 * beta` elsewhere.
@@ -170,10 +182,15 @@ def huber_loss(
 
 
 def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
     eps: float = 1e-8,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Minus the log-likelihood of counts that have Poisson distributions; see `nn.PoissonNLLLoss`.
 
     `exp(input) - target * input` with `log_input`, else `input - target * log(input + eps)`.
@@ -251,9 +268,13 @@ def gaussian_nll_loss(
 
 
 def kl_div(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
     log_target: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The Kullback-Leibler divergence of a target's distribution from that of `input`; see `nn.KLDivLoss`.
 
     `target * (log(target) - input)`.
@@ -296,9 +317,13 @@ def divergence(input: Tensor, target: Tensor, reduction: str, log_target: bool) 
 
 
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The cross entropy of probabilities and targets, of two classes; see `nn.BCELoss`.
 
     `-(target * log(input) + (1 - target) * log(1 - input))`, with logarithms of at least -100.
@@ -318,15 +343,22 @@ def binary_cross_entropy(
     """
     reduction = how_reduced(reduction, size_average, reduce)
     if target.size() != input.size():
-        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
-                         "deprecated. Please ensure they have the same size.")  # fmt: skip
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. Please ensure they have the same size."
+        )
     return ops.binary_cross_entropy(input, target, weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """The cross entropy of `sigmoid(input)` and targets, without overflow; see `nn.BCEWithLogitsLoss`.
 
     Args:
@@ -353,9 +385,14 @@ def binary_cross_entropy_with_logits(
 
 
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Minus the log-probability that `input` gives the target class; see `nn.NLLLoss`.
 
     Args:
@@ -377,9 +414,15 @@ def nll_loss(
 
 
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-    reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """The cross entropy of scores and targets: `nll_loss` of `log_softmax`; see `nn.CrossEntropyLoss`.
 
     Args:
@@ -407,10 +450,17 @@ def cross_entropy(
 
 
 def linear_cross_entropy(
-    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None,
-    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0,
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
     options: LinearCrossEntropyOptions | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The cross entropy of `linear(input, linear_weight, linear_bias)` and targets; see `nn.LinearCrossEntropyLoss`.
 
     Args:
@@ -439,19 +489,28 @@ def linear_cross_entropy(
     if linear_weight.dim() < 2:
         raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
     if linear_weight.dim() > 2 and input.dim() == 1:
-        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched "
-                           f"input, (N, {linear_weight.shape[-1]}), got unbatched input "
-                           f"with shape {tuple(input.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched "
+            f"input, (N, {linear_weight.shape[-1]}), got unbatched input "
+            f"with shape {tuple(input.shape)}"
+        )
     if input.shape[-1] != linear_weight.shape[-1]:
-        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), got "
-                           f"{input.shape[-1]} and {linear_weight.shape[-1]}, respectively")  # fmt: skip
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {linear_weight.shape[-1]}, respectively"
+        )
     outputs = linear_weight.shape[:-1]
     if linear_bias is not None and linear_bias.shape != outputs:
         raise RuntimeError(f"expected linear_bias shape {tuple(outputs)}, got {tuple(linear_bias.shape)}")
     if ignore_index is not None and target.shape == (*input.shape[:-1], *outputs):
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    if options is not None and reduction in {"none", "mean", "sum"} and not label_smoothing and len(outputs) == 1 and (
-            target.dtype is torch.int64):  # fmt: skip
+    if (
+        options is not None
+        and reduction in {"none", "mean", "sum"}
+        and not label_smoothing
+        and len(outputs) == 1
+        and (target.dtype is torch.int64)
+    ):
         options.for_input(input)
     flat = linear_weight.flatten(0, -2)
     logits = linear(input, flat, None if linear_bias is None else linear_bias.flatten())
@@ -464,9 +523,14 @@ def linear_cross_entropy(
 
 
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Minus the log-probability of sequences of labels, over all their alignments with a longer input; see `nn.CTCLoss`.
 
     Graves et al., *Connectionist temporal classification: labelling unsegmented sequence data with recurrent neural

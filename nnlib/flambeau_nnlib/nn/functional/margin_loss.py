@@ -24,9 +24,13 @@ __all__ = [
 
 
 def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`x` where the target is 1 (alike), `max(0, margin - x)` where it is -1 (different); see `nn.HingeEmbeddingLoss`.
 
     Args:
@@ -50,10 +54,14 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`max(0, -target * (input1 - input2) + margin)`; see `nn.MarginRankingLoss`.
 
     Args:
@@ -72,8 +80,10 @@ def margin_ranking_loss(
     """
     reduction = how_reduced(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
-        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-                           f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")  # fmt: skip
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
     return ranking(input1, input2, target, margin, reduction)
 
 
@@ -84,10 +94,14 @@ def ranking(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduc
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`1 - cos` of two vectors where the target is 1, `max(0, cos - margin)` where it is -1; see `nn.CosineEmbeddingLoss`.
 
     Args:
@@ -119,11 +133,15 @@ def cosine_embedding_loss(
 def _check_cosine(input1: Tensor, input2: Tensor, target: Tensor) -> None:
     given = ", ".join(str(list(each.shape)) for each in (input1, input2, target))
     if target.dim() == 1 and (input1.dim() != 2 or input2.dim() != 2):
-        raise RuntimeError(f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and "
-                           f"{list(input2.shape)}.")  # fmt: skip
+        raise RuntimeError(
+            f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and "
+            f"{list(input2.shape)}."
+        )
     if target.dim() == 0 and (input1.dim() != 1 or input2.dim() != 1):
-        raise RuntimeError(f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and "
-                           f"{list(input2.shape)}.")  # fmt: skip
+        raise RuntimeError(
+            f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and "
+            f"{list(input2.shape)}."
+        )
     if target.dim() > 1:
         raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported (sizes {given})")
 
@@ -132,9 +150,14 @@ def _check_cosine(input1: Tensor, input2: Tensor, target: Tensor) -> None:
 
 
 def _triplet(
-    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable[[Tensor, Tensor], Tensor], margin: float, swap: bool,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    distance: Callable[[Tensor, Tensor], Tensor],
+    margin: float,
+    swap: bool,
     reduction: str,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = torch.minimum(far, distance(positive, negative))
@@ -142,9 +165,17 @@ def _triplet(
 
 
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
-    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """`max(0, d(anchor, positive) - d(anchor, negative) + margin)`, d being `pairwise_distance`; see `nn.TripletMarginLoss`.
 
     Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses*, 2016.
@@ -183,9 +214,15 @@ def triplet(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """`triplet_margin_loss` with any distance; see `nn.TripletMarginWithDistanceLoss`.
 
     Args:
@@ -250,9 +287,13 @@ def soft_margin_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The binary cross entropy of scores, averaged over the classes; see `nn.MultiLabelSoftMarginLoss`.
 
     Args:
@@ -278,10 +319,15 @@ def multilabel_soft_margin_loss(
 
 
 def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
     size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """By how much scores of wrong classes come within `margin` of that of the right one; see `nn.MultiMarginLoss`.
 
     `max(0, margin - x[target] + x[i]) ** p`, summed over the classes i but the target and divided by C.

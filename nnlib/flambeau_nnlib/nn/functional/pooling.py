@@ -33,9 +33,14 @@ def _tuple(value: Any, n: int) -> tuple[Any, ...]:
 
 
 def max_pool1d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The maximum of each window of a sequence; see `nn.MaxPool1d` for the sizes of the result.
 
     Args:
@@ -60,9 +65,14 @@ def max_pool1d(
 
 
 def max_pool2d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The maximum of each window of an image; see `nn.MaxPool2d` for the sizes of the result.
 
     Args:
@@ -89,9 +99,14 @@ def max_pool2d(
 
 
 def max_pool3d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The maximum of each window of a volume; see `nn.MaxPool3d` for the sizes of the result.
 
     Args:
@@ -270,9 +285,13 @@ def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tens
 
 
 def fractional_max_pool2d(
-    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The maximum of windows at random steps of an image; see `nn.FractionalMaxPool2d`.
 
     Graham, *Fractional max-pooling*, 2014.
@@ -297,9 +316,13 @@ def fractional_max_pool2d(
 
 
 def fractional_max_pool3d(
-    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The maximum of windows at random steps of a volume; see `nn.FractionalMaxPool3d`.
 
     Graham, *Fractional max-pooling*, 2014.
@@ -432,8 +455,10 @@ def _unpooled_size(
         return sizes
     wanted = list(wanted)[2:] if len(wanted) == len(sizes) + 2 else list(wanted)
     if len(wanted) != len(sizes):
-        raise ValueError(f"output_size should be a sequence containing {len(sizes)} or {len(sizes) + 2} elements, but it has a "
-                         f"length of '{len(wanted)}'")  # fmt: skip
+        raise ValueError(
+            f"output_size should be a sequence containing {len(sizes)} or {len(sizes) + 2} elements, but it has a "
+            f"length of '{len(wanted)}'"
+        )
     for dim, (size, asked) in enumerate(zip(sizes, wanted, strict=True)):
         least, most = size - stride[dim], size + stride[dim]
         if not least < asked < most:
@@ -448,11 +473,14 @@ def _unpool(
     stride = kernel if stride is None else _tuple(stride, n)
     size = _unpooled_size(input.shape, kernel, stride, _tuple(padding, n), output_size)
     if indices.dtype is not torch.int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: "
-                           f"{indices.type().split('.')[-1].removesuffix('Tensor')}")
+        raise RuntimeError(
+            f"elements in indices should be type int64 but got: {indices.type().split('.')[-1].removesuffix('Tensor')}"
+        )
     if indices.shape != input.shape:
-        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
-                           f"indices tensor with shape: {list(indices.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
+            f"indices tensor with shape: {list(indices.shape)}"
+        )
     require_dtype(f"max_unpool{n}d", input, "floating")
     count = prod(size)
     ops.check_places(indices, size)

@@ -28,9 +28,14 @@ _AREA_POOLS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_p
 
 
 def interpolate(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None, antialias: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
     """Resizes sequences, images or volumes, to a given size or by a factor.
 
     Args:
@@ -61,14 +66,16 @@ def interpolate(
         tensor([[[1.0000, 1.5000, 2.0000]]])
     """
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
-        raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
-                         "trilinear")
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
     sizes, scales = _target(input, size, scale_factor, bool(recompute_scale_factor) or mode == "area")
     if recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as "
-                         "input")
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
     _check_mode(input.dim(), mode)
     if mode == "lanczos" and (align_corners or not antialias):
         raise ValueError(
@@ -77,8 +84,9 @@ def interpolate(
     if align_corners is not None:
         require_flags(f"upsample_{mode}{input.dim() - 2}d", align_corners=align_corners)
     if min(input.shape[2:]) < 1 or min(sizes) < 1:
-        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({_named(input.shape[2:])}) output "
-                           f"({_named(sizes)})")  # fmt: skip
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({_named(input.shape[2:])}) output ({_named(sizes)})"
+        )
     if mode == "area":
         return _AREA_POOLS[input.dim()](input, sizes)
     method = mode if mode.startswith("nearest") else _METHODS[mode] + (" antialias" if antialias else "")

@@ -55,11 +55,13 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     n = len(size) - 2
     if n not in (2, 3):
-        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
-                                  f"Got size {tuple(size)}.")  # fmt: skip
+        raise NotImplementedError(
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(size)}."
+        )
     if theta.dim() != 3 or tuple(theta.shape[-2:]) != (n, n + 1):
-        raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {tuple(size)}. Got "
-                         f"{theta.shape}.")
+        raise ValueError(
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {tuple(size)}. Got {theta.shape}."
+        )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
     return points_of(theta, size, bool(align_corners))
@@ -112,11 +114,14 @@ def grid_sample(
         tensor([[[[2.5000, 2.0000]]]])
     """
     if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
-                         f"'{mode}'")
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
     if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
-                         f"'{padding_mode}'")  # fmt: skip
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
     if align_corners is None:
         warnings.warn(_CHANGED, stacklevel=2)
     else:
@@ -160,20 +165,25 @@ def _product(factors: Sequence[Tensor]) -> Tensor:
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
     if input.dtype is not grid.dtype:
         names = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half"}
-        raise RuntimeError(f"expected scalar type {names.get(input.dtype, input.dtype)} but found "
-                           f"{names.get(grid.dtype, grid.dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {names.get(input.dtype, input.dtype)} but found {names.get(grid.dtype, grid.dtype)}"
+        )
     given = f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, {given}")
     if input.dim() not in (4, 5) or input.dim() != grid.dim():
         raise RuntimeError(f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, {given}")
     if grid.shape[-1] != input.dim() - 2:
-        raise RuntimeError(f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but got grid with "
-                           f"sizes {list(grid.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but got grid with "
+            f"sizes {list(grid.shape)}"
+        )
     for dim, length in enumerate(input.shape[2:], 2):
         if not length:
-            raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
-                               f"{list(input.shape)} with dimension {dim} being empty")  # fmt: skip
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+                f"{list(input.shape)} with dimension {dim} being empty"
+            )
     if mode == "bicubic" and input.dim() != 4:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
 

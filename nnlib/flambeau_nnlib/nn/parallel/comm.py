@@ -54,9 +54,14 @@ def reduce_add_coalesced(
 
 
 def scatter(
-    tensor: Tensor, devices: Sequence[Any] | None = None, chunk_sizes: Sequence[int] | None = None, dim: int = 0,
-    streams: Any = None, *, out: Sequence[Tensor] | None = None,
-) -> tuple[Tensor, ...]:  # fmt: skip
+    tensor: Tensor,
+    devices: Sequence[Any] | None = None,
+    chunk_sizes: Sequence[int] | None = None,
+    dim: int = 0,
+    streams: Any = None,
+    *,
+    out: Sequence[Tensor] | None = None,
+) -> tuple[Tensor, ...]:
     """A part of the tensor on each of ``devices``, of ``chunk_sizes`` along ``dim``, or written into the tensors of ``out``.
 
     Raises:

@@ -89,14 +89,20 @@ class DataParallel(Module):
 def _check_source(module: Module, source: torch.device) -> None:
     for each in chain(module.parameters(), module.buffers()):
         if each.device != source:
-            raise RuntimeError(f"module must have its parameters and buffers on device {source} (device_ids[0]) but found one of "
-                               f"them on device: {each.device}")  # fmt: skip
+            raise RuntimeError(
+                f"module must have its parameters and buffers on device {source} (device_ids[0]) but found one of "
+                f"them on device: {each.device}"
+            )
 
 
 def data_parallel(
-    module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0,
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[Any] | None = None,
+    output_device: Any = None,
+    dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The network's result for `inputs` divided among devices: `DataParallel` as a function.
 
     Args:

@@ -35,16 +35,26 @@ class DistributedDataParallel(Module):
     """
 
     def __init__(
-        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0,
-        broadcast_buffers: bool = True, init_sync: bool = True, process_group: Any = None, bucket_cap_mb: float | None = None,
-        find_unused_parameters: bool = False, check_reduction: bool = False, gradient_as_bucket_view: bool = False,
+        self,
+        module: Module,
+        device_ids: Sequence[Any] | None = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool = True,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         self._wanted = [each for each in module.parameters() if each.requires_grad]
         if not self._wanted:
-            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
-                               "gradient.")  # fmt: skip
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
+            )
         self.module, self.dim = module, dim
         self.device_ids = device_ids
         self.broadcast_buffers, self.find_unused_parameters = broadcast_buffers, find_unused_parameters

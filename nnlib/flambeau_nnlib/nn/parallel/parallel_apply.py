@@ -17,9 +17,11 @@ __all__ = ["parallel_apply"]
 
 
 def parallel_apply(
-    modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup: Sequence[dict[str, Any]] | None = None,
+    modules: Sequence[Module],
+    inputs: Sequence[Any],
+    kwargs_tup: Sequence[dict[str, Any]] | None = None,
     devices: Sequence[Any] | None = None,
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     """``modules[i](*inputs[i], **kwargs_tup[i])`` for all ``i`` at once, each on its device.
 
     Args:
@@ -35,8 +37,10 @@ def parallel_apply(
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}")
     named = kwargs_tup or [{}] * len(modules)
     places = as_devices(devices) if devices is not None else [_device_of(each) for each in zip(inputs, named, strict=True)]
-    calls = [_call(module, each if isinstance(each, (tuple, list)) else (each,), options, place.type)
-             for module, each, options, place in zip(modules, inputs, named, places, strict=True)]  # fmt: skip
+    calls = [
+        _call(module, each if isinstance(each, (tuple, list)) else (each,), options, place.type)
+        for module, each, options, place in zip(modules, inputs, named, places, strict=True)
+    ]
     results = collectives(places[0]).run(calls, places) if len(calls) > 1 else [_settled(call) for call in calls]
     for position, result in enumerate(results):
         if isinstance(result, BaseException):

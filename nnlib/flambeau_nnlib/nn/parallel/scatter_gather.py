@@ -65,8 +65,11 @@ def _gather(outputs: Sequence[Any], device: torch.device, dim: int) -> Any:
     first = outputs[0]
     if isinstance(first, Tensor):
         if dim == 0 and all(each.dim() == 0 for each in outputs):
-            warnings.warn("Was asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and "
-                          "return a vector.", stacklevel=4)  # fmt: skip
+            warnings.warn(
+                "Was asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and "
+                "return a vector.",
+                stacklevel=4,
+            )
         return Gather.apply(device, dim, *outputs)
     if first is None:
         return None

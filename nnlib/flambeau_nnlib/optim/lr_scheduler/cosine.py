@@ -45,14 +45,9 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
         groups = self.optimizer.param_groups
-        if (self.last_epoch - 1 - self.T_max) % (
-            2 * self.T_max
-        ) == 0:  # up from the minimum, where all was lost
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # up from the minimum, where all was lost
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
-            return [
-                group["lr"] + (lr - self.eta_min) * rise
-                for lr, group in zip(self.base_lrs, groups, strict=True)
-            ]
+            return [group["lr"] + (lr - self.eta_min) * rise for lr, group in zip(self.base_lrs, groups, strict=True)]
         factor = self._height(self.last_epoch) / self._height(self.last_epoch - 1)
         return [factor * (group["lr"] - self.eta_min) + self.eta_min for group in groups]
 
@@ -86,9 +81,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         0.5
     """
 
-    def __init__(
-        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):

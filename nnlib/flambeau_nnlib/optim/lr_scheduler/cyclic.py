@@ -21,9 +21,7 @@ class MomentumCycler(LRScheduler):
     cycle_momentum: bool
     use_beta1: bool
 
-    def _begin_momentum(
-        self, base_momentum: Numbers, max_momentum: Numbers, begin: bool
-    ) -> tuple[list, list]:
+    def _begin_momentum(self, base_momentum: Numbers, max_momentum: Numbers, begin: bool) -> tuple[list, list]:
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
@@ -116,9 +114,7 @@ class CyclicLR(MomentumCycler):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self.base_momentums, self.max_momentums = self._begin_momentum(
-                base_momentum, max_momentum, begin=last_epoch == -1
-            )
+            self.base_momentums, self.max_momentums = self._begin_momentum(base_momentum, max_momentum, begin=last_epoch == -1)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -142,10 +138,7 @@ class CyclicLR(MomentumCycler):
             bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
             for group, base, maximum in bounds:
                 self._set_momentum(group, maximum - (maximum - base) * height * scale)
-        return [
-            base + (top - base) * height * scale
-            for base, top in zip(self.base_lrs, self.max_lrs, strict=True)
-        ]
+        return [base + (top - base) * height * scale for base, top in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state; of a `scale_fn` that is an object with `__call__`, its attributes."""

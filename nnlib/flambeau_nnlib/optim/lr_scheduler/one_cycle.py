@@ -71,9 +71,7 @@ class OneCycleLR(MomentumCycler):
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self._anneal_func_type = anneal_strategy
         max_lrs = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
@@ -89,9 +87,7 @@ class OneCycleLR(MomentumCycler):
     def _next_lrs(self) -> Rates:
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(
-                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}"
-            )
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
         start = 0.0
         for phase in self._schedule_phases:
             if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
@@ -101,9 +97,7 @@ class OneCycleLR(MomentumCycler):
         groups = self.optimizer.param_groups
         if self.cycle_momentum:
             for group in groups:
-                momentum = self._anneal(
-                    group[phase["start_momentum"]], group[phase["end_momentum"]], progress
-                )
+                momentum = self._anneal(group[phase["start_momentum"]], group[phase["end_momentum"]], progress)
                 self._set_momentum(group, momentum)
         return [self._anneal(group[phase["start_lr"]], group[phase["end_lr"]], progress) for group in groups]
 
@@ -148,9 +142,7 @@ def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[
     ]
 
 
-def _phase(
-    end_step: float, start_lr: str, end_lr: str, start_momentum: str, end_momentum: str
-) -> dict[str, Any]:
+def _phase(end_step: float, start_lr: str, end_lr: str, start_momentum: str, end_momentum: str) -> dict[str, Any]:
     return {
         "end_step": end_step,
         "start_lr": start_lr,

@@ -41,9 +41,15 @@ def _fits(input: Any, *parameters: Any) -> bool:
 
 
 def _affine(
-    input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, dims: Any = (), eps: float = 0.0,
+    input: Any,
+    weight: Any = None,
+    bias: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+    dims: Any = (),
+    eps: float = 0.0,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     if mean is None or not _fits(input, weight, bias, mean, variance):
         return None
     factor = _scale(variance, eps)
@@ -73,10 +79,14 @@ def _backward(g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: A
     scale = _scale(variance, eps)
     factor = scale if weight is None else scale * weight.reshape(-1)
     made, slopes = np.empty(input.shape, FLOAT), np.empty((2, input.shape[1]), FLOAT)
-    loops.norm_backward(_images(made), *slopes, _images(g), _images(input), np.ascontiguousarray(mean).reshape(-1), scale,
-                        factor, fixed)  # fmt: skip
-    return (made, None if weight is None else slopes[0].reshape(weight.shape),
-            None if bias is None else slopes[1].reshape(bias.shape))  # fmt: skip
+    loops.norm_backward(
+        _images(made), *slopes, _images(g), _images(input), np.ascontiguousarray(mean).reshape(-1), scale, factor, fixed
+    )
+    return (
+        made,
+        None if weight is None else slopes[0].reshape(weight.shape),
+        None if bias is None else slopes[1].reshape(bias.shape),
+    )
 
 
 @fast(LEAST)

@@ -43,8 +43,9 @@ def weight_gradient(grad: Any, input: Any, shape: Sizes, padding: Sizes, dilatio
     """The gradient of the weight, given that of the result."""
     slopes = _batch_last(grad)
     parts = np.zeros((min(STRIPS, slopes.shape[1]), shape[0], prod(shape[1:])), FLOAT)
-    loops.weight_gradient(onednn.gemm(), parts, slopes.reshape(*slopes.shape[:2], -1), _batch_last(input, padding), *shape[2:],
-                          *dilation)  # fmt: skip
+    loops.weight_gradient(
+        onednn.gemm(), parts, slopes.reshape(*slopes.shape[:2], -1), _batch_last(input, padding), *shape[2:], *dilation
+    )
     return parts.reshape(len(parts), *shape).sum(0)
 
 
@@ -52,7 +53,14 @@ def input_gradient(grad: Any, weight: Any, size: Sizes, padding: Sizes, dilation
     """The gradient of the input, given that of the result."""
     slopes, (down, right) = _batch_last(grad), padding
     images = np.zeros((weight.shape[1], size[0] + 2 * down, size[1] + 2 * right, len(grad)), FLOAT)
-    loops.input_gradient(onednn.gemm(), images, slopes.reshape(*slopes.shape[:2], -1), weight.reshape(len(weight), -1),
-                         *weight.shape[2:], *dilation, loops.strips(weight.shape[1]))  # fmt: skip
+    loops.input_gradient(
+        onednn.gemm(),
+        images,
+        slopes.reshape(*slopes.shape[:2], -1),
+        weight.reshape(len(weight), -1),
+        *weight.shape[2:],
+        *dilation,
+        loops.strips(weight.shape[1]),
+    )
     inside = images[:, down : down + size[0], right : right + size[1]].transpose(3, 0, 1, 2)
     return onednn.copied(inside, np.empty(inside.shape, FLOAT))

@@ -36,9 +36,15 @@ def _free(shape: Sizes) -> bool:
 
 @fast(LEAST)
 def convolution(
-    input: Any, weight: Any, bias: Any = None, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
+    groups: int = 1,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
     size = kernels_conv.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
@@ -50,9 +56,15 @@ def convolution(
 
 @fast(LEAST)
 def convolution_weight(
-    grad: Any, input: Any, shape: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    grad: Any,
+    input: Any,
+    shape: Sizes = (),
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
+    groups: int = 1,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     if not _suits(groups, grad, input):
         return None
     if way := _winograd(input, shape, grad.shape[2:], stride, dilation):
@@ -65,9 +77,15 @@ def convolution_weight(
 
 @fast(LEAST)
 def convolution_transposed(
-    input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    size: Sizes = (),
+    stride: Sizes = (),
+    padding: Sizes = (),
+    dilation: Sizes = (),
     groups: int = 1,
-) -> Any:  # fmt: skip
+) -> Any:
     if not _suits(groups, input, weight):
         return None
     turned = (weight.shape[1], weight.shape[0], *weight.shape[2:])

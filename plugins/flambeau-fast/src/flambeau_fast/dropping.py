@@ -33,8 +33,15 @@ def _by_loop(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
     state, below = engine["state"], math.ceil(keep * 2**53)
     made = np.empty((2, *input.shape), FLOAT)
     result, noise = made.reshape(2, -1)
-    state["pos"] = loops.dropout(result, noise, input.reshape(-1), state["key"], state["pos"], np.uint32(below >> 32),
-                                 np.uint32(below & 0xFFFFFFFF), FLOAT.type(1) / FLOAT.type(keep))  # fmt: skip
+    state["pos"] = loops.dropout(
+        result,
+        noise,
+        input.reshape(-1),
+        state["key"],
+        state["pos"],
+        np.uint32(below >> 32),
+        np.uint32(below & 0xFFFFFFFF),
+        FLOAT.type(1) / FLOAT.type(keep),
+    )
     generator._bits.state = engine
     return made[0], made[1]
-

@@ -286,12 +286,24 @@ def _convolution_plan(way: str, given: Sequence[tuple[int, Any]], geometry: Geom
     source, weights, bias, result = described
     stride, padding, dilation = (_numbers(each) for each in (*geometry[:2], [each - 1 for each in geometry[2]]))
     around = (stride, dilation, padding, padding)
-    made = found.made("convolution_forward_primitive_desc_create", found.engine, TRAINING, DIRECT, source, weights, bias,
-                      result, *around, None)  # fmt: skip
+    made = found.made(
+        "convolution_forward_primitive_desc_create", found.engine, TRAINING, DIRECT, source, weights, bias, result, *around, None
+    )
     if way == "backward_data":
-        made = found.made("convolution_backward_data_primitive_desc_create", found.engine, DIRECT, source, weights, result,
-                          *around, made, None)  # fmt: skip
+        made = found.made(
+            "convolution_backward_data_primitive_desc_create", found.engine, DIRECT, source, weights, result, *around, made, None
+        )
     elif way == "backward_weights":
-        made = found.made("convolution_backward_weights_primitive_desc_create", found.engine, DIRECT, source, weights, None,
-                          result, *around, made, None)  # fmt: skip
+        made = found.made(
+            "convolution_backward_weights_primitive_desc_create",
+            found.engine,
+            DIRECT,
+            source,
+            weights,
+            None,
+            result,
+            *around,
+            made,
+            None,
+        )
     return Plan(made, [(what, array.shape, _strides(array)) for what, array in given])

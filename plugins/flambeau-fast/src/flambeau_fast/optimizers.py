@@ -18,9 +18,21 @@ LEAST = 1 << 14
 @fast(LEAST)
 @quiet
 def adam_step(
-    param: Any, grad: Any, mean: Any, square: Any, largest: Any = None, *, lr: float, beta1: float, beta2: float, eps: float,
-    weight_decay: float = 0.0, step: int = 1, decoupled: bool = False, maximize: bool = False,
-) -> bool | None:  # fmt: skip
+    param: Any,
+    grad: Any,
+    mean: Any,
+    square: Any,
+    largest: Any = None,
+    *,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float = 0.0,
+    step: int = 1,
+    decoupled: bool = False,
+    maximize: bool = False,
+) -> bool | None:
     """Adam, or AdamW where the decay is ``decoupled``; ``largest`` is AMSGrad's.  All arrays are contiguous."""
     if largest is not None or not is_dense(param, grad, mean, square):
         return None

@@ -47,9 +47,7 @@ def max_pool2d(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, di
 
 
 @fast(LEAST, of=1)
-def max_pool_backward(
-    g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
-) -> Any:
+def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     if input.ndim != 4 or max(dilation) > 1 or not is_dense(g, input):
         return None
     if _is_2x2(input, window_size, stride, padding):

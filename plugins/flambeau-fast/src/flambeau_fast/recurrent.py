@@ -44,6 +44,7 @@ def lstm_backward(
     if active is None or not (_suits(gates, h, c, weight) and is_dense(output, cells, *slopes)):
         return None
     made, (d_h, d_c), d_weight = np.empty(gates.shape, FLOAT), np.zeros((2, *h.shape), FLOAT), np.empty(weight.shape, FLOAT)
-    loops.lstm_backward(onednn.gemm(), made, d_h, d_c, d_weight, *slopes, active, h, c, weight, output, cells,
-                        reverse, loops.strips(len(h)))  # fmt: skip
+    loops.lstm_backward(
+        onednn.gemm(), made, d_h, d_c, d_weight, *slopes, active, h, c, weight, output, cells, reverse, loops.strips(len(h))
+    )
     return made, d_h, d_c, d_weight

@@ -66,9 +66,7 @@ def log_sum_exp(input: Any, dim: int) -> Any:
 
 
 @fast(LEAST, of=1)
-def cross_entropy_backward(
-    g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
-) -> Any:
+def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
     if input.ndim != 2 or weight is not None or not is_dense(input) or g.dtype is not FLOAT:
         return None
     classes = np.ascontiguousarray(target, np.int64)
@@ -103,9 +101,15 @@ def _normal_rows(input: Any, weight: Any, bias: Any, dims: Any) -> tuple[Any, An
 
 @fast(LEAST)
 def layer_norm(
-    input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, dims: Any = (), eps: float = 0.0,
+    input: Any,
+    weight: Any = None,
+    bias: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+    dims: Any = (),
+    eps: float = 0.0,
     workspace: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     found = _normal_rows(input, weight, bias, dims)
     if found is None or mean is not None:
         return None
@@ -127,5 +131,8 @@ def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, w
     made, slopes = np.empty(input.shape, FLOAT), np.zeros((2, STRIPS, rows.shape[1]), FLOAT)
     loops.layer_norm_backward(made.reshape(rows.shape), *slopes, g.reshape(rows.shape), rows, *moments, weights)
     of_weight, of_bias = slopes.sum(1)
-    return (made, None if weight is None else of_weight.reshape(weight.shape),
-            None if bias is None else of_bias.reshape(bias.shape))  # fmt: skip
+    return (
+        made,
+        None if weight is None else of_weight.reshape(weight.shape),
+        None if bias is None else of_bias.reshape(bias.shape),
+    )

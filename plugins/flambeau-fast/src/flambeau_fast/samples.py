@@ -43,12 +43,26 @@ class _Draw:
 def calls(seed: int = 0) -> Iterator[Call]:
     """Calls with random shapes."""
     draw = _Draw(seed)
-    for family in (_elementwise, _in_place, _sums, _rows, _channels, _pooling, _matrices, _embedding, _attention, _recurrent,
-                   _convolutions):  # fmt: skip
+    for family in (
+        _elementwise,
+        _in_place,
+        _sums,
+        _rows,
+        _channels,
+        _pooling,
+        _matrices,
+        _embedding,
+        _attention,
+        _recurrent,
+        _convolutions,
+    ):
         yield from family(draw)
     yield Call("fused_dropout", (draw.normal(*draw.shape(1 << 13)), 0.9, Generator(seed)))
-    yield Call("adam_step", tuple(np.abs(draw.normal(150, 150)) for _ in range(4)),
-               options={"lr": 0.01, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "step": 3})  # fmt: skip
+    yield Call(
+        "adam_step",
+        tuple(np.abs(draw.normal(150, 150)) for _ in range(4)),
+        options={"lr": 0.01, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "step": 3},
+    )
 
 
 def _elementwise(draw: _Draw) -> Iterator[Call]:
@@ -132,8 +146,12 @@ def _channels(draw: _Draw) -> Iterator[Call]:
 
 
 def _pooling(draw: _Draw) -> Iterator[Call]:
-    for window, stride, padding, odd in (((2, 2), (2, 2), (0, 0), 0), ((2, 2), (2, 2), (0, 0), 1), ((3, 3), (2, 2), (1, 1), 0),
-                                         ((3, 2), (1, 3), (1, 0), 1)):  # fmt: skip
+    for window, stride, padding, odd in (
+        ((2, 2), (2, 2), (0, 0), 0),
+        ((2, 2), (2, 2), (0, 0), 1),
+        ((3, 3), (2, 2), (1, 1), 0),
+        ((3, 2), (1, 3), (1, 0), 1),
+    ):
         height, width = (2 * int(n) + odd for n in draw.random.integers(5, 15, 2))
         x = draw.normal(-(-(1 << 15) // (4 * height * width)), 4, height, width)
         size = tuple((n + 2 * p - k) // s + 1 for n, k, s, p in zip((height, width), window, stride, padding, strict=True))
@@ -184,10 +202,18 @@ def _recurrent(draw: _Draw) -> Iterator[Call]:
 
 def _convolutions(draw: _Draw) -> Iterator[Call]:
     some, few, many = ((2, 16, 16), (5, 80, 80)), ((16, 8, 1), (70, 16, 40)), ((4, 128, 128), (6, 140, 140))
-    for kernel, stride, padding, space, sizes in ((3, 1, 1, (17, 22), some), (3, 1, 0, (19, 18), some), (3, 2, 1, (9, 12), some),
-                                                  (1, 1, 0, (8, 7), some), (1, 2, 0, (9, 9), some), (5, 1, 2, (9, 8), some),
-                                                  (5, 1, 0, (12, 9), few), (3, 1, 1, (7, 8), few), (3, 1, 1, (7, 5), many),
-                                                  (3, 1, 0, (8, 9), many)):  # fmt: skip
+    for kernel, stride, padding, space, sizes in (
+        (3, 1, 1, (17, 22), some),
+        (3, 1, 0, (19, 18), some),
+        (3, 2, 1, (9, 12), some),
+        (1, 1, 0, (8, 7), some),
+        (1, 2, 0, (9, 9), some),
+        (5, 1, 2, (9, 8), some),
+        (5, 1, 0, (12, 9), few),
+        (3, 1, 1, (7, 8), few),
+        (3, 1, 1, (7, 5), many),
+        (3, 1, 0, (8, 9), many),
+    ):
         batch, inputs, outputs = (int(n) for n in draw.random.integers(*sizes))
         x, weight = draw.normal(batch, inputs, *space), draw.normal(outputs, inputs, kernel, kernel)
         size = tuple((n + 2 * padding - kernel) // stride + 1 for n in space)

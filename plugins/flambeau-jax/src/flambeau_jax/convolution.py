@@ -53,7 +53,8 @@ def _along(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Calla
 
     def convolve(input: Any, weight: Any) -> Any:
         return jax.lax.conv_general_dilated(
-            input, weight, stride, [(each, each) for each in padding], rhs_dilation=dilation, feature_group_count=groups)
+            input, weight, stride, [(each, each) for each in padding], rhs_dilation=dilation, feature_group_count=groups
+        )
 
     return convolve
 

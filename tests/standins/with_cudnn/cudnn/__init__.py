@@ -101,8 +101,10 @@ class pygraph:
 
     def execute(self, pointers, workspace, handle):
         LOG.append((f"cudnn {self.operation}", *(note.name for note in self.unwanted)))
-        given = {name: torch.tensor(np.ascontiguousarray(each.at(pointers[each]))).float() if isinstance(each, Tensor) else each
-                 for name, each in self.inputs.items()}  # fmt: skip
+        given = {
+            name: torch.tensor(np.ascontiguousarray(each.at(pointers[each]))).float() if isinstance(each, Tensor) else each
+            for name, each in self.inputs.items()
+        }
         for tensor, value in zip(self.outputs, _OPERATIONS[self.operation](self.outputs, **given), strict=True):
             assert tensor.is_output
             tensor.at(pointers[tensor])[...] = value.detach().numpy().reshape(tensor.dim)
@@ -154,6 +156,13 @@ _OPERATIONS = {
     "sdpa_backward": lambda outputs, q, k, v, o, dO, stats, **options: _gradients(
         lambda *qkv: _attend(*qkv, **options)[0], dO, q, k, v),
 }  # fmt: skip
-for _name, _count in {"conv_fprop": 1, "conv_dgrad": 1, "conv_wgrad": 1, "layernorm": 3, "layernorm_backward": 3, "sdpa": 2,
-                      "sdpa_backward": 3}.items():  # fmt: skip
+for _name, _count in {
+    "conv_fprop": 1,
+    "conv_dgrad": 1,
+    "conv_wgrad": 1,
+    "layernorm": 3,
+    "layernorm_backward": 3,
+    "sdpa": 2,
+    "sdpa_backward": 3,
+}.items():
     _operation(_name, _count)

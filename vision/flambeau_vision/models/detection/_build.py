@@ -16,9 +16,7 @@ __all__ = ["choose_weights", "coco", "finish"]
 
 def coco(file: str, num_params: int) -> Weights:
     """Weights for the 91 classes of COCO, published as `file.pth`."""
-    return Weights(
-        f"{SITE}{file}.pth", ObjectDetection, {"categories": COCO_CATEGORIES, "num_params": num_params}
-    )
+    return Weights(f"{SITE}{file}.pth", ObjectDetection, {"categories": COCO_CATEGORIES, "num_params": num_params})
 
 
 def choose_weights(
@@ -43,9 +41,7 @@ def choose_weights(
     return chosen, usual if trained is None else trained
 
 
-def finish(
-    model: nn.Module, weights: WeightsEnum | None, progress: bool, exact_norm: bool = False
-) -> nn.Module:
+def finish(model: nn.Module, weights: WeightsEnum | None, progress: bool, exact_norm: bool = False) -> nn.Module:
     """Load the weights. With `exact_norm` the frozen normalizations divide by the very deviation that was stored."""
     if weights is not None:
         model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))

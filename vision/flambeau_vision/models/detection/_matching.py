@@ -72,9 +72,7 @@ class Matcher:
             return torch.full(overlaps.shape[1:], BELOW, dtype=torch.int64, device=overlaps.device)
         best, nearest = overlaps.max(dim=0)
         matches = torch.where(best < self.low, torch.full_like(nearest, BELOW), nearest)
-        matches = torch.where(
-            (best >= self.low) & (best < self.high), torch.full_like(nearest, BETWEEN), matches
-        )
+        matches = torch.where((best >= self.low) & (best < self.high), torch.full_like(nearest, BETWEEN), matches)
         if self.every_object:
             most = (overlaps == overlaps.amax(dim=1, keepdim=True)).any(dim=0)
             matches = torch.where(most, nearest, matches)

@@ -43,9 +43,7 @@ class BackboneWithFPN(nn.Module):
     ) -> None:
         super().__init__()
         self.body = IntermediateLayerGetter(backbone, return_layers)
-        self.fpn = FeaturePyramidNetwork(
-            in_channels_list, out_channels, extra_blocks or LastLevelMaxPool(), norm_layer
-        )
+        self.fpn = FeaturePyramidNetwork(in_channels_list, out_channels, extra_blocks or LastLevelMaxPool(), norm_layer)
         self.out_channels = out_channels
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:

@@ -156,9 +156,7 @@ class FasterRCNN(nn.Module):
         if (num_classes is None) == (box_predictor is None):
             raise ValueError("num_classes should be specified when box_predictor is not, and None when it is")
         channels = backbone.out_channels
-        anchors = rpn_anchor_generator or AnchorGenerator(
-            ((32,), (64,), (128,), (256,), (512,)), ((0.5, 1.0, 2.0),) * 5
-        )
+        anchors = rpn_anchor_generator or AnchorGenerator(((32,), (64,), (128,), (256,), (512,)), ((0.5, 1.0, 2.0),) * 5)
         self.backbone = backbone
         self.rpn = RegionProposalNetwork(
             anchors,
@@ -190,9 +188,7 @@ class FasterRCNN(nn.Module):
         mean, std = image_mean or [0.485, 0.456, 0.406], image_std or [0.229, 0.224, 0.225]
         self.transform = GeneralizedRCNNTransform(min_size, max_size, mean, std)
 
-    def forward(
-        self, images: list[Tensor], targets: list[Target] | None = None
-    ) -> dict[str, Tensor] | list[Target]:
+    def forward(self, images: list[Tensor], targets: list[Target] | None = None) -> dict[str, Tensor] | list[Target]:
         if self.training:
             check_targets(targets)
         sizes = [tuple(image.shape[-2:]) for image in images]
@@ -256,13 +252,9 @@ def fasterrcnn_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -
 
 
 def _on_mobilenet(weights: Any, progress: bool, kwargs: dict[str, Any]) -> FasterRCNN:
-    chosen, trained = choose_weights(
-        kwargs, weights, MobileNet_V3_Large_Weights.IMAGENET1K_V1, largest=6, usual=3
-    )
+    chosen, trained = choose_weights(kwargs, weights, MobileNet_V3_Large_Weights.IMAGENET1K_V1, largest=6, usual=3)
     norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
-    backbone = mobilenet_extractor(
-        mobilenet_v3_large(weights=chosen, progress=progress, norm_layer=norm), trained
-    )
+    backbone = mobilenet_extractor(mobilenet_v3_large(weights=chosen, progress=progress, norm_layer=norm), trained)
     anchors = AnchorGenerator(((32, 64, 128, 256, 512),) * 3, ((0.5, 1.0, 2.0),) * 3)
     options = {"rpn_anchor_generator": anchors, "rpn_score_thresh": 0.05, **kwargs}
     return finish(FasterRCNN(backbone, **options), weights, progress)

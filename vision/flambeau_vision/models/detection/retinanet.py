@@ -74,9 +74,7 @@ class RetinaNetClassificationHead(nn.Module):
         super().__init__()
         self.conv = _four_convolutions(in_channels, norm_layer)
         _small_weights(self.conv)
-        self.cls_logits = nn.Conv2d(
-            in_channels, num_anchors * num_classes, kernel_size=3, stride=1, padding=1
-        )
+        self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, kernel_size=3, stride=1, padding=1)
         nn.init.normal_(self.cls_logits.weight, std=0.01)
         # At first nearly everything is background.
         nn.init.constant_(self.cls_logits.bias, -math.log((1 - prior_probability) / prior_probability))
@@ -105,13 +103,9 @@ class RetinaNetRegressionHead(nn.Module):
 class RetinaNetHead(nn.Module):
     """Both heads of RetinaNet."""
 
-    def __init__(
-        self, in_channels: int, num_anchors: int, num_classes: int, norm_layer: Layer | None = None
-    ) -> None:
+    def __init__(self, in_channels: int, num_anchors: int, num_classes: int, norm_layer: Layer | None = None) -> None:
         super().__init__()
-        self.classification_head = RetinaNetClassificationHead(
-            in_channels, num_anchors, num_classes, norm_layer=norm_layer
-        )
+        self.classification_head = RetinaNetClassificationHead(in_channels, num_anchors, num_classes, norm_layer=norm_layer)
         self.regression_head = RetinaNetRegressionHead(in_channels, num_anchors, norm_layer)
 
     def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
@@ -160,9 +154,7 @@ class RetinaNet(nn.Module):
         box_loss: str = "l1",
     ) -> None:
         super().__init__()
-        sizes = tuple(
-            (size, int(size * 2 ** (1 / 3)), int(size * 2 ** (2 / 3))) for size in (32, 64, 128, 256, 512)
-        )
+        sizes = tuple((size, int(size * 2 ** (1 / 3)), int(size * 2 ** (2 / 3))) for size in (32, 64, 128, 256, 512))
         self.backbone = backbone
         self.anchor_generator = anchor_generator or AnchorGenerator(sizes, ((0.5, 1.0, 2.0),) * 5)
         per_place = self.anchor_generator.num_anchors_per_location()[0]
@@ -177,9 +169,7 @@ class RetinaNet(nn.Module):
         self.topk_candidates = topk_candidates
         self.box_loss = box_loss
 
-    def _losses_of_image(
-        self, target: Target, logits: Tensor, moves: Tensor, anchors: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def _losses_of_image(self, target: Target, logits: Tensor, moves: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor]:
         matches = self.matcher(box_ops.box_iou(target["boxes"], anchors))
         positive = torch.where(matches >= 0)[0]
         objects = matches[positive]
@@ -189,17 +179,13 @@ class RetinaNet(nn.Module):
         class_loss = sigmoid_focal_loss(logits[used], wanted[used], reduction="sum")
         boxes, moves, anchors = target["boxes"][objects], moves[positive], anchors[positive]
         if self.box_loss == "giou":
-            box_loss = generalized_box_iou_loss(
-                self.box_coder.decode(moves, anchors), boxes, reduction="sum", eps=1e-7
-            )
+            box_loss = generalized_box_iou_loss(self.box_coder.decode(moves, anchors), boxes, reduction="sum", eps=1e-7)
         else:
             box_loss = F.l1_loss(moves, self.box_coder.encode(boxes, anchors), reduction="sum")
         count = max(1, len(positive))
         return class_loss / count, box_loss / count
 
-    def _losses(
-        self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor]
-    ) -> dict[str, Tensor]:
+    def _losses(self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor]) -> dict[str, Tensor]:
         parts = zip(targets, outputs["cls_logits"], outputs["bbox_regression"], anchors, strict=True)
         class_losses, box_losses = zip(*(self._losses_of_image(*part) for part in parts), strict=True)
         count = len(targets)
@@ -228,9 +214,7 @@ class RetinaNet(nn.Module):
         left = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
         return {"boxes": boxes[left], "scores": score[left], "labels": labels[left]}
 
-    def forward(
-        self, images: list[Tensor], targets: list[Target] | None = None
-    ) -> dict[str, Tensor] | list[Target]:
+    def forward(self, images: list[Tensor], targets: list[Target] | None = None) -> dict[str, Tensor] | list[Target]:
         if self.training:
             check_targets(targets)
         sizes = [tuple(image.shape[-2:]) for image in images]
@@ -240,15 +224,9 @@ class RetinaNet(nn.Module):
         if self.training:
             return self._losses(targets, outputs, anchors)
         per_place = self.anchor_generator.num_anchors_per_location()
-        per_level = [
-            each.shape[-2] * each.shape[-1] * count for each, count in zip(features, per_place, strict=True)
-        ]
-        parts = zip(
-            outputs["cls_logits"], outputs["bbox_regression"], anchors, batch.image_sizes, strict=True
-        )
-        results = [
-            self._results(logits, moves, each, per_level, shape) for logits, moves, each, shape in parts
-        ]
+        per_level = [each.shape[-2] * each.shape[-1] * count for each, count in zip(features, per_place, strict=True)]
+        parts = zip(outputs["cls_logits"], outputs["bbox_regression"], anchors, batch.image_sizes, strict=True)
+        results = [self._results(logits, moves, each, per_level, shape) for logits, moves, each, shape in parts]
         return self.transform.postprocess(results, batch.image_sizes, sizes)
 
 

@@ -71,9 +71,7 @@ class RoIHeads(nn.Module):
             classes = target["labels"]
         labels = torch.where(matches >= 0, classes[matches.clamp(min=0)], torch.zeros_like(matches))
         labels = torch.where(matches == BETWEEN, torch.full_like(labels, -1), labels)
-        chosen = (
-            torch.cat(draw_balanced(labels, self.batch_size_per_image, self.positive_fraction)).sort().values
-        )
+        chosen = torch.cat(draw_balanced(labels, self.batch_size_per_image, self.positive_fraction)).sort().values
         regions, labels = regions[chosen], labels[chosen]
         return regions, labels, self.box_coder.encode(boxes[matches[chosen].clamp(min=0)], regions)
 

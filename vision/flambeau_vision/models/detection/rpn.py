@@ -30,9 +30,7 @@ class RPNHead(nn.Module):
 
     def __init__(self, in_channels: int, num_anchors: int, conv_depth: int = 1) -> None:
         super().__init__()
-        convs = [
-            Conv2dNormActivation(in_channels, in_channels, 3, norm_layer=None) for _ in range(conv_depth)
-        ]
+        convs = [Conv2dNormActivation(in_channels, in_channels, 3, norm_layer=None) for _ in range(conv_depth)]
         self.conv = nn.Sequential(*convs)
         self.cls_logits = nn.Conv2d(in_channels, num_anchors, kernel_size=1)
         self.bbox_pred = nn.Conv2d(in_channels, num_anchors * 4, kernel_size=1)
@@ -105,9 +103,7 @@ class RegionProposalNetwork(nn.Module):
     def _mode(self) -> str:
         return "training" if self.training else "testing"
 
-    def _propose(
-        self, boxes: Tensor, scores: Tensor, per_level: list[int], image_shape: tuple[int, int]
-    ) -> Tensor:
+    def _propose(self, boxes: Tensor, scores: Tensor, per_level: list[int], image_shape: tuple[int, int]) -> Tensor:
         """The best proposals for one image."""
         kept, levels, start = [], [], 0
         for level, count in enumerate(per_level):
@@ -133,9 +129,7 @@ class RegionProposalNetwork(nn.Module):
     def _losses(
         self, logits: Tensor, differences: Tensor, anchors: list[Tensor], targets: list[dict[str, Tensor]]
     ) -> dict[str, Tensor]:
-        labelled = [
-            self._labels(each, target["boxes"]) for each, target in zip(anchors, targets, strict=True)
-        ]
+        labelled = [self._labels(each, target["boxes"]) for each, target in zip(anchors, targets, strict=True)]
         count = anchors[0].shape[0]
         positive, negative = [], []
         for index, (labels, _) in enumerate(labelled):
@@ -145,9 +139,7 @@ class RegionProposalNetwork(nn.Module):
         positives = torch.cat(positive)
         sampled = torch.cat([positives, *negative])
         labels = torch.cat([labels for labels, _ in labelled])
-        wanted = self.box_coder.encode(
-            torch.cat([boxes for _, boxes in labelled])[positives], torch.cat(anchors)[positives]
-        )
+        wanted = self.box_coder.encode(torch.cat([boxes for _, boxes in labelled])[positives], torch.cat(anchors)[positives])
         box_loss = F.smooth_l1_loss(differences.flatten(0, 1)[positives], wanted, beta=1 / 9, reduction="sum")
         return {
             "loss_objectness": F.binary_cross_entropy_with_logits(logits.flatten()[sampled], labels[sampled]),

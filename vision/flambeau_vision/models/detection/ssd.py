@@ -117,14 +117,10 @@ class SSD(nn.Module):
         self.backbone = backbone
         self.anchor_generator = anchor_generator
         self.box_coder = BoxCoder((10.0, 10.0, 5.0, 5.0))
-        self.head = head or SSDHead(
-            self._channels(backbone, size), anchor_generator.num_anchors_per_location(), num_classes
-        )
+        self.head = head or SSDHead(self._channels(backbone, size), anchor_generator.num_anchors_per_location(), num_classes)
         self.matcher = SSDMatcher(iou_thresh)
         mean, std = image_mean or [0.485, 0.456, 0.406], image_std or [0.229, 0.224, 0.225]
-        self.transform = GeneralizedRCNNTransform(
-            min(size), max(size), mean, std, size_divisible=1, fixed_size=size
-        )
+        self.transform = GeneralizedRCNNTransform(min(size), max(size), mean, std, size_divisible=1, fixed_size=size)
         self.score_thresh = score_thresh
         self.nms_thresh = nms_thresh
         self.detections_per_img = detections_per_img
@@ -142,9 +138,7 @@ class SSD(nn.Module):
         backbone.train(training)
         return [feature.shape[1] for feature in features.values()]
 
-    def _losses(
-        self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor]
-    ) -> dict[str, Tensor]:
+    def _losses(self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor]) -> dict[str, Tensor]:
         logits, moves = outputs["cls_logits"], outputs["bbox_regression"]
         box_losses, labels = [], []
         for target, move, each in zip(targets, moves, anchors, strict=True):
@@ -156,9 +150,7 @@ class SSD(nn.Module):
             label[positive] = target["labels"][matches[positive]]
             labels.append(label)
         label = torch.stack(labels)
-        entropy = F.cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="none").reshape(
-            label.shape
-        )
+        entropy = F.cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="none").reshape(label.shape)
         positive = label > 0
         # Of the background, learn only what is most wrongly taken for something.
         hardness = entropy.detach().masked_fill(positive, -float("inf"))
@@ -170,9 +162,7 @@ class SSD(nn.Module):
             "classification": (entropy[positive].sum() + entropy[negative].sum()) / count,
         }
 
-    def _results(
-        self, logits: Tensor, moves: Tensor, anchors: Tensor, image_shape: tuple[int, int]
-    ) -> Target:
+    def _results(self, logits: Tensor, moves: Tensor, anchors: Tensor, image_shape: tuple[int, int]) -> Target:
         scores = F.softmax(logits, dim=-1)
         decoded = box_ops.clip_boxes_to_image(self.box_coder.decode(moves, anchors), image_shape)
         parts = []
@@ -184,9 +174,7 @@ class SSD(nn.Module):
         left = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
         return {"boxes": boxes[left], "scores": score[left], "labels": labels[left]}
 
-    def forward(
-        self, images: list[Tensor], targets: list[Target] | None = None
-    ) -> dict[str, Tensor] | list[Target]:
+    def forward(self, images: list[Tensor], targets: list[Target] | None = None) -> dict[str, Tensor] | list[Target]:
         if self.training:
             check_targets(targets)
         sizes = [tuple(image.shape[-2:]) for image in images]
@@ -195,9 +183,7 @@ class SSD(nn.Module):
         outputs, anchors = self.head(features), self.anchor_generator(batch, features)
         if self.training:
             return self._losses(targets, outputs, anchors)
-        parts = zip(
-            outputs["cls_logits"], outputs["bbox_regression"], anchors, batch.image_sizes, strict=True
-        )
+        parts = zip(outputs["cls_logits"], outputs["bbox_regression"], anchors, batch.image_sizes, strict=True)
         results = [self._results(*part) for part in parts]
         return self.transform.postprocess(results, batch.image_sizes, sizes)
 
@@ -209,9 +195,7 @@ class SSDFeatureExtractorVGG(nn.Module):
 
     def __init__(self, backbone: nn.Sequential) -> None:
         super().__init__()
-        _, _, third, fourth, _ = (
-            index for index, layer in enumerate(backbone) if isinstance(layer, nn.MaxPool2d)
-        )
+        _, _, third, fourth, _ = (index for index, layer in enumerate(backbone) if isinstance(layer, nn.MaxPool2d))
         backbone[third].ceil_mode = True  # so that the maps have the sizes of the paper
         self.scale_weight = nn.Parameter(torch.ones(512) * 20)
         self.features = nn.Sequential(*backbone[:fourth])
@@ -257,9 +241,7 @@ def _vgg_extractor(network: nn.Module, trainable_layers: int) -> SSDFeatureExtra
     layers = network.features
     starts = [0, *(index for index, layer in enumerate(layers[:-1]) if isinstance(layer, nn.MaxPool2d))]
     if not 0 <= trainable_layers <= len(starts):
-        raise ValueError(
-            f"trainable_layers should be in the range [0, {len(starts)}]. Instead got {trainable_layers}"
-        )
+        raise ValueError(f"trainable_layers should be in the range [0, {len(starts)}]. Instead got {trainable_layers}")
     first = len(layers) if trainable_layers == 0 else starts[len(starts) - trainable_layers]
     for layer in layers[:first]:
         for parameter in layer.parameters():

@@ -83,9 +83,7 @@ class GeneralizedRCNNTransform(nn.Module):
         scale = min(wanted / min(height, width), self.max_size / max(height, width))
         return math.floor(height * scale), math.floor(width * scale)
 
-    def resize(
-        self, image: Tensor, target: dict[str, Tensor] | None
-    ) -> tuple[Tensor, dict[str, Tensor] | None]:
+    def resize(self, image: Tensor, target: dict[str, Tensor] | None) -> tuple[Tensor, dict[str, Tensor] | None]:
         """Scale an image and its boxes."""
         old_size = image.shape[-2:]
         new_size = self._new_size(*old_size)
@@ -97,12 +95,8 @@ class GeneralizedRCNNTransform(nn.Module):
     def batch_images(self, images: list[Tensor]) -> Tensor:
         """Images padded with zeros to one size."""
         unit = self.size_divisible
-        height, width = (
-            math.ceil(max(image.shape[axis] for image in images) / unit) * unit for axis in (-2, -1)
-        )
-        return torch.stack(
-            [F.pad(image, (0, width - image.shape[-1], 0, height - image.shape[-2])) for image in images]
-        )
+        height, width = (math.ceil(max(image.shape[axis] for image in images) / unit) * unit for axis in (-2, -1))
+        return torch.stack([F.pad(image, (0, width - image.shape[-1], 0, height - image.shape[-2])) for image in images])
 
     def forward(
         self, images: list[Tensor], targets: list[dict[str, Tensor]] | None = None
@@ -110,9 +104,7 @@ class GeneralizedRCNNTransform(nn.Module):
         """The batch, and the targets with their boxes scaled."""
         for image in images:
             if image.ndim != 3:
-                raise ValueError(
-                    f"images is expected to be a list of 3d tensors of shape [C, H, W], got {tuple(image.shape)}"
-                )
+                raise ValueError(f"images is expected to be a list of 3d tensors of shape [C, H, W], got {tuple(image.shape)}")
         pairs = zip(images, targets if targets is not None else [None] * len(images), strict=True)
         resized = [self.resize(self.normalize(image), target) for image, target in pairs]
         sizes = [tuple(image.shape[-2:]) for image, _ in resized]
@@ -144,9 +136,7 @@ def check_targets(targets: Any) -> None:
         if not isinstance(boxes, torch.Tensor):
             raise TypeError(f"Expected target boxes to be of type Tensor, got {type(boxes)}.")
         if boxes.ndim != 2 or boxes.shape[-1] != 4:
-            raise ValueError(
-                f"Expected target boxes to be a tensor of shape [N, 4], got {tuple(boxes.shape)}."
-            )
+            raise ValueError(f"Expected target boxes to be a tensor of shape [N, 4], got {tuple(boxes.shape)}.")
         if (boxes[:, 2:] <= boxes[:, :2]).any():
             bad = boxes[(boxes[:, 2:] <= boxes[:, :2]).any(dim=1)][0].tolist()
             raise ValueError(

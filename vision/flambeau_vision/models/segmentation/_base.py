@@ -40,9 +40,7 @@ class SimpleSegmentationModel(nn.Module):
     The result is a dict: `out` of shape `(N, num_classes, H, W)`, and `aux` with an auxiliary classifier.
     """
 
-    def __init__(
-        self, backbone: nn.Module, classifier: nn.Module, aux_classifier: nn.Module | None = None
-    ) -> None:
+    def __init__(self, backbone: nn.Module, classifier: nn.Module, aux_classifier: nn.Module | None = None) -> None:
         super().__init__()
         self.backbone = backbone
         self.classifier = classifier

@@ -87,9 +87,7 @@ class ASPP(nn.Module):
 class DeepLabHead(nn.Sequential):
     """Features at several dilations, then a 3 x 3 convolution and one of 1 x 1 to the classes."""
 
-    def __init__(
-        self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)
-    ) -> None:
+    def __init__(self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)) -> None:
         super().__init__(
             ASPP(in_channels, atrous_rates),
             nn.Conv2d(256, 256, 3, padding=1, bias=False),

@@ -30,9 +30,7 @@ class LRASPPHead(nn.Module):
             nn.BatchNorm2d(inter_channels),
             nn.ReLU(inplace=True),
         )
-        self.scale = nn.Sequential(
-            nn.AdaptiveAvgPool2d(1), nn.Conv2d(high_channels, inter_channels, 1, bias=False), nn.Sigmoid()
-        )
+        self.scale = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(high_channels, inter_channels, 1, bias=False), nn.Sigmoid())
         self.low_classifier = nn.Conv2d(low_channels, num_classes, 1)
         self.high_classifier = nn.Conv2d(inter_channels, num_classes, 1)
 

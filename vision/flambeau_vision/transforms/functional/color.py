@@ -268,9 +268,7 @@ def equalize(img: Any) -> Any:
     return kernels_for(img).equalize(img)
 
 
-def gaussian_blur(
-    img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
-) -> Any:
+def gaussian_blur(img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None) -> Any:
     """Blur an image by a Gaussian.
 
     Args:

@@ -155,9 +155,7 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     if modes is None:
         raise TypeError(f"Input type {pixels.dtype} with {channels} channels is not supported")
     if mode is not None and mode not in modes:
-        raise ValueError(
-            f"Only modes {modes} are supported for {channels} channels of {pixels.dtype}, got {mode}"
-        )
+        raise ValueError(f"Only modes {modes} are supported for {channels} channels of {pixels.dtype}, got {mode}")
     return pillow().frombytes(mode or modes[0], (width, height), pixels.tobytes())
 
 
@@ -185,15 +183,11 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     if not tensor.is_floating_point():
         raise TypeError(f"Input tensor should be a float tensor. Got {tensor.dtype}.")
     if tensor.ndim < 3:
-        raise ValueError(
-            f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}"
-        )
+        raise ValueError(f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}")
     mean = torch.as_tensor(mean, dtype=tensor.dtype, device=tensor.device)
     std = torch.as_tensor(std, dtype=tensor.dtype, device=tensor.device)
     if (std == 0).any():
-        raise ValueError(
-            f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
-        )
+        raise ValueError(f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero.")
     mean, std = (value.reshape(-1, 1, 1) if value.ndim == 1 else value for value in (mean, std))
     return tensor.sub_(mean).div_(std) if inplace else (tensor - mean) / std
 

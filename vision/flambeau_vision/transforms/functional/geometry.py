@@ -65,9 +65,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 def _check_resize(size: Any, max_size: int | None) -> None:
     if isinstance(size, Sequence) and len(size) not in (1, 2):
-        raise ValueError(
-            f"Size must be an int or a 1 or 2 element tuple/list, not a {len(size)} element tuple/list"
-        )
+        raise ValueError(f"Size must be an int or a 1 or 2 element tuple/list, not a {len(size)} element tuple/list")
     if max_size is None:
         return
     if isinstance(size, Sequence) and len(size) == 2:
@@ -167,15 +165,11 @@ def four_sides(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
     if not isinstance(padding, tuple | list):
         raise TypeError("Got inappropriate padding arg")
     if len(padding) not in (1, 2, 4):
-        raise ValueError(
-            f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple"
-        )
+        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple")
     return tuple(padding) * (4 // len(padding))
 
 
-def pad(
-    img: Any, padding: int | Sequence[int], fill: float | Sequence[float] = 0, padding_mode: str = "constant"
-) -> Any:
+def pad(img: Any, padding: int | Sequence[int], fill: float | Sequence[float] = 0, padding_mode: str = "constant") -> Any:
     """Add a border.
 
     Args:
@@ -441,10 +435,6 @@ def elastic_transform(
         raise TypeError("Argument displacement should be a Tensor")
     _, height, width = get_dimensions(img)
     if tuple(displacement.shape) != (1, height, width, 2):
-        raise ValueError(
-            f"Argument displacement shape should be {(1, height, width, 2)}, got {tuple(displacement.shape)}"
-        )
+        raise ValueError(f"Argument displacement shape should be {(1, height, width, 2)}, got {tuple(displacement.shape)}")
     mode = InterpolationMode.of(interpolation)
-    return through_tensor(
-        img, lambda image: kernels_for(image).elastic_transform(image, displacement, mode, fill)
-    )
+    return through_tensor(img, lambda image: kernels_for(image).elastic_transform(image, displacement, mode, fill))

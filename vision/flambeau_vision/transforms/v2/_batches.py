@@ -17,9 +17,7 @@ __all__ = ["CutMix", "MixUp"]
 class _MixBatch(Transform):
     """Mix each sample of a batch with the one before it, images and labels alike."""
 
-    def __init__(
-        self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Callable | str = "default"
-    ) -> None:
+    def __init__(self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Callable | str = "default") -> None:
         super().__init__()
         self.alpha = alpha
         self.num_classes = num_classes

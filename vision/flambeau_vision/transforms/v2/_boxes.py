@@ -57,9 +57,7 @@ class ConvertBoundingBoxFormat(Transform):
         self.format = format
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return (
-            F.convert_bounding_box_format(inpt, new_format=self.format) if isinstance(inpt, _BOXES) else inpt
-        )
+        return F.convert_bounding_box_format(inpt, new_format=self.format) if isinstance(inpt, _BOXES) else inpt
 
 
 class RandomIoUCrop(Transform):
@@ -170,9 +168,7 @@ class SanitizeBoundingBoxes(Transform):
         ([[2, 1, 5, 3]], tensor([7]))
     """
 
-    def __init__(
-        self, min_size: float = 1.0, min_area: float = 1.0, labels_getter: Callable | str | None = "default"
-    ) -> None:
+    def __init__(self, min_size: float = 1.0, min_area: float = 1.0, labels_getter: Callable | str | None = "default") -> None:
         super().__init__()
         self.min_size = min_size
         self.min_area = min_area

@@ -105,9 +105,7 @@ class RandomChoice(_Container):
         super().__init__(transforms)
         p = [1.0] * len(transforms) if p is None else p
         if len(p) != len(transforms):
-            raise ValueError(
-                f"Length of p doesn't match the number of transforms: {len(p)} != {len(transforms)}"
-            )
+            raise ValueError(f"Length of p doesn't match the number of transforms: {len(p)} != {len(transforms)}")
         self.p = [weight / sum(p) for weight in p]
 
     def forward(self, *inputs: Any) -> Any:

@@ -85,9 +85,7 @@ class JPEG(Transform):
         super().__init__()
         low, high = (quality, quality) if isinstance(quality, int) else quality
         if not 1 <= low <= high <= 100:
-            raise ValueError(
-                f"quality must be an integer from 1 to 100, or a range of such integers, got {quality}"
-            )
+            raise ValueError(f"quality must be an integer from 1 to 100, or a range of such integers, got {quality}")
         self.quality = (low, high)
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:

@@ -27,9 +27,7 @@ def _plain(tensor: Tensor) -> Tensor:
 
 def convert_boxes(boxes: Boxes, new_format: tv_tensors.BoundingBoxFormat | str) -> Boxes:
     """The same boxes in another format."""
-    new_format = (
-        tv_tensors.BoundingBoxFormat[new_format.upper()] if isinstance(new_format, str) else new_format
-    )
+    new_format = tv_tensors.BoundingBoxFormat[new_format.upper()] if isinstance(new_format, str) else new_format
     old, new = boxes.format.value.lower(), new_format.value.lower()
     return tv_tensors.wrap(box_convert(_plain(boxes), old, new), like=boxes, format=new_format)
 
@@ -115,9 +113,7 @@ class _BoxKernels(_Colourless):
         a, b, c, d, e, f = affine_matrix(center or (width / 2, height / 2), angle, translate, scale, shear)
         return _move(boxes, lambda x, y: (a * x + b * y + c, d * x + e * y + f))
 
-    def rotate(
-        self, boxes: Boxes, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any
-    ) -> Boxes:
+    def rotate(self, boxes: Boxes, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any) -> Boxes:
         height, width = boxes.canvas_size
         matrix = affine_matrix(center or (width / 2, height / 2), -angle, (0, 0), 1.0, (0, 0))
         size = rotated_size(height, width, matrix) if expand else (height, width)
@@ -177,9 +173,7 @@ class _MaskKernels(_Colourless):
     ) -> Tensor:
         return _tensor.affine(mask, angle, translate, scale, shear, _NEAREST, fill, center)
 
-    def rotate(
-        self, mask: Tensor, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any
-    ) -> Tensor:
+    def rotate(self, mask: Tensor, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any) -> Tensor:
         return _tensor.rotate(mask, angle, _NEAREST, expand, center, fill)
 
     def perspective(self, mask: Tensor, coefficients: list[float], interpolation: Any, fill: Any) -> Tensor:

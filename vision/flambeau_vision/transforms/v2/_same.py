@@ -53,9 +53,7 @@ class _NoBoxes(SampleTransform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         if isinstance(inpt, self.kinds):
-            raise TypeError(
-                f"Inputs of type {type(inpt).__name__} are not supported by {type(self).__name__}()"
-            )
+            raise TypeError(f"Inputs of type {type(inpt).__name__} are not supported by {type(self).__name__}()")
         return super().transform(inpt, params)
 
 

@@ -44,9 +44,7 @@ def find_labels(sample: Any) -> Any:
         for key, value in part.items():
             if "label" in str(key).lower():
                 return value
-    raise ValueError(
-        "Could not infer where the labels are in the sample. Try passing a callable as labels_getter."
-    )
+    raise ValueError("Could not infer where the labels are in the sample. Try passing a callable as labels_getter.")
 
 
 def _is_image(leaf: Any) -> bool:
@@ -102,9 +100,7 @@ class SampleTransform:
         flat_inputs.sort(key=lambda leaf: isinstance(leaf, _FOLLOWERS))  # images first
         params = self.make_params(flat_inputs)
         is_chosen = iter(chosen)
-        return map_sample(
-            lambda leaf: keep_type(leaf, self.transform(leaf, params)) if next(is_chosen) else leaf, sample
-        )
+        return map_sample(lambda leaf: keep_type(leaf, self.transform(leaf, params)) if next(is_chosen) else leaf, sample)
 
 
 class Transform(SampleTransform, _base.Transform):

@@ -109,11 +109,7 @@ class ToDtype(Transform):
 
 
 def _is_array(value: Any) -> bool:
-    return (
-        hasattr(value, "__array_interface__")
-        and not isinstance(value, torch.Tensor)
-        and not is_pil_image(value)
-    )
+    return hasattr(value, "__array_interface__") and not isinstance(value, torch.Tensor) and not is_pil_image(value)
 
 
 class ToImage(Transform):
@@ -178,9 +174,7 @@ class ToPureTensor(Transform):
 
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
-        return map_sample(
-            lambda leaf: F.to_pure_tensor(leaf) if isinstance(leaf, torch.Tensor) else leaf, sample
-        )
+        return map_sample(lambda leaf: F.to_pure_tensor(leaf) if isinstance(leaf, torch.Tensor) else leaf, sample)
 
 
 class ToTensor(Transform):

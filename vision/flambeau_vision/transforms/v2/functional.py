@@ -182,9 +182,7 @@ def permute_channels(inpt: Any, permutation: list[int]) -> Any:
 
 
 @typed
-def gaussian_noise(
-    inpt: torch.Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
-) -> torch.Tensor:
+def gaussian_noise(inpt: torch.Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> torch.Tensor:
     """Add normal noise to a floating image; with `clip`, keep the values between 0 and 1.
 
     Raises:

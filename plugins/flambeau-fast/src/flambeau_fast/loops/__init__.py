@@ -50,8 +50,11 @@ class _Announce(event.Listener):
     def on_start(self, event: Any) -> None:
         if not self.said:
             self.said = True
-            print("flambeau-fast: compiling a loop, once and for all (python -m flambeau_fast compiles all of them) ...",
-                  file=sys.stderr, flush=True)  # fmt: skip
+            print(
+                "flambeau-fast: compiling a loop, once and for all (python -m flambeau_fast compiles all of them) ...",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def on_end(self, event: Any) -> None:
         pass

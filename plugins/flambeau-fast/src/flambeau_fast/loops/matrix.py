@@ -22,8 +22,9 @@ _AS_IS, _TURNED = ord("N"), ord("T")
 def _sgemm(typing, gemm, turned_a, turned_b, rows, columns, depth, a, a_step, b, b_step, kept, out, out_step):
     """``out = a @ b + kept * out``."""
     sizes = (types.int64,) * 3
-    signature = types.int32(types.int64, types.boolean, types.boolean, *sizes, a, types.int64, b, types.int64, types.float32, out,
-                            types.int64)  # fmt: skip
+    signature = types.int32(
+        types.int64, types.boolean, types.boolean, *sizes, a, types.int64, b, types.int64, types.float32, out, types.int64
+    )
 
     def generate(context, builder, signature, args):
         def letter(turned):
@@ -34,8 +35,22 @@ def _sgemm(typing, gemm, turned_a, turned_b, rows, columns, depth, a, a_step, b,
             return builder.bitcast(made.data, _FLOATS)
 
         function = builder.inttoptr(args[0], _SGEMM.as_pointer())
-        return builder.call(function, [letter(args[1]), letter(args[2]), *args[3:6], _F32(1), address(6), args[7], address(8),
-                                       args[9], args[10], address(11), args[12]])  # fmt: skip
+        return builder.call(
+            function,
+            [
+                letter(args[1]),
+                letter(args[2]),
+                *args[3:6],
+                _F32(1),
+                address(6),
+                args[7],
+                address(8),
+                args[9],
+                args[10],
+                address(11),
+                args[12],
+            ],
+        )
 
     return signature, generate
 
@@ -44,8 +59,21 @@ def _sgemm(typing, gemm, turned_a, turned_b, rows, columns, depth, a, a_step, b,
 def multiply(gemm, out, a, turned_a, b, turned_b, kept):
     """``out = a @ b + kept * out``; rows may lie apart, elements of a row may not."""
     depth = a.shape[0] if turned_a else a.shape[1]
-    _sgemm(gemm, turned_a, turned_b, out.shape[0], out.shape[1], depth, a, a.strides[0] // 4, b, b.strides[0] // 4, kept, out,
-           out.strides[0] // 4)  # fmt: skip
+    _sgemm(
+        gemm,
+        turned_a,
+        turned_b,
+        out.shape[0],
+        out.shape[1],
+        depth,
+        a,
+        a.strides[0] // 4,
+        b,
+        b.strides[0] // 4,
+        kept,
+        out,
+        out.strides[0] // 4,
+    )
 
 
 @loop

@@ -110,8 +110,16 @@ def lstm_backward(gemm, slopes, d_h, d_c, d_weight, g_output, g_cells, active, h
             step = steps - 1 - number if reverse else number
             before = c[first:last] if number == 0 else cells[step + 1 if reverse else step - 1, first:last]
             made = slopes[step, first:last]
-            _slopes(made, to_cell, to_state, g_output[step, first:last], g_cells[step, first:last], active[step, first:last],
-                    cells[step, first:last], before)  # fmt: skip
+            _slopes(
+                made,
+                to_cell,
+                to_state,
+                g_output[step, first:last],
+                g_cells[step, first:last],
+                active[step, first:last],
+                cells[step, first:last],
+                before,
+            )
             multiply(gemm, to_state, made, False, weight, False, f32(0))
     start, rest, states = (steps - 1, slopes[:-1], output[1:]) if reverse else (0, slopes[1:], output[:-1])
     multiply(gemm, d_weight, slopes[start], True, h, False, f32(0))

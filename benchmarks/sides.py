@@ -71,7 +71,7 @@ class Failed(Exception):
 
 
 class Worker:
-    """A process of one side, which does as it is asked: see ``worker.py``."""
+    """A process of one side, which does as it is asked: see `worker.py`."""
 
     def __init__(self, side: Side, threads: int) -> None:
         self.side = side
@@ -82,7 +82,7 @@ class Worker:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def ask(self, what: str, *arguments: Any) -> Any:
-        """The answer to one request.  Raises ``Failed`` with the worker's error."""
+        """The answer to one request.  Raises `Failed` with the worker's error."""
         assert self.process.stdin and self.process.stdout
         try:
             self.process.stdin.write(json.dumps([what, *arguments]) + "\n")

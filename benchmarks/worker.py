@@ -1,4 +1,4 @@
-"""One side of the comparison: reads requests, one JSON list a line, and answers each with a line.  ``compare.py`` starts it.
+"""One side of the comparison: reads requests, one JSON list a line, and answers each with a line.  `compare.py` starts it.
 
 python benchmarks/worker.py LIBRARY DEVICE PACK THREADS
 """
@@ -48,7 +48,7 @@ class Work:
         return float(self._make(name)())
 
     def run(self, calls: int) -> float:
-        """Seconds that a step takes, over ``calls`` of them."""
+        """Seconds that a step takes, over `calls` of them."""
         step = self.step
         step()  # wakes threads and caches
         self._synchronize()

@@ -3,7 +3,7 @@
     python -m flambeau examples/digits.py
     python -m flambeau examples/digits.py --epochs 30 --plot digits.png
 
-Nothing here knows which library answers to the name ``torch``: the same file runs under PyTorch with torchvision,
+Nothing here knows which library answers to the name `torch`: the same file runs under PyTorch with torchvision,
 but for the data, which comes with flambeau.
 """
 

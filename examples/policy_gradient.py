@@ -11,7 +11,7 @@ from torch.distributions import Categorical
 
 
 class Beam:
-    """A ball at ``position`` in [-1, 1] rolls by its speed; each step the beam tilts left or right.
+    """A ball at `position` in [-1, 1] rolls by its speed; each step the beam tilts left or right.
 
     It ends when the ball falls.
     """

@@ -1,6 +1,6 @@
 """Runs code in a process where a stand-in takes CuPy's place, so that the CuPy backend can be tested without a GPU.
 
-The stand-in (``standins/cupy``) has several devices, refuses arrays of a device that is not current, and runs ``kernels.cu``,
+The stand-in (`standins/cupy`) has several devices, refuses arrays of a device that is not current, and runs `kernels.cu`,
 compiled for the host.
 """
 

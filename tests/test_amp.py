@@ -314,7 +314,7 @@ def test_the_names_of_old():
 
 
 class Problem:
-    """One weight, and a loss whose gradient is ``slope``."""
+    """One weight, and a loss whose gradient is `slope`."""
 
     def __init__(self, **options):
         self.weight = torch.tensor([1.0], requires_grad=True)

@@ -54,7 +54,7 @@ def array(shape: tuple[int, ...], dtype: str, seed: int = 0, low: float = -3.0, 
 
 
 def both(call: Any, *arrays: Any) -> None:
-    """``call`` gives in both namespaces the same, to the dtype."""
+    """`call` gives in both namespaces the same, to the dtype."""
     with np.errstate(all="ignore"):
         expected = _plain(call(strict, *map(strict.asarray, arrays)))
     got = _plain(call(xp, *(torch.asarray(each.copy()) for each in arrays)))
@@ -227,7 +227,7 @@ INF, NAN = float("inf"), float("nan")
     ("tanh", (INF, NAN), (1, 0)), ("tanh", (NAN, 0.0), (NAN, 0.0)), ("tanh", (1.0, INF), (NAN, NAN)),
 ])  # fmt: skip
 def test_complex_special_cases(name: str, x: tuple[float, float], expected: tuple[float, float]) -> None:
-    """The sign of a zero counts where it is written as one, ``0.0``."""
+    """The sign of a zero counts where it is written as one, `0.0`."""
     for dtype in ("complex64", "complex128"):
         made = getattr(xp, name)(torch.asarray(np.asarray(complex(*x), dtype)))
         assert made.dtype is getattr(torch, dtype)

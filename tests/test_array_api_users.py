@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-# Each program defines ``calls``: for each name a function of arrays, and the arrays as NumPy has them.
+# Each program defines `calls`: for each name a function of arrays, and the arrays as NumPy has them.
 SCIPY = """
 from scipy import cluster, fft, integrate, ndimage, signal, special, stats
 from scipy.optimize import elementwise

@@ -1,6 +1,6 @@
 """The engine, tormented: graphs, modes, anomalies, depth, memory, threads.
 
-``test_engine.py`` has what every program relies on; here is what few do, and what must not break while the engine is made faster.
+`test_engine.py` has what every program relies on; here is what few do, and what must not break while the engine is made faster.
 """
 
 from __future__ import annotations

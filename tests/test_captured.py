@@ -1,4 +1,4 @@
-"""What functions may write to while ``torch.func`` transforms them."""
+"""What functions may write to while `torch.func` transforms them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ARCHITECTURES = pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 
 
 def instances() -> tuple[str, ...]:
-    """``INSTANCES`` of ``source.py``, which imports CuPy."""
+    """`INSTANCES` of `source.py`, which imports CuPy."""
     present = sys.modules.setdefault("cupy", types.ModuleType("cupy"))
     try:
         spec = spec_from_file_location("kernel_source", BACKEND / "source.py")

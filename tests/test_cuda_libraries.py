@@ -58,7 +58,7 @@ def test_without_a_device_everything_can_be_imported_and_asked() -> None:
 
 
 def names_of(path: Path) -> set[str]:
-    """The dotted names below ``cupy``, ``cupyx`` and ``cupy.cuda.runtime`` that a module uses."""
+    """The dotted names below `cupy`, `cupyx` and `cupy.cuda.runtime` that a module uses."""
     aliases = {"cupy": "cupy", "cupyx": "cupyx", "runtime": "cupy.cuda.runtime", "memory": "cupy.cuda.memory"}
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):

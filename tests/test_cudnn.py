@@ -1,4 +1,4 @@
-"""What the CuPy backend asks of cuDNN, of which a stand-in computes by definition (``standins/with_cudnn``)."""
+"""What the CuPy backend asks of cuDNN, of which a stand-in computes by definition (`standins/with_cudnn`)."""
 
 from __future__ import annotations
 

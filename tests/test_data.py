@@ -65,7 +65,7 @@ class Squares(Dataset):
 
 
 class Count(IterableDataset):
-    """The numbers up to ``end``, shared out to the workers."""
+    """The numbers up to `end`, shared out to the workers."""
 
     def __init__(self, end: int) -> None:
         self.end = end

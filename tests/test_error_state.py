@@ -98,7 +98,7 @@ EXTREMES = np.array([0, -0.0, INF, -INF, NAN, 3e38, -3e38, 1e-38, -1, 1, 700], n
 
 
 class InPlace:
-    """``torch``, but for one function, which is its in-place form on a copy."""
+    """`torch`, but for one function, which is its in-place form on a copy."""
 
     def __init__(self, name):
         self.name = name

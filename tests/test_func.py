@@ -1,4 +1,4 @@
-"""``torch.func``: batches against loops, transforms against formulas, and any of them inside any other."""
+"""`torch.func`: batches against loops, transforms against formulas, and any of them inside any other."""
 
 from __future__ import annotations
 
@@ -452,7 +452,7 @@ def test_with_the_tape_outside():
 
 
 def test_derivatives_inside_a_batch_of_the_tape():
-    """``autograd.grad`` with a batch of weights, and vmap over it."""
+    """`autograd.grad` with a batch of weights, and vmap over it."""
     w = normal(4).requires_grad_()
     out = w**2
     rows = vmap(lambda v: torch.autograd.grad(out, w, v, retain_graph=True)[0])(torch.eye(4))

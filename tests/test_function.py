@@ -1,4 +1,4 @@
-"""``autograd.Function``: the static style, ``setup_context``, and the instance style of PyTorch 0.2."""
+"""`autograd.Function`: the static style, `setup_context`, and the instance style of PyTorch 0.2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``nn.functional`` where a table of samples does not reach: randomness, state, old spellings, warnings, whole mechanisms."""
+"""`nn.functional` where a table of samples does not reach: randomness, state, old spellings, warnings, whole mechanisms."""
 
 from __future__ import annotations
 
@@ -640,7 +640,7 @@ def test_what_attention_refuses():
 
 
 def test_view_after_convolution():
-    """Results are contiguous, as programs expect that flatten them by ``view``."""
+    """Results are contiguous, as programs expect that flatten them by `view`."""
     for layer in (
         F.conv2d(normal(2, 9, 6, 6), normal(4, 9, 3, 3), padding=1),
         F.max_pool2d(normal(2, 3, 4, 4), 2),

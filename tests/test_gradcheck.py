@@ -1,4 +1,4 @@
-"""``gradcheck`` and ``gradgradcheck``: they must pass what is right and find what is wrong."""
+"""`gradcheck` and `gradgradcheck`: they must pass what is right and find what is wrong."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def imported(path: Path) -> list[tuple[str, bool, int]]:
 
 
 def names_imported(node: ast.AST) -> list[str]:
-    """The modules that a statement imports, or a call of ``import_module`` or ``__import__``."""
+    """The modules that a statement imports, or a call of `import_module` or `__import__`."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):

@@ -32,7 +32,7 @@ def _private():
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves ``pages``, path -> bytes or status; remembers what was asked for."""
+    """Serves `pages`, path -> bytes or status; remembers what was asked for."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -198,7 +198,7 @@ def test_zipped_checkpoints(server, directory):
 
 @pytest.fixture
 def repository(server, monkeypatch):
-    """owner/models on our server, with the branch ``main``."""
+    """owner/models on our server, with the branch `main`."""
     monkeypatch.setattr(hub, "GITHUB", server.url)
     monkeypatch.setattr(hub, "GITHUB_API", f"{server.url}/api")
     prefix = "owner-models-abc123/"

@@ -1,4 +1,4 @@
-"""``x[index]`` and ``x[index] = value``, against NumPy."""
+"""`x[index]` and `x[index] = value`, against NumPy."""
 
 from __future__ import annotations
 

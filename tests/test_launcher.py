@@ -1,4 +1,4 @@
-"""``python -m flambeau``: programs see flambeau as torch, and cannot otherwise tell it from ``python``."""
+"""`python -m flambeau`: programs see flambeau as torch, and cannot otherwise tell it from `python`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(*args, stdin="", **options):
 
 
 def flambeau(*args, stdin="", **options):
-    """Standard output of ``python -m flambeau ...``, which has to succeed."""
+    """Standard output of `python -m flambeau ...`, which has to succeed."""
     result = run(*LAUNCHER, *args, stdin=stdin, **options)
     assert result.returncode == 0, result.stderr
     return result.stdout

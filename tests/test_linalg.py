@@ -445,7 +445,7 @@ def test_derivative_of_the_largest_norm_of_nan():
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("name", ["cholesky_solve", "cholesky_inverse"])
 def test_derivatives_by_a_cholesky_factor_are_those_by_all_its_elements(name, upper, dtype):
-    """Those of ``(L L^H)^-1 B`` at a triangular ``L``: what lies in the other triangle has a gradient, too."""
+    """Those of `(L L^H)^-1 B` at a triangular `L`: what lies in the other triangle has a gradient, too."""
     L = LA.cholesky(positive(random(3, 3, dtype=dtype)), upper=upper)
     B = random(3, 2, seed=1, dtype=dtype) if name == "cholesky_solve" else eye(3, dtype)
     weights = random(*B.shape, seed=2, dtype=dtype)

@@ -53,7 +53,7 @@ def test_arrays_beside_tensors():
 
 
 def test_numbers_first_as_of_old():
-    """``addcdiv_(value, tensor1, tensor2)`` of 0.2, in place as well."""
+    """`addcdiv_(value, tensor1, tensor2)` of 0.2, in place as well."""
     first, second = torch.tensor([3.0]), torch.tensor([2.0])
     with pytest.warns(UserWarning, match="deprecated"):
         torch.set_warn_always(True)

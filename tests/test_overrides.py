@@ -1,4 +1,4 @@
-"""``__torch_function__``: modes that see every call and change nothing, and operands that are no tensors."""
+"""`__torch_function__`: modes that see every call and change nothing, and operands that are no tensors."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def case(name: str, *args: Any, given: Any, **kwargs: Any) -> None:
 
 
 class Called(nn.Module):
-    """A layer, or a container of some, that is not just given its inputs: ``call(layer, *inputs)`` says what to do."""
+    """A layer, or a container of some, that is not just given its inputs: `call(layer, *inputs)` says what to do."""
 
     def __init__(self, layer: nn.Module, call: Callable[..., Any]) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Called(nn.Module):
 
 
 def called(name: str, make: Callable[[], nn.Module], call: Callable[..., Any], given: Any) -> None:
-    """A layer made by ``make`` and called by ``call``."""
+    """A layer made by `make` and called by `call`."""
     CASES.append((name, lambda: Called(make(), call), given if callable(given) else lambda: torch.randn(given)))
 
 

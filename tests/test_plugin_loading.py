@@ -24,7 +24,7 @@ def flambeau_backend(name):
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Callable[..., str]:
-    """Install a plugin ``mine`` made of this code, run flambeau on an argument list, and return what it said."""
+    """Install a plugin `mine` made of this code, run flambeau on an argument list, and return what it said."""
 
     def install_and_run(code: str, *args: str, group: str = "flambeau.backends", check: bool = True, **variables: str) -> str:
         info = tmp_path / "flambeau_mine-2.5.dist-info"

@@ -1,6 +1,6 @@
 """Printed forms, to the character.
 
-Each ``>>>`` below is printed by PyTorch 2.13 exactly as shown.
+Each `>>>` below is printed by PyTorch 2.13 exactly as shown.
 """
 
 from __future__ import annotations

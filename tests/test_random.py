@@ -9,7 +9,7 @@ import pytest
 
 import flambeau as torch
 
-# After ``manual_seed(7)``; recorded from PyTorch 2.13 on the CPU.
+# After `manual_seed(7)`; recorded from PyTorch 2.13 on the CPU.
 RECORDED = {
     "torch.rand(3)": [0.5349225, 0.1988032, 0.6592117],
     "torch.randn(3)": [-0.1467951, 0.7861413, 0.9468216],

@@ -55,7 +55,7 @@ def plain(function: Any) -> Any:
 
 
 def public_operations() -> dict[str, Any]:
-    """Every function of ``torch`` and of its modules, and every method that is not one of these, by name."""
+    """Every function of `torch` and of its modules, and every method that is not one of these, by name."""
     functions = torch.op.PUBLIC.keys() - set(as_functions.NAMES)  # which call methods
     found = {name: getattr(torch, name) for name in functions}
     for path in MODULES:
@@ -97,7 +97,7 @@ GUIDE = Path(__file__).parents[1] / "docs" / "operations.md"
 
 
 def test_the_table_of_what_is_covered_is_true() -> None:
-    """``python -m flambeau.conformance.coverage`` prints it anew."""
+    """`python -m flambeau.conformance.coverage` prints it anew."""
     assert (
         GUIDE.read_text(encoding="utf-8").partition("<!-- python -m flambeau.conformance.coverage -->\n")[2] == coverage.table()
     )
@@ -127,7 +127,7 @@ def test_which_operations_are_called_for_each_member_of_a_batch() -> None:
 
 
 def steps(sample: Sample, size: int) -> Counter[str]:
-    """How often functions of the library are called for a batch of ``size``."""
+    """How often functions of the library are called for a batch of `size`."""
     call, examples = CHECKER.examples(sample, size)
     batch = [torch.stack(each) for each in zip(*examples, strict=True)]
     counted: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""``save`` and ``load``: what goes in comes out, sharing what it shared, and no file makes us run its code."""
+"""`save` and `load`: what goes in comes out, sharing what it shared, and no file makes us run its code."""
 
 from __future__ import annotations
 

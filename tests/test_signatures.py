@@ -1,6 +1,6 @@
 """Functions and methods take PyTorch's arguments, by position and by name.
 
-``signatures.txt`` lists them, a signature and the names that have it on a line, a line for each way to call a name; what is
+`signatures.txt` lists them, a signature and the names that have it on a line, a line for each way to call a name; what is
 before a slash is given by position alone, as programs of old do.
 """
 
@@ -40,7 +40,7 @@ def _arguments(signature: str) -> list[Argument]:
 
 
 def _listed() -> Iterator[tuple[str, str, str]]:
-    """``(owner, name, signature)`` for each way to call each name."""
+    """`(owner, name, signature)` for each way to call each name."""
     owner = signature = ""
     for line in (Path(__file__).parent / "signatures.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -57,7 +57,7 @@ def _bind(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, 
     """Raise TypeError where the function cannot be called so."""
     parameters = inspect.signature(function).parameters
     for name, parameter in parameters.items():
-        if parameter.kind is parameter.VAR_POSITIONAL and name in named:  # factories understand ``size=`` for ``*size``
+        if parameter.kind is parameter.VAR_POSITIONAL and name in named:  # factories understand `size=` for `*size`
             args = (*args, named.pop(name))
     inspect.signature(function).bind(*args, **named)
 
@@ -80,7 +80,7 @@ def test_arguments_by_position_and_by_name(owner: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-# What takes any name: ``from`` and ``async`` are no names of parameters, and what was removed raises however it is called.
+# What takes any name: `from` and `async` are no names of parameters, and what was removed raises however it is called.
 ANY_NAME = {f"Tensor.{name}" for name in ("cuda", "new", "random_", "type", "uniform_", "eig", "lstsq", "solve")} | {"torch.load"}
 
 

@@ -1,4 +1,4 @@
-"""``torch.testing``: what counts as close, what the errors say, random tensors, and checks of text."""
+"""`torch.testing`: what counts as close, what the errors say, random tensors, and checks of text."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ def test_cifar10_notices_damage(tmp_path, cifar_archive):
 
 
 class Server(SimpleHTTPRequestHandler):
-    """Serves ``content``; knows ranges; can break off and redirect."""
+    """Serves `content`; knows ranges; can break off and redirect."""
 
     content = bytes(range(256)) * 1000
     requests: list[str | None]

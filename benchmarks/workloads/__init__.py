@@ -1,6 +1,6 @@
 """What is measured: one file a group, one small function a workload.
 
-A workload takes the ``torch`` module, PyTorch's or flambeau's, makes what it needs, and returns the step to time.  What the
+A workload takes the `torch` module, PyTorch's or flambeau's, makes what it needs, and returns the step to time.  What the
 step returns is compared between the two.
 """
 

@@ -1,4 +1,4 @@
-"""The networks' answers, with no thought of training: ``eval()``, under ``no_grad``."""
+"""The networks' answers, with no thought of training: `eval()`, under `no_grad`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ __all__ = ["WORKLOADS"]
 
 
 def chain(torch: Any) -> Step:
-    """``gelu(x * w + b)`` on 4 million numbers, forward and backward."""
+    """`gelu(x * w + b)` on 4 million numbers, forward and backward."""
     torch.manual_seed(0)
     x, w, b = (torch.randn(4_000_000).requires_grad_() for _ in range(3))
     return forward_backward(torch, lambda: torch.nn.functional.gelu(x * w + b), x, w, b)
@@ -49,7 +49,7 @@ def layer_norm(*shape: int) -> Make:
 
 
 def on_input(shape: tuple[int, ...], forward: Callable[..., Step], features: int = 0) -> Make:
-    """Forward and backward of an operation on a random input and, with ``features``, a weight and a bias."""
+    """Forward and backward of an operation on a random input and, with `features`, a weight and a bias."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
@@ -61,7 +61,7 @@ def on_input(shape: tuple[int, ...], forward: Callable[..., Step], features: int
 
 
 def forward_backward(torch: Any, forward: Step, *tensors: Any) -> Step:
-    """A step that computes the gradients of ``tensors`` for a gradient of the output made once, and returns the first."""
+    """A step that computes the gradients of `tensors` for a gradient of the output made once, and returns the first."""
     grad = torch.randn(forward().shape)
 
     def step() -> Any:
@@ -74,7 +74,7 @@ def forward_backward(torch: Any, forward: Step, *tensors: Any) -> Step:
 
 
 def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride: int) -> Make:
-    """``forward``, ``data gradient`` or ``weight gradient`` of a convolution of 16 square images."""
+    """`forward`, `data gradient` or `weight gradient` of a convolution of 16 square images."""
 
     def make(torch: Any) -> Step:
         torch.manual_seed(0)

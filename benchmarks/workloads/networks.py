@@ -1,6 +1,6 @@
 """Training steps of whole networks: forward, backward, optimizer.
 
-Each network is a function of ``torch`` that returns a model, its input, and the loss as a function of its output.
+Each network is a function of `torch` that returns a model, its input, and the loss as a function of its output.
 """
 
 from __future__ import annotations

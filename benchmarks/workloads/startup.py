@@ -75,7 +75,7 @@ def installed(name: str) -> tuple[list[str], Iterator[Path]]:
 
 
 def normal(requirement: str) -> str:
-    """The name in ``Some_Name>=1; marker``, as distributions are told apart."""
+    """The name in `Some_Name>=1; marker`, as distributions are told apart."""
     match = re.match(r"[\w.-]+", requirement)
     return re.sub(r"[-_.]+", "-", match.group()).lower() if match else requirement
 

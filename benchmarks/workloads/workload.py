@@ -14,7 +14,7 @@ Make = Callable[[Any], Step]
 
 @dataclass(frozen=True)
 class Workload:
-    """A name, what makes the step, and the ratios to PyTorch aimed at: on NumPy alone, and with the kernel pack ``fast``."""
+    """A name, what makes the step, and the ratios to PyTorch aimed at: on NumPy alone, and with the kernel pack `fast`."""
 
     name: str
     make: Make

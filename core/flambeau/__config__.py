@@ -1,4 +1,4 @@
-"""``torch.__config__``: what there is at run time, in words."""
+"""`torch.__config__`: what there is at run time, in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["parallel_info", "show"]
 
 
 def show() -> str:
-    """The versions, backends and devices in use, as ``python -m flambeau env`` prints them."""
+    """The versions, backends and devices in use, as `python -m flambeau env` prints them."""
     return report()
 
 

@@ -36,14 +36,14 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors are printed; what is not given stays as it is, but ``sci_mode``, which returns to None.
+    """Set how tensors are printed; what is not given stays as it is, but `sci_mode`, which returns to None.
 
     Args:
         precision: digits after the point of a floating-point number (4).
         threshold: tensors of more elements than this are summarised (1000).
         edgeitems: elements shown at either end of a summarised dimension (3).
         linewidth: characters to a line (80).
-        profile: a set of values to start from: ``"default"``, ``"short"`` or ``"full"``.
+        profile: a set of values to start from: `"default"`, `"short"` or `"full"`.
         sci_mode: scientific notation always (True), never (False), or as the values demand (None).
 
     >>> import flambeau as torch
@@ -59,12 +59,12 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """Return the options in force, in the form ``set_printoptions(**options)`` takes."""
+    """Return the options in force, in the form `set_printoptions(**options)` takes."""
     return dict(_options)
 
 
 def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
-    """Return the printed form of ``tensor``, with ``tensor_contents`` in place of its values if given."""
+    """Return the printed form of `tensor`, with `tensor_contents` in place of its values if given."""
     levels = levels_of(tensor._kind)
     if levels:
         return _batched_str(tensor, levels[-1])
@@ -81,7 +81,7 @@ def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 def _batched_str(tensor: Tensor, level: Level) -> str:
-    """A tensor inside ``vmap``, by the whole batch."""
+    """A tensor inside `vmap`, by the whole batch."""
     from .transforms.batching.kinds import drop_level
 
     value = textwrap.indent(tensor_str(drop_level(tensor.detach(), level, 0)), "    ")
@@ -90,7 +90,7 @@ def _batched_str(tensor: Tensor, level: Level) -> str:
 
 
 def format_tensor(tensor: Tensor, spec: str) -> str:
-    """Return ``format(tensor, spec)``: a 0-d tensor formats as its number, any other takes no ``spec``."""
+    """Return `format(tensor, spec)`: a 0-d tensor formats as its number, any other takes no `spec`."""
     if tensor.dim() == 0 and type(tensor) is Tensor and tensor.device.type != "meta":
         return format(tensor.detach().item(), spec)
     return object.__format__(tensor, spec)
@@ -139,7 +139,7 @@ def _default_complex_dtype() -> dtypes.dtype:
 
 
 def _join(text: str, suffixes: Sequence[str], indent: int) -> str:
-    """Append ``suffixes``, each on the current line while it has room."""
+    """Append `suffixes`, each on the current line while it has room."""
     width = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if width + len(suffix) + 2 > _options["linewidth"]:
@@ -179,7 +179,7 @@ def _edges(tensor: Tensor) -> Tensor:
 
 
 def _nested(cells: Iterator[str], shape: Sequence[int], cut: Sequence[bool], width: int, indent: int) -> str:
-    """Take the cells of one (sub)tensor and bracket them, with ``...`` where a middle was cut out."""
+    """Take the cells of one (sub)tensor and bracket them, with `...` where a middle was cut out."""
     if not shape:
         return next(cells)
     indent += 1
@@ -232,7 +232,7 @@ class _ComplexColumn:
 
 
 def _float_spelling(values: Sequence[float]) -> tuple[str, str]:
-    """Choose the format of non-zero finite ``values``, and the point that whole numbers end in."""
+    """Choose the format of non-zero finite `values`, and the point that whole numbers end in."""
     if not values:
         return ".0f", "."
     if _is_scientific(values):

@@ -12,7 +12,7 @@ __all__: list[str] = []
 
 
 def _assert(condition: Any, message: str) -> None:
-    """``assert``, as a function."""
+    """`assert`, as a function."""
     if not condition:
         raise AssertionError(message)
 

@@ -1,4 +1,4 @@
-"""``torch.accelerator``: the devices that are not the CPU, for programs that need not know which.  Here these are CUDA's.
+"""`torch.accelerator`: the devices that are not the CPU, for programs that need not know which.  Here these are CUDA's.
 
 >>> import flambeau as torch
 >>> accelerator = torch.accelerator.current_accelerator(check_available=True)
@@ -38,7 +38,7 @@ def device_count() -> int:
 def current_accelerator(check_available: bool = False) -> devices.device | None:
     """The device type that an installed backend brings, as a device without an index; None where none does.
 
-    With ``check_available``, None too where there is no such device.
+    With `check_available`, None too where there is no such device.
     """
     return devices.device("cuda") if (is_available() if check_available else switches.is_built()) else None
 
@@ -123,7 +123,7 @@ def memory_allocated(device: Device = None, /) -> int:
 
 
 def max_memory_allocated(device: Device = None, /) -> int:
-    """The most bytes that were in use by tensors since the start, or since ``reset_peak_memory_stats()``."""
+    """The most bytes that were in use by tensors since the start, or since `reset_peak_memory_stats()`."""
     return cuda.max_memory_allocated(_index(device))
 
 
@@ -133,7 +133,7 @@ def memory_reserved(device: Device = None, /) -> int:
 
 
 def max_memory_reserved(device: Device = None, /) -> int:
-    """The most bytes that were held since the start, or since ``reset_peak_memory_stats()``."""
+    """The most bytes that were held since the start, or since `reset_peak_memory_stats()`."""
     return cuda.max_memory_reserved(_index(device))
 
 

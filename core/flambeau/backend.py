@@ -1,6 +1,6 @@
 """Backends: what an array library has to offer, and the registry that finds them.
 
-A backend owns one device type (``cpu``, ``cuda``, ...), an array-API namespace ``xp`` and, where it has something faster
+A backend owns one device type (`cpu`, `cuda`, ...), an array-API namespace `xp` and, where it has something faster
 than the array API, kernels by operation name.  Everything above this file works on any of them.
 """
 
@@ -30,10 +30,10 @@ DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy"}  # so that a device type's 
 
 
 class Backend:
-    """One array library behind flambeau.  Subclass it and set ``name``, ``device_type``, ``xp`` and ``array_type``.
+    """One array library behind flambeau.  Subclass it and set `name`, `device_type`, `xp` and `array_type`.
 
     The methods have defaults written against the array API standard; a backend overrides those that its library can do
-    better.  ``mutable`` says whether arrays can be written and views share memory; where they cannot, ``Storage`` replays
+    better.  `mutable` says whether arrays can be written and views share memory; where they cannot, `Storage` replays
     the views.
     """
 
@@ -44,7 +44,7 @@ class Backend:
     mutable = True
     guarded = False  # whether there are several devices, and work goes to the current one wherever its arrays are
     asynchronous = False  # whether work is queued, so that an error in values may show later, if at all
-    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # ``kernel(target, *others, **scalars)``, to write without a detour
+    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, to write without a detour
     default_generator: ClassVar[Callable[[Backend, int], Any]]  # what the CPU does for a library that does not do it itself:
     default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # set by `runtime.host`, which stands on devices
     unknown_kernels: ClassVar[Callable[[Iterable[str]], list[str]]]  # of these names, those that no operation has: set by calls
@@ -81,11 +81,11 @@ class Backend:
     # --- infinities and NaN ---
 
     def undisturbed(self) -> AbstractContextManager[Any]:
-        """Let the library raise no ``arithmetic_errors`` inside the context."""
+        """Let the library raise no `arithmetic_errors` inside the context."""
         return nullcontext()
 
     def computed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What a function that writes nothing returns, whether or not the library's user wants ``arithmetic_errors``."""
+        """What a function that writes nothing returns, whether or not the library's user wants `arithmetic_errors`."""
         try:
             return function(*args, **kwargs)
         except self.arithmetic_errors:
@@ -119,18 +119,18 @@ class Backend:
         return 0
 
     def guard(self, index: int) -> AbstractContextManager[Any]:
-        """Make device ``index`` current inside the context."""
+        """Make device `index` current inside the context."""
         return nullcontext()
 
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
-        """The kernel as it has to be called for arrays on device ``index``."""
+        """The kernel as it has to be called for arrays on device `index`."""
         return kernel
 
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all work queued on the device has finished."""
 
     def on(self, index: int | None) -> Any:
-        """``xp`` for making arrays on device ``index``."""
+        """`xp` for making arrays on device `index`."""
         return self.xp
 
     # --- arrays ---
@@ -144,23 +144,23 @@ class Backend:
         return self.xp.asarray(array)
 
     def to_host(self, array: Array) -> Any:
-        """The array as something with ``__array__`` or the buffer protocol on the host, sharing memory if it can."""
+        """The array as something with `__array__` or the buffer protocol on the host, sharing memory if it can."""
         return array
 
     def from_host(self, data: Any, index: int = 0) -> Array:
-        """A copy, on device ``index``, of what another backend's ``to_host`` gave."""
+        """A copy, on device `index`, of what another backend's `to_host` gave."""
         return self.asarray(data, index=index, copy=True)
 
     def copied_to(self, other: Backend, array: Array, index: int = 0) -> Any:
-        """A copy of the array as one of another backend's, on its device ``index``."""
+        """A copy of the array as one of another backend's, on its device `index`."""
         return other.from_host(self.to_host(array), index)
 
     def to_host_later(self, array: Array) -> Any:
-        """``to_host`` without waiting: in page-locked memory, where it will be once the device's current stream is done."""
+        """`to_host` without waiting: in page-locked memory, where it will be once the device's current stream is done."""
         return self.to_host(array)
 
     def from_host_later(self, data: Any, index: int = 0) -> Array:
-        """``from_host`` without waiting, where the data is in page-locked memory: they must not change before it is done."""
+        """`from_host` without waiting, where the data is in page-locked memory: they must not change before it is done."""
         return self.from_host(data, index)
 
     def to_device(self, array: Array, index: int) -> Array:
@@ -204,15 +204,15 @@ class Backend:
         return not self.mutable
 
     def in_order_of(self, array: Array, like: Array) -> Array:
-        """The array, or a copy of it, with the elements in memory in the order of those of ``like``, if there is such a thing."""
+        """The array, or a copy of it, with the elements in memory in the order of those of `like`, if there is such a thing."""
         return array
 
     def write(self, target: Array, value: Array) -> None:
-        """Overwrite all elements of ``target``; only called where ``mutable``."""
+        """Overwrite all elements of `target`; only called where `mutable`."""
         target[...] = value
 
     def add_to(self, target: Array, value: Array) -> None:
-        """Add to the elements of ``target``; only called where ``mutable``."""
+        """Add to the elements of `target`; only called where `mutable`."""
         target += value
 
     # --- memory ---
@@ -230,7 +230,7 @@ class Backend:
         return id(array)
 
     def root(self, array: Array) -> tuple[Array, int]:
-        """The one-dimensional array over all memory that ``array`` is a view of, and the view's offset in elements."""
+        """The one-dimensional array over all memory that `array` is a view of, and the view's offset in elements."""
         return self.xp.reshape(array, (-1,)), 0
 
     def memory(self, array: Array) -> Array:
@@ -238,7 +238,7 @@ class Backend:
         return self.reinterpret(self.root(array)[0], dtypes.uint8)
 
     def window(self, array: Array) -> Array:
-        """The same elements in the same memory, but as if there were no more of that: with a ``root`` of their own."""
+        """The same elements in the same memory, but as if there were no more of that: with a `root` of their own."""
         return array
 
     def lender(self, array: Array) -> Any:
@@ -250,7 +250,7 @@ class Backend:
         return False
 
     def as_strided(self, flat: Array, size: Sequence[int], stride: Sequence[int], offset: int) -> Array:
-        """A view (a copy where not ``mutable``) of a one-dimensional array with these strides, in elements."""
+        """A view (a copy where not `mutable`) of a one-dimensional array with these strides, in elements."""
         index = self.xp.asarray(offset)
         for length, step in zip(size, stride, strict=True):
             index = index[..., None] + self.xp.arange(length) * step
@@ -277,7 +277,7 @@ class Backend:
         return 1
 
     def set_num_threads(self, count: int) -> None:
-        """Let the kernels use ``count`` threads, where the library can be told."""
+        """Let the kernels use `count` threads, where the library can be told."""
 
     def record_stream(self, array: Array, stream: Any) -> None:
         """Keep the array's memory until the work queued on a stream is done."""
@@ -289,14 +289,14 @@ class Backend:
     # --- random numbers ---
 
     def generator(self, index: int) -> Any:
-        """A new random generator for device ``index``, with samplers as those of ``flambeau_backends.numpy.random``.
+        """A new random generator for device `index`, with samplers as those of `flambeau_backends.numpy.random`.
 
         Unless the backend has one of its own, it is the CPU's: the same seed gives the same numbers.
         """
         return Backend.default_generator(self, index)
 
     def report(self) -> str:
-        """One line about the library for ``python -m flambeau env``."""
+        """One line about the library for `python -m flambeau env`."""
         return f"{self.name}: {getattr(self.xp, '__name__', self.xp)} {getattr(self.xp, '__version__', '')}".rstrip()
 
 
@@ -405,7 +405,7 @@ def _load(entry: Any) -> Any:
 
 
 def _entry_points(group: str) -> Sequence[Any]:
-    """The installed entry points of a group; of ``FLAMBEAU_PLUGINS``, where it is set, only those."""
+    """The installed entry points of a group; of `FLAMBEAU_PLUGINS`, where it is set, only those."""
     from importlib.metadata import entry_points
 
     wanted = os.environ.get("FLAMBEAU_PLUGINS")
@@ -423,7 +423,7 @@ def installed() -> dict[str, str]:
 
 
 def find(name: str) -> Backend:
-    """The backend called ``name``, imported now if it has not been.
+    """The backend called `name`, imported now if it has not been.
 
     Raises:
         RuntimeError: unknown name, a name that two plugins have, a library that is not installed, or a broken plugin; the
@@ -477,7 +477,7 @@ def _check(name: str, backend: Any) -> None:
 
 
 def for_device_type(device_type: str) -> Backend:
-    """The backend that owns ``device_type``.
+    """The backend that owns `device_type`.
 
     Raises:
         RuntimeError: there is none, or it is broken.
@@ -515,5 +515,5 @@ SELECTED_NAME, SELECTED_INDEX = _parse_selection(os.environ.get("FLAMBEAU_BACKEN
 
 
 def selected() -> Backend:
-    """The backend chosen by ``FLAMBEAU_BACKEND`` (``numpy`` where it is not set)."""
+    """The backend chosen by `FLAMBEAU_BACKEND` (`numpy` where it is not set)."""
     return find(SELECTED_NAME)

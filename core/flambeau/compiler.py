@@ -1,4 +1,4 @@
-"""``torch.compiler``: nothing is compiled here, and functions run as they are.
+"""`torch.compiler`: nothing is compiled here, and functions run as they are.
 
 >>> import flambeau as torch
 >>> torch.compiler.is_compiling()

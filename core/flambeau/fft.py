@@ -1,8 +1,8 @@
 """Discrete Fourier transforms.
 
-``norm`` says where the factor goes: ``"backward"`` (the default) to the inverse transform, ``"forward"`` to the forward
-one, ``"ortho"`` half to each.  ``n`` and ``s`` cut the input, or extend it with zeros, to a size before the transform.
-All raise RuntimeError for sizes below 1, repeated dimensions, an unknown ``norm``, and half precision.
+`norm` says where the factor goes: `"backward"` (the default) to the inverse transform, `"forward"` to the forward
+one, `"ortho"` half to each.  `n` and `s` cut the input, or extend it with zeros, to a size before the transform.
+All raise RuntimeError for sizes below 1, repeated dimensions, an unknown `norm`, and half precision.
 
 >>> import flambeau as torch
 >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
@@ -102,7 +102,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
 
 @with_out
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft`."""
+    """The inverse of `fft`."""
     if input.dtype.category < dtypes.COMPLEX:
         return _r2c("ifft", input, *_one(input, n, dim), norm, forward=False, onesided=False)
     return _c2c("ifft", input, *_one(input, n, dim), norm, False)
@@ -116,25 +116,25 @@ def fft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str |
 
 @with_out
 def ifft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft2`."""
+    """The inverse of `fft2`."""
     return _c2c("ifft2", input, s, dim, norm, False)
 
 
 @with_out
 def fftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The transform of several dimensions: ``dim``, or the last ``len(s)``, or all."""
+    """The transform of several dimensions: `dim`, or the last `len(s)`, or all."""
     return _c2c("fftn", input, s, dim, norm, True)
 
 
 @with_out
 def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fftn`."""
+    """The inverse of `fftn`."""
     return _c2c("ifftn", input, s, dim, norm, False)
 
 
 @with_out
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform of a real signal: its ``n // 2 + 1`` frequencies from 0 up, of which the others are mirror images.
+    """The transform of a real signal: its `n // 2 + 1` frequencies from 0 up, of which the others are mirror images.
 
     >>> import flambeau as torch
     >>> torch.fft.rfft(torch.ones(4))
@@ -145,7 +145,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @with_out
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`rfft`, of size ``n``; by default even: ``2 * (m - 1)`` from ``m`` frequencies."""
+    """The inverse of `rfft`, of size `n`; by default even: `2 * (m - 1)` from `m` frequencies."""
     return _c2r("irfft", input, *_one(input, n, dim), norm)
 
 
@@ -157,7 +157,7 @@ def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str 
 
 @with_out
 def irfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of :func:`rfft2`."""
+    """The inverse of `rfft2`."""
     return _c2r("irfft2", input, s, dim, norm)
 
 
@@ -169,7 +169,7 @@ def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: s
 
 @with_out
 def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`rfftn`."""
+    """The inverse of `rfftn`."""
     return _c2r("irfftn", input, s, dim, norm)
 
 
@@ -181,31 +181,31 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @with_out
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`hfft`."""
+    """The inverse of `hfft`."""
     return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False)
 
 
 @with_out
 def hfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`hfft` of two dimensions, the last of them halved."""
+    """`hfft` of two dimensions, the last of them halved."""
     return _c2r("hfft2", input, s, dim, norm, forward=True)
 
 
 @with_out
 def ihfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of :func:`hfft2`."""
+    """The inverse of `hfft2`."""
     return _ihfftn("ihfft2", input, s, dim, norm)
 
 
 @with_out
 def hfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """:func:`hfft` of several dimensions, the last of them halved."""
+    """`hfft` of several dimensions, the last of them halved."""
     return _c2r("hfftn", input, s, dim, norm, forward=True)
 
 
 @with_out
 def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`hfftn`."""
+    """The inverse of `hfftn`."""
     return _ihfftn("ihfftn", input, s, dim, norm)
 
 
@@ -213,7 +213,7 @@ def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
 
 
 def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
-    """The frequencies of :func:`fft`, in cycles per unit of ``d``, the spacing of the samples.
+    """The frequencies of `fft`, in cycles per unit of `d`, the spacing of the samples.
 
     >>> import flambeau as torch
     >>> torch.fft.fftfreq(4)
@@ -224,7 +224,7 @@ def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
 
 
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
-    """The frequencies of :func:`rfft`."""
+    """The frequencies of `rfft`."""
     return _frequencies(creation.arange(n // 2 + 1, dtype=dtypes.float64), n, d, **options)
 
 
@@ -258,7 +258,7 @@ def fftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
 
 
 def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
-    """The inverse of :func:`fftshift`."""
+    """The inverse of `fftshift`."""
     dims = _all_dims(input, dim)
     return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)
 

@@ -107,14 +107,14 @@ def _zeros_like(tensor: Tensor) -> Any:
 
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function that computes the gradient of ``func``, which returns a 0-d tensor, by its argument ``argnums``.
+    """The function that computes the gradient of `func`, which returns a 0-d tensor, by its argument `argnums`.
 
     Args:
         argnums: which positional arguments to differentiate by; for several, the result is a tuple.
-        has_aux: ``func`` returns ``(output, aux)``, and then the result is ``(gradient, aux)``.
+        has_aux: `func` returns `(output, aux)`, and then the result is `(gradient, aux)`.
 
     Raises:
-        RuntimeError: ``func`` returns something else than a 0-d tensor.
+        RuntimeError: `func` returns something else than a 0-d tensor.
 
     >>> import flambeau as torch
     >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(1.0))
@@ -130,7 +130,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
 
 def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """As :func:`grad`, but the result is ``(gradient, output)``, or ``(gradient, (output, aux))``.
+    """As `grad`, but the result is `(gradient, output)`, or `(gradient, (output, aux))`.
 
     >>> import flambeau as torch
     >>> torch.func.grad_and_value(lambda x: x**3)(torch.tensor(2.0))
@@ -159,9 +159,9 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """``(output, vjp_fn)``: the output of ``func``, and a function from weights of it to gradients of the primals.
+    """`(output, vjp_fn)`: the output of `func`, and a function from weights of it to gradients of the primals.
 
-    With ``has_aux``, ``func`` returns ``(output, aux)`` and the result is ``(output, vjp_fn, aux)``.
+    With `has_aux`, `func` returns `(output, aux)` and the result is `(output, vjp_fn, aux)`.
 
     >>> import flambeau as torch
     >>> output, vjp_fn = torch.func.vjp(torch.exp, torch.zeros(2))
@@ -201,12 +201,12 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """``(output, tangent)``: the output of ``func`` and its derivative along ``tangents``, by forward-mode differentiation.
+    """`(output, tangent)`: the output of `func` and its derivative along `tangents`, by forward-mode differentiation.
 
     Args:
         primals, tangents: tuples of the same structure.
         strict: raise where an output does not depend on the primals, instead of giving zeros.
-        has_aux: ``func`` returns ``(output, aux)``, and the result is ``(output, tangent, aux)``.
+        has_aux: `func` returns `(output, aux)`, and the result is `(output, tangent, aux)`.
 
     >>> import flambeau as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
@@ -271,9 +271,9 @@ def _unpacked(dual: Tensor, level: Any, strict: bool) -> tuple[Tensor, Tensor]:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """``(output, jvp_fn)``: the output of ``func``, and its derivative at the primals as a function of their tangents.
+    """`(output, jvp_fn)`: the output of `func`, and its derivative at the primals as a function of their tangents.
 
-    ``func`` is called once, however often ``jvp_fn`` is.
+    `func` is called once, however often `jvp_fn` is.
 
     >>> import flambeau as torch
     >>> output, jvp_fn = torch.func.linearize(torch.sin, torch.tensor(0.0))
@@ -318,13 +318,13 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of ``func`` by its argument ``argnums``, by reverse mode.
+    """The function that computes the Jacobian of `func` by its argument `argnums`, by reverse mode.
 
-    An output of shape ``S`` and an argument of shape ``T`` give a Jacobian of shape ``S + T``.
+    An output of shape `S` and an argument of shape `T` give a Jacobian of shape `S + T`.
 
     Args:
         argnums: which positional arguments to differentiate by; for several, each output has a tuple of Jacobians.
-        has_aux: ``func`` returns ``(output, aux)``, and the result is ``(jacobian, aux)``.
+        has_aux: `func` returns `(output, aux)`, and the result is `(jacobian, aux)`.
         chunk_size: how many rows to compute at once; by default all.
 
     >>> import flambeau as torch
@@ -362,7 +362,7 @@ def _split_rows(rows: Any, outputs: Sequence[Tensor], given: Tensor) -> list[Any
 def jacfwd(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """As :func:`jacrev`, by forward mode: better where there are more outputs than inputs.
+    """As `jacrev`, by forward mode: better where there are more outputs than inputs.
 
     >>> import flambeau as torch
     >>> torch.func.jacfwd(lambda x: x**2)(torch.ones(2))
@@ -399,7 +399,7 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """The function that computes the second derivatives of ``func``: ``jacfwd(jacrev(func))``.
+    """The function that computes the second derivatives of `func`: `jacfwd(jacrev(func))`.
 
     >>> import flambeau as torch
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.ones(2))
@@ -574,7 +574,7 @@ def _for_all_names(own: dict[str, Any], replacements: dict[str, Any]) -> dict[st
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of several models of one architecture, each stacked: for :func:`vmap` over the models.
+    """The parameters and the buffers of several models of one architecture, each stacked: for `vmap` over the models.
 
     >>> import flambeau as torch
     >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
@@ -605,7 +605,7 @@ def _stacked(name: str, tensors: Sequence[Tensor]) -> Any:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Let the batch normalisations of a module keep no running statistics, which could not be updated inside ``vmap``.
+    """Let the batch normalisations of a module keep no running statistics, which could not be updated inside `vmap`.
 
     Returns the module, changed in place.
     """
@@ -620,10 +620,10 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """``func`` itself: what it writes in place is written in place, whether anybody traces it or not.
+    """`func` itself: what it writes in place is written in place, whether anybody traces it or not.
 
     Raises:
-        RuntimeError: ``remove`` is neither ``"mutations"`` nor ``"mutations_and_views"``.
+        RuntimeError: `remove` is neither `"mutations"` nor `"mutations_and_views"`.
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
@@ -642,7 +642,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The tensor below the innermost batch (or, with ``recurse``, below all), batch dimensions shown in front."""
+    """The tensor below the innermost batch (or, with `recurse`, below all), batch dimensions shown in front."""
     levels = levels_of(tensor._kind)
     for level in reversed(levels if recurse else levels[-1:]):
         tensor = drop_level(tensor, level, 0)

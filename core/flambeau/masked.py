@@ -1,6 +1,6 @@
 """Tensors some elements of which do not count.
 
-The functions take a ``mask``, True where an element counts, or a :class:`MaskedTensor`, which brings its own.  A slice in
+The functions take a `mask`, True where an element counts, or a `MaskedTensor`, which brings its own.  A slice in
 which none counts gives the operation's identity: 0 for a sum, minus infinity for a maximum, NaN for a mean.
 
 >>> import flambeau as torch
@@ -43,7 +43,7 @@ def _full(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def _counted(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
-    """The input with ``fill`` (for a real infinity, the nearest that the dtype can hold) where it does not count."""
+    """The input with `fill` (for a real infinity, the nearest that the dtype can hold) where it does not count."""
     dtype = input.dtype
     if mask is None:
         return input
@@ -184,7 +184,7 @@ def norm(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The norm of order ``ord`` of the elements that count."""
+    """The norm of order `ord` of the elements that count."""
     fill = math.inf if isinstance(ord, float) and ord == -math.inf else 0
     return vector_norm(_counted(input, mask, fill), ord, _dims(input, dim), bool(keepdim), dtype=dtype or input.dtype)
 
@@ -200,7 +200,7 @@ def var(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The variance of the elements that count: their squared distances from the mean, over their number less ``correction``."""
+    """The variance of the elements that count: their squared distances from the mean, over their number less `correction`."""
     if unbiased is not None and correction is not None:
         raise AssertionError("unbiased and correction cannot both be given")
     correction = float(unbiased is None or bool(unbiased)) if correction is None else float(correction)
@@ -264,7 +264,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
 def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The elements that count over their norm along ``dim``; 0 for the others."""
+    """The elements that count over their norm along `dim`; 0 for the others."""
     size: Tensor = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _counted(input, mask, 0) / size.clamp(min=eps)
 
@@ -272,7 +272,7 @@ def normalize(
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
-    """``log(exp(input) + exp(other))`` of the elements that count; minus infinity where neither does."""
+    """`log(exp(input) + exp(other))` of the elements that count; minus infinity where neither does."""
     made: Tensor = PUBLIC["logaddexp"](_counted(input, input_mask, -math.inf), _counted(other, other_mask, -math.inf))
     return made.to(dtype or input.dtype)
 
@@ -287,7 +287,7 @@ class MaskedTensor(Tensor):
     of this module.
 
     Raises:
-        TypeError: ``mask`` is not a bool tensor, or ``data`` no tensor.
+        TypeError: `mask` is not a bool tensor, or `data` no tensor.
         ValueError: their shapes differ, or two masked tensors that meet have different masks.
 
     >>> import flambeau as torch
@@ -324,7 +324,7 @@ class MaskedTensor(Tensor):
         return self._mask
 
     def to_tensor(self, value: float) -> Tensor:
-        """The elements, with ``value`` where they do not count."""
+        """The elements, with `value` where they do not count."""
         return self.get_data().masked_fill(~self._mask, value)
 
     @classmethod
@@ -385,15 +385,15 @@ for _name, _function in _REDUCTIONS.items():
 
 
 def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
-    """A MaskedTensor with a copy of ``data``."""
+    """A MaskedTensor with a copy of `data`."""
     return MaskedTensor(as_tensor(data).clone().detach(), as_tensor(mask), requires_grad)
 
 
 def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
-    """``data`` and ``mask`` as a MaskedTensor, with the history of ``data``."""
+    """`data` and `mask` as a MaskedTensor, with the history of `data`."""
     return MaskedTensor(as_tensor(data), as_tensor(mask))
 
 
 def is_masked_tensor(obj: Any, /) -> bool:
-    """Whether ``obj`` is a MaskedTensor."""
+    """Whether `obj` is a MaskedTensor."""
     return isinstance(obj, MaskedTensor)

@@ -40,7 +40,7 @@ __all__ = [
 
 @functools.cache
 def _overridable_names() -> dict[Any, str]:
-    """Every overridable function, method and property getter, by its name from ``torch`` on."""
+    """Every overridable function, method and property getter, by its name from `torch` on."""
     found: dict[Any, str] = {}
     for space, namespace in _namespaces():
         for name in getattr(namespace, "__all__", None) or FACES:
@@ -69,7 +69,7 @@ def _namespaces() -> list[tuple[str, Any]]:
 
 
 def resolve_name(f: Any) -> str | None:
-    """The name, from ``torch`` on, of a function that ``__torch_function__`` was given.
+    """The name, from `torch` on, of a function that `__torch_function__` was given.
 
     >>> import flambeau as torch
     >>> torch.overrides.resolve_name(torch.Tensor.add_)

@@ -1,4 +1,4 @@
-"""Random generators: ``Generator``, the default one of every device, and the functions that seed and save them."""
+"""Random generators: `Generator`, the default one of every device, and the functions that seed and save them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Generator:
         return self._raw
 
     def manual_seed(self, seed: int) -> Generator:
-        """Restart the stream from ``seed``; returns the generator."""
+        """Restart the stream from `seed`; returns the generator."""
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         try:
@@ -78,7 +78,7 @@ class Generator:
         return wrap(kind.backend.asarray(self.raw.get_state()), kind)
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Continue from a state that ``get_state`` gave."""
+        """Continue from a state that `get_state` gave."""
         if not isinstance(new_state, Tensor) or new_state.dtype is not dtypes.uint8:
             raise TypeError(
                 "expected a torch.ByteTensor, but got "
@@ -152,7 +152,7 @@ _seed_of_others: int | None = None  # for the devices whose generators have not 
 
 
 def manual_seed(seed: int) -> Generator:
-    """Restart the default generators of all devices from ``seed``; returns the CPU's.
+    """Restart the default generators of all devices from `seed`; returns the CPU's.
 
     >>> import flambeau as torch
     >>> _ = torch.manual_seed(0); torch.rand(1)

@@ -1,4 +1,4 @@
-"""Special functions, as in ``scipy.special``.
+"""Special functions, as in `scipy.special`.
 
 They are computed in double precision whatever the dtype, so that float32 results are right to its last digit but one.
 
@@ -52,7 +52,7 @@ entr = op(
     "special_entr", lambda xp, input: xp.where(
         input > 0, -input * xp.log(xp.where(input > 0, input, 1.0)), xp.where(input < 0, -xp.inf, input * 0)),
     promote="float", dtypes="real", public=False, method=False,
-    doc="""``-x log(x)``, a term of an entropy; 0 at 0, minus infinity below.
+    doc="""`-x log(x)`, a term of an entropy; 0 at 0, minus infinity below.
 
     >>> import flambeau as torch
     >>> torch.special.entr(torch.tensor([0.0, 0.5, -1.0]))
@@ -63,18 +63,18 @@ entr = op(
 
 
 def softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """``exp(x)`` over its sum along ``dim``.  See :func:`torch.softmax`."""
+    """`exp(x)` over its sum along `dim`.  See `torch.softmax`."""
     return PUBLIC["softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The logarithm of :func:`softmax`.  See :func:`torch.log_softmax`."""
+    """The logarithm of `softmax`.  See `torch.log_softmax`."""
     return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
 def multigammaln(a: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p``.  See :func:`torch.mvlgamma`."""
-    return mvlgamma(a, p, out=out)  # type: ignore[call-arg]  # as all that are published with ``out``
+    """The logarithm of the multivariate gamma function of dimension `p`.  See `torch.mvlgamma`."""
+    return mvlgamma(a, p, out=out)  # type: ignore[call-arg]  # as all that are published with `out`
 
 
 open_to_overrides(globals(), __all__)

@@ -56,7 +56,7 @@ class _Memory(StorageBase):
 
     def get_device(self) -> int | None:
         """The index of the device; None for the CPU."""
-        return self.device.index  # type: ignore[no-any-return]  # ``device`` is Any
+        return self.device.index  # type: ignore[no-any-return]  # `device` is Any
 
     def data_ptr(self) -> int:
         """The address of the memory."""
@@ -163,7 +163,7 @@ class _Memory(StorageBase):
 
 
 def _conversions() -> None:
-    """Give storages ``half()``, ``long()`` and their like, of which each is a name for a dtype."""
+    """Give storages `half()`, `long()` and their like, of which each is a name for a dtype."""
     named = {
         "double": "float64",
         "float": "float32",
@@ -185,7 +185,7 @@ def _conversions() -> None:
             return self._to(dtype)
 
         convert.__name__, convert.__qualname__ = name, f"_Memory.{name}"
-        convert.__doc__ = f"A copy of the elements as ``{dtype}``."
+        convert.__doc__ = f"A copy of the elements as `{dtype}`."
         setattr(_Memory, name, convert)
 
 
@@ -193,7 +193,7 @@ _conversions()
 
 
 class TypedStorage(_Memory):
-    """Memory as elements of one dtype: what ``tensor.storage()`` gives.
+    """Memory as elements of one dtype: what `tensor.storage()` gives.
 
     Args:
         args: how many elements, uninitialised; or a sequence of them.
@@ -202,7 +202,7 @@ class TypedStorage(_Memory):
         wrap_storage: the storage whose memory to take, instead of new memory.
 
     Raises:
-        RuntimeError: beside ``wrap_storage``, something else than ``dtype`` is given, or no dtype.
+        RuntimeError: beside `wrap_storage`, something else than `dtype` is given, or no dtype.
         TypeError: data that is no sequence, or a storage to wrap that is none of bytes.
 
     >>> import flambeau as torch
@@ -239,7 +239,7 @@ class TypedStorage(_Memory):
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
 
     def element_size(self) -> int:
-        return self.dtype.itemsize  # type: ignore[no-any-return]  # ``dtype`` is Any
+        return self.dtype.itemsize  # type: ignore[no-any-return]  # `dtype` is Any
 
     def as_tensor(self, dtype: Any) -> Tensor:
         """The memory as a one-dimensional tensor of its own dtype; RuntimeError for another one."""
@@ -250,7 +250,7 @@ class TypedStorage(_Memory):
         return self._elements()
 
     def type(self, dtype: Any = None) -> Any:
-        """The name of the storage's type, such as ``torch.FloatStorage``; or, given a dtype, a copy of the elements in that."""
+        """The name of the storage's type, such as `torch.FloatStorage`; or, given a dtype, a copy of the elements in that."""
         return f"torch.{self.dtype.legacy_name}Storage" if dtype is None else self._to(getattr(dtype, "dtype", dtype))
 
     def pickle_storage_type(self) -> str:
@@ -280,17 +280,17 @@ class TypedStorage(_Memory):
 
     @classmethod
     def from_buffer(cls, *args: Any, **kwargs: Any) -> TypedStorage:
-        """A storage holding a copy of an object with the buffer protocol, as :meth:`UntypedStorage.from_buffer` makes it.
+        """A storage holding a copy of an object with the buffer protocol, as `UntypedStorage.from_buffer` makes it.
 
         Raises:
-            RuntimeError: called on ``TypedStorage`` itself, which has no dtype.
+            RuntimeError: called on `TypedStorage` itself, which has no dtype.
         """
         dtype = cls._dtype_of_class("from_buffer")
         return TypedStorage(wrap_storage=UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs), dtype=dtype)
 
     @classmethod
     def from_file(cls, filename: str, shared: bool, size: int) -> TypedStorage:
-        """``size`` elements in a file that is mapped into memory, as :meth:`UntypedStorage.from_file` makes them.
+        """`size` elements in a file that is mapped into memory, as `UntypedStorage.from_file` makes them.
 
         Args:
             filename: the path of the file.
@@ -298,7 +298,7 @@ class TypedStorage(_Memory):
             size: the number of elements.
 
         Raises:
-            RuntimeError: the file cannot be opened, or is too small; or called on ``TypedStorage`` itself, which has no dtype.
+            RuntimeError: the file cannot be opened, or is too small; or called on `TypedStorage` itself, which has no dtype.
         """
         dtype = cls._dtype_of_class("from_file")
         return TypedStorage(wrap_storage=UntypedStorage.from_file(filename, shared, size * dtype.itemsize), dtype=dtype)
@@ -322,7 +322,7 @@ class TypedStorage(_Memory):
 
 
 class _LegacyStorage(type):
-    """The class of ``FloatStorage`` and its like, which are names for ``TypedStorage`` of a dtype on a device type."""
+    """The class of `FloatStorage` and its like, which are names for `TypedStorage` of a dtype on a device type."""
 
     dtype: Any
     device_type: str
@@ -340,7 +340,7 @@ class _LegacyStorage(type):
 
 
 class UntypedStorage(_Memory):
-    """Memory as bytes: what ``tensor.untyped_storage()`` gives, the same object for all tensors in that memory.
+    """Memory as bytes: what `tensor.untyped_storage()` gives, the same object for all tensors in that memory.
 
     A slice is a storage in the same memory.
 
@@ -349,7 +349,7 @@ class UntypedStorage(_Memory):
         device: where.
 
     Raises:
-        RuntimeError: ``data`` is neither, or the sequence holds something else.
+        RuntimeError: `data` is neither, or the sequence holds something else.
 
     >>> import flambeau as torch
     >>> x = torch.zeros(2, dtype=torch.uint8)
@@ -389,7 +389,7 @@ class UntypedStorage(_Memory):
 
         Args:
             buffer: the object.
-            byte_order: in which order the object has the bytes of an element: ``"native"``, ``"little"`` or ``"big"``.
+            byte_order: in which order the object has the bytes of an element: `"native"`, `"little"` or `"big"`.
             count: how many elements to take; all by default.
             offset: from which byte on.
             dtype: what the elements are.
@@ -434,7 +434,7 @@ class UntypedStorage(_Memory):
 
     @classmethod
     def _new_shared(cls, size: int, *, device: Any = "cpu") -> UntypedStorage:
-        return cls(size, device=device).fill_(0).share_memory_()  # type: ignore[no-any-return]  # ``fill_`` gives any storage
+        return cls(size, device=device).fill_(0).share_memory_()  # type: ignore[no-any-return]  # `fill_` gives any storage
 
     def untyped(self) -> UntypedStorage:
         return self
@@ -574,7 +574,7 @@ def storage_of(tensor: Tensor) -> UntypedStorage:
 
 
 def make_storage_classes(device_type: str = "cpu") -> dict[str, _LegacyStorage]:
-    """``FloatStorage`` and its like."""
+    """`FloatStorage` and its like."""
     where = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
     classes = {}
     for each in dtypes.ALL:
@@ -587,12 +587,12 @@ STORAGE_CLASSES = make_storage_classes()
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Whether ``obj`` is a storage."""
+    """Whether `obj` is a storage."""
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
 def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
-    """The tensor, and the offset and strides of its elements in ``flat_memory``; a copy, where no strides lead to them."""
+    """The tensor, and the offset and strides of its elements in `flat_memory`; a copy, where no strides lead to them."""
     if tensor._kind.backend.mutable or source_of(tensor) is None:
         return tensor, tensor.storage_offset(), tensor.stride()
     root = memory_root(tensor)
@@ -610,7 +610,7 @@ def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
 
 
 def _positions(tensor: Tensor) -> Tensor:
-    """For each element, its place in ``flat_memory``, on the CPU."""
+    """For each element, its place in `flat_memory`, on the CPU."""
     kind = kind_of(dtypes.int64, tensor.device)
 
     def look(each: Tensor) -> Any:

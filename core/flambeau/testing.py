@@ -50,9 +50,9 @@ def assert_close(
     check_stride: bool = False,
     msg: Message = None,
 ) -> None:
-    """Raise AssertionError unless ``|actual - expected| <= atol + rtol * |expected|`` everywhere.
+    """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` everywhere.
 
-    Both may be tensors, numbers, None, what ``torch.as_tensor`` takes, or equally nested sequences and
+    Both may be tensors, numbers, None, what `torch.as_tensor` takes, or equally nested sequences and
     mappings of these.  Infinities are close to themselves only.
 
     Args:
@@ -66,7 +66,7 @@ def assert_close(
 
     Raises:
         AssertionError: the two are not close, or differ in structure, shape, or another attribute.
-        ValueError: only one of ``rtol`` and ``atol`` was given.
+        ValueError: only one of `rtol` and `atol` was given.
         TypeError: the two cannot be compared.
 
     >>> import flambeau as torch
@@ -97,7 +97,7 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """Deprecated: :func:`assert_close` with looser tolerances, whatever the dtypes.
+    """Deprecated: `assert_close` with looser tolerances, whatever the dtypes.
 
     >>> import flambeau as torch, warnings
     >>> with warnings.catch_warnings():
@@ -355,7 +355,7 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a tensor of this shape and dtype with values drawn uniformly from ``[low, high)``.
+    """Return a tensor of this shape and dtype with values drawn uniformly from `[low, high)`.
 
     Args:
         shape: integers, or one sequence of them.
@@ -363,11 +363,11 @@ def make_tensor(
             complex dtypes, -9 to 10 for signed integers, 0 to 10 for unsigned ones, 0 to 2 for bool.
         noncontiguous: take every other element of a tensor twice the size.
         exclude_zero: put the smallest positive number (1 for integers) in the place of zeros.
-        memory_format: the order of the elements in memory; not together with ``noncontiguous``.
+        memory_format: the order of the elements in memory; not together with `noncontiguous`.
 
     Raises:
-        ValueError: the range is empty, is nan, or holds nothing of the dtype; ``requires_grad`` with an
-            integer dtype; ``noncontiguous`` with ``memory_format``.
+        ValueError: the range is empty, is nan, or holds nothing of the dtype; `requires_grad` with an
+            integer dtype; `noncontiguous` with `memory_format`.
 
     >>> import flambeau as torch
     >>> torch.testing.make_tensor((2, 3), dtype=torch.int8, device="cpu", low=0).shape
@@ -401,7 +401,7 @@ def make_tensor(
 
 
 def _bounds(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple[float, float]:
-    """The range to draw from: the one given, or the default, as far as ``dtype`` reaches."""
+    """The range to draw from: the one given, or the default, as far as `dtype` reaches."""
     if dtype.is_floating_point or dtype.is_complex:
         lowest, highest, default_high = dtypes.finfo(dtype).min, dtypes.finfo(dtype).max, 9
     elif dtype == dtypes.bool_:

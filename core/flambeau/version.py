@@ -1,6 +1,6 @@
 """Versions: of flambeau, and of the PyTorch API that it provides.
 
-``torch.__version__`` is the latter, since that is what programs ask it for; flambeau's own follows the plus.
+`torch.__version__` is the latter, since that is what programs ask it for; flambeau's own follows the plus.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FINAL = "z"  # sorts after "dev", "a", "b" and "rc", as a release comes after i
 
 
 class TorchVersion(str):
-    """A version string that compares as a version with strings, tuples and ``packaging``'s ``Version``.
+    """A version string that compares as a version with strings, tuples and `packaging`'s `Version`.
 
     What does not read as a version compares as a string.
 
@@ -61,7 +61,7 @@ class TorchVersion(str):
 
 
 def _sort_key(text: str) -> tuple[Any, ...] | None:
-    """The order of versions as pip sees it, None where ``text`` is not a version."""
+    """The order of versions as pip sees it, None where `text` is not a version."""
     match = _PATTERN.fullmatch(text.lower())
     if match is None:
         return None

@@ -1,7 +1,7 @@
 """C functions that take tensors, built with cffi: the extension mechanism of PyTorch 0.2 to 0.4.
 
 Where a C function takes a pointer, its Python wrapper also takes a contiguous CPU tensor of the same element
-type: ``int scale(float *data, int count);`` is called as ``scale(tensor, tensor.numel())``.
+type: `int scale(float *data, int count);` is called as `scale(tensor, tensor.numel())`.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ def create_extension(
     relative_to: str = ".",
     **kwargs: Any,
 ) -> Any:
-    """A ``cffi.FFI`` whose ``build()`` compiles the package ``name``, which exports the C functions.
+    """A `cffi.FFI` whose `build()` compiles the package `name`, which exports the C functions.
 
     Args:
-        name: name of the package to make, such as ``"_ext.my_lib"``.
+        name: name of the package to make, such as `"_ext.my_lib"`.
         headers: files with the declarations of the functions to export, and nothing else.
         sources: files to compile.
         verbose: show what the compiler says.
-        with_cuda: look for headers and libraries in ``$CUDA_HOME`` too.
-        package: name the compiled module by its full name, for use in a ``setup.py``.
-        relative_to: the build script, usually ``__file__``: the other files are looked for beside it.
-        kwargs: passed on to ``FFI.set_source``, such as ``include_dirs``, ``libraries``,
-        ``extra_compile_args``.
+        with_cuda: look for headers and libraries in `$CUDA_HOME` too.
+        package: name the compiled module by its full name, for use in a `setup.py`.
+        relative_to: the build script, usually `__file__`: the other files are looked for beside it.
+        kwargs: passed on to `FFI.set_source`, such as `include_dirs`, `libraries`,
+        `extra_compile_args`.
 
     Raises ImportError without cffi.
     """

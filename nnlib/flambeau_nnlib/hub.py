@@ -1,6 +1,6 @@
 """Models from the web: checkpoints from any URL, and entry points that GitHub repositories declare.
 
-A repository declares its entry points, functions that return a model, in a file ``hubconf.py``. Loading one
+A repository declares its entry points, functions that return a model, in a file `hubconf.py`. Loading one
 runs the code of that repository, so the user is asked first. Checkpoints do not run code.
 """
 
@@ -46,7 +46,7 @@ _directory: str | None = None
 
 
 def get_dir() -> str:
-    """The directory for downloads: that of :func:`set_dir`, else ``$TORCH_HOME/hub``, else in the user's "
+    """The directory for downloads: that of `set_dir`, else `$TORCH_HOME/hub`, else in the user's "
     "cache."""
     if os.getenv("TORCH_HUB"):
         warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
@@ -66,9 +66,9 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Download ``url`` to the file ``dst``, which is there completely or not at all.
+    """Download `url` to the file `dst`, which is there completely or not at all.
 
-    Raises RuntimeError if the SHA-256 digest of the file does not start with ``hash_prefix``. ``progress``
+    Raises RuntimeError if the SHA-256 digest of the file does not start with `hash_prefix`. `progress`
     shows a bar on standard error.
     """
     target = Path(dst).expanduser()
@@ -123,17 +123,17 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> dict[str, Any]:
-    """``torch.load`` the file at ``url``, after downloading it unless it is in ``model_dir`` already.
+    """`torch.load` the file at `url`, after downloading it unless it is in `model_dir` already.
 
     Args:
-        model_dir: default: ``checkpoints`` in :func:`get_dir`.
-        map_location: see ``torch.load``.
+        model_dir: default: `checkpoints` in `get_dir`.
+        map_location: see `torch.load`.
         progress: show a bar on standard error.
-        check_hash: compare the SHA-256 digest with its start in the name, as in ``name-bfd8deac.pth``.
+        check_hash: compare the SHA-256 digest with its start in the name, as in `name-bfd8deac.pth`.
         RuntimeError
             if it differs.
         file_name: what to call the file. Default: its name in the URL.
-        weights_only: see ``torch.load``.
+        weights_only: see `torch.load`.
     """
     if os.getenv("TORCH_MODEL_ZOO"):
         warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
@@ -148,7 +148,7 @@ def load_state_dict_from_url(
 
 
 def _unpack_legacy_zip(file: Path) -> Path:
-    """The one file in a zip archive that somebody made by hand; any other ``file`` as it is."""
+    """The one file in a zip archive that somebody made by hand; any other `file` as it is."""
     if not zipfile.is_zipfile(file):
         return file
     with zipfile.ZipFile(file) as archive:
@@ -167,7 +167,7 @@ def _unpack_legacy_zip(file: Path) -> Path:
 
 
 def _extract(archive: zipfile.ZipFile, directory: Path) -> None:
-    """Extract all members; ValueError if one would end up outside of ``directory``."""
+    """Extract all members; ValueError if one would end up outside of `directory`."""
     directory = directory.resolve()
     for member in archive.infolist():
         if not (directory / member.filename).resolve().is_relative_to(directory):
@@ -185,7 +185,7 @@ def list(
     trust_repo: bool | str = "check",
     verbose: bool = True,
 ) -> builtins.list[str]:
-    """The names of the entry points of a repository. For the arguments see :func:`load`."""
+    """The names of the entry points of a repository. For the arguments see `load`."""
     module = _import_hubconf(_fetch(github, force_reload, trust_repo, verbose, skip_validation))
     return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
 
@@ -197,7 +197,7 @@ def help(
     skip_validation: bool = False,
     trust_repo: bool | str = "check",
 ) -> str | None:
-    """The docstring of the entry point ``model`` of a repository. For the arguments see :func:`load`."""
+    """The docstring of the entry point `model` of a repository. For the arguments see `load`."""
     module = _import_hubconf(_fetch(github, force_reload, trust_repo, True, skip_validation))
     return _entry_point(module, model).__doc__
 
@@ -213,12 +213,12 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """What the entry point ``model`` of a repository returns for ``*args`` and ``**kwargs``.
+    """What the entry point `model` of a repository returns for `*args` and `**kwargs`.
 
     Args:
-        repo_or_dir: ``"owner/name"`` or ``"owner/name:ref"``, with a branch or a tag; a directory for
-            ``source="local"``.
-        trust_repo: True, or False to ask the user, or ``"check"`` to ask unless the repository is known.
+        repo_or_dir: `"owner/name"` or `"owner/name:ref"`, with a branch or a tag; a directory for
+            `source="local"`.
+        trust_repo: True, or False to ask the user, or `"check"` to ask unless the repository is known.
         force_reload: download even if it is there.
         verbose: say so if it is there.
         skip_validation: do not ask GitHub whether the ref belongs to the repository.
@@ -284,7 +284,7 @@ def _fetch(github: str, force_reload: bool, trust_repo: bool | str, verbose: boo
 
 
 def _parse(github: str) -> tuple[str, str, str]:
-    """Owner, name and ref; the ref defaults to the branch ``main`` if there is one, else to ``master``."""
+    """Owner, name and ref; the ref defaults to the branch `main` if there is one, else to `master`."""
     repository, _, ref = github.partition(":")
     owner, name = repository.split("/")
     if ref:
@@ -329,7 +329,7 @@ def _check_trust(owner: str, name: str, repository: Path, trust_repo: bool | str
 
 
 def _check_ref(owner: str, name: str, ref: str) -> None:
-    """ValueError unless ``ref`` is a branch or a tag of the repository itself, rather than of a fork."""
+    """ValueError unless `ref` is a branch or a tag of the repository itself, rather than of a fork."""
     for kind in ("branches", "tags"):
         page = 1
         while entries := _ask_github(f"{GITHUB_API}/repos/{owner}/{name}/{kind}?per_page=100&page={page}"):

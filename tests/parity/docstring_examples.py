@@ -1,4 +1,4 @@
-"""Runs the examples of docstrings, given as JSON, with whatever ``torch`` is, and prints what each example shows.
+"""Runs the examples of docstrings, given as JSON, with whatever `torch` is, and prints what each example shows.
 
 python docstring_examples.py < {name: docstring}
 """

@@ -102,7 +102,7 @@ def agree(got, wanted):
 
 
 def differing(op, wanted_of, got_of, first):
-    """Where, from the ``first`` place on, and for what, the exceptions differ."""
+    """Where, from the `first` place on, and for what, the exceptions differ."""
     source = next((each for each in SOURCES if each in op.dtypes), None)
     seen, found = set(), {}
     for sample in samples_of(op, source, 4) if source else ():

@@ -114,7 +114,7 @@ OTHERWISE = {
 
 @pytest.fixture(autouse=True)
 def _left_to_right(monkeypatch):
-    """Products in the order of the operands: ``opt_einsum`` has exceptions of its own."""
+    """Products in the order of the operands: `opt_einsum` has exceptions of its own."""
     monkeypatch.setattr(theirs.backends.opt_einsum, "enabled", False)
     monkeypatch.setattr(ours.backends.opt_einsum, "enabled", False)
 

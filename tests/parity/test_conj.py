@@ -12,7 +12,7 @@ theirs = pytest.importorskip("torch")
 
 import flambeau as ours  # noqa: E402
 
-# Of a complex matrix ``x`` and ``c = x.conj()``
+# Of a complex matrix `x` and `c = x.conj()`
 ASKED = """
     c.is_conj(); T.is_conj(c); c._is_view(); c._base is x; c.conj().is_conj(); c.data_ptr() == x.data_ptr(); c.t().is_conj()
     c[0].is_conj(); c.reshape(4).is_conj(); c.clone().is_conj(); c.contiguous().is_conj(); c.t().contiguous().is_conj()

@@ -1,4 +1,4 @@
-"""``torch.cuda``, and devices in general, where there is no GPU: the same answers, and errors of the same types."""
+"""`torch.cuda`, and devices in general, where there is no GPU: the same answers, and errors of the same types."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def outcome(function, *args, **kwargs):
 
 
 def assert_same(function):
-    """``function(library, data)`` gives the same with both, and draws as much from the default generator."""
+    """`function(library, data)` gives the same with both, and draws as much from the default generator."""
     results = []
     for library, data in LIBRARIES:
         library.manual_seed(12)

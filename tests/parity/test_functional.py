@@ -1,4 +1,4 @@
-"""``nn.functional`` on flambeau and on PyTorch: signatures, random streams, sweeps over arguments, gradients to second order."""
+"""`nn.functional` on flambeau and on PyTorch: signatures, random streams, sweeps over arguments, gradients to second order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def results(made):
 
 
 def compare(call, *arrays, second=True, tolerance=1e-9, seed=0):
-    """Results, gradients and, with ``second``, their gradients."""
+    """Results, gradients and, with `second`, their gradients."""
     found = []
     for torch in (ours, theirs):
         torch.manual_seed(seed)

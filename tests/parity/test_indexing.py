@@ -15,7 +15,7 @@ import flambeau as ours  # noqa: E402
 
 
 def an_item(rng, left):
-    """An item of an index as a function of the module, and how many dimensions of ``left`` it takes."""
+    """An item of an index as a function of the module, and how many dimensions of `left` it takes."""
     size = left[0]
     kind = rng.choice(["int", "slice", "slice", "whole", "none", "list", "tensor", "tensor", "mask", "bool"])
     places = [rng.randrange(-size, size) for _ in range(6)] if size else []

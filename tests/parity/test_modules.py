@@ -56,7 +56,7 @@ def real(*shape, low=None, high=None):
 
 
 def whole(high, *shape):
-    """Integers below ``high``."""
+    """Integers below `high`."""
     return np.random.default_rng([high, *shape]).integers(0, high, shape)
 
 
@@ -76,7 +76,7 @@ def of(names, *inputs, args=(), call=None, **kwargs):
 
 
 def in_space(name, n, *args, more=(), call=None, **kwargs):
-    """Add a layer of ``n`` dimensions of space, called with a batch and with one item."""
+    """Add a layer of `n` dimensions of space, called with a batch and with one item."""
     for lead in ((2, 4), (4,)):
         of(f"{name}{n}d", real(*lead, *(7, 6, 5)[:n]), *more, args=args, call=call, **kwargs)
 
@@ -465,7 +465,7 @@ def made_for(torch, value, dtype):
 
 
 def build(torch, case, dtype):
-    """The layer, made with ``device=`` and ``dtype=`` where it takes them."""
+    """The layer, made with `device=` and `dtype=` where it takes them."""
     torch.manual_seed(0)
     cls = getattr(torch.nn, case.name)
     args = [made_for(torch, each, dtype) for each in case.args]

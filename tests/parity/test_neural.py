@@ -1,4 +1,4 @@
-"""The functions of neural networks that ``torch`` itself has, on flambeau and on PyTorch: results, history, refusals, gradients."""
+"""The functions of neural networks that `torch` itself has, on flambeau and on PyTorch: results, history, refusals, gradients."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def converted_tensor(value, memories):
 
 
 def counterpart(function):
-    """A function of PyTorch's tests on flambeau: the same code with another ``torch``; else what goes by the same name."""
+    """A function of PyTorch's tests on flambeau: the same code with another `torch`; else what goes by the same name."""
     if isinstance(function, functools.partial):
         return functools.partial(counterpart(function.func), *function.args, **function.keywords)
     if isinstance(function, types.FunctionType) and function.__module__.startswith("torch.testing"):
@@ -415,7 +415,7 @@ MORE_KERNELS = {  # what flambeau computes in dtypes that PyTorch's CPU has no k
     **dict.fromkeys([f"nn.functional.avg_pool{n}d" for n in (1, 2, 3)] + ["nn.functional.local_response_norm"], SMALL),
     **dict.fromkeys([f"nn.functional.conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)], SMALL),
     **dict.fromkeys(["nn.functional.interpolate", "nn.functional.upsample_bilinear", "nn.functional.upsample_nearest"], INTEGERS),
-    "round": INTEGERS,  # with ``decimals=0``, which is the default
+    "round": INTEGERS,  # with `decimals=0`, which is the default
 }  # fmt: skip
 NOT_COMPARED = {
     ("complex", "float16"), ("view_as_complex", "float16"),  # PyTorch has a dtype of two halves, for which there is no array
@@ -450,7 +450,7 @@ def test_all_dtypes(op):
 
 
 def recast(value, source, dtype):
-    """The same with ``dtype`` in the place of ``source``; integers from absolute values."""
+    """The same with `dtype` in the place of `source`; integers from absolute values."""
     if isinstance(value, theirs.Tensor) and value.dtype is source:
         whole = not (dtype.is_floating_point or dtype.is_complex or dtype is theirs.bool)
         return (value.detach().abs() if whole else value.detach()).to(dtype)

@@ -1,4 +1,4 @@
-"""``out=`` on flambeau and on PyTorch: for every operation of the sample table, tensors of many kinds to write to."""
+"""`out=` on flambeau and on PyTorch: for every operation of the sample table, tensors of many kinds to write to."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def plain(tensor):
 
 
 def attempt(torch, sample, place):
-    """What comes of the sample's call with an ``out``: an exception, or the tensors written to."""
+    """What comes of the sample's call with an `out`: an exception, or the tensors written to."""
     found = {}
 
     def with_out(*args, **kwargs):

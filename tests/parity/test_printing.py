@@ -44,7 +44,7 @@ def default_options():
 
 
 def both(make):
-    """What ``make`` makes in PyTorch and in flambeau, printed."""
+    """What `make` makes in PyTorch and in flambeau, printed."""
     return repr(make(torch)), repr(make(flambeau))
 
 

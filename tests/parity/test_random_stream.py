@@ -29,7 +29,7 @@ def to_numpy(tensor):
 
 
 def pair(seed=SEED, drawn=0):
-    """The same stream twice, with ``drawn`` normal values taken."""
+    """The same stream twice, with `drawn` normal values taken."""
     theirs, ours = torch.Generator().manual_seed(seed), Generator(seed)
     torch.randn(drawn, generator=theirs, dtype=torch.float64)
     ours.normal((drawn,), np.float64)
@@ -52,7 +52,7 @@ def exact(actual, expected):
 
 
 def close(actual, expected, scale=0.1):
-    """To 1e-6, or to the last bit of a dtype of fewer digits; near zero, of values of this ``scale``."""
+    """To 1e-6, or to the last bit of a dtype of fewer digits; near zero, of values of this `scale`."""
     expected = to_numpy(expected)
     assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
     digits = {"float16": 2e-3, "bfloat16": 1.6e-2, "float64": 1e-13, "complex128": 1e-13}

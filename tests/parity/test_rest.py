@@ -21,7 +21,7 @@ STORAGES = [*TYPES, "ComplexDouble", "ComplexFloat"]
 
 
 def restored(get, set, value):
-    """What ``get`` says after ``set(value)``; what was set is set again."""
+    """What `get` says after `set(value)`; what was set is set again."""
     before = get()
     try:
         return before, set(value), get()

@@ -106,7 +106,7 @@ def gradients(torch, sample, dtype):
 
 @pytest.mark.parametrize("name", sorted({each.name for table in families().values() for each in table}))
 def test_forms(name):
-    """flambeau has the method, the in-place method and ``out=`` where PyTorch has them, and only there."""
+    """flambeau has the method, the in-place method and `out=` where PyTorch has them, and only there."""
     method = name.removeprefix("Tensor.")
     for each in (method, method + "_"):
         if "." not in each:
@@ -115,7 +115,7 @@ def test_forms(name):
 
 
 def takes_out(torch, name):
-    """Whether some sample's call takes ``out=``."""
+    """Whether some sample's call takes `out=`."""
     seen = []
 
     def with_out(*args, **kwargs):

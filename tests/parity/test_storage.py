@@ -1,4 +1,4 @@
-"""Storages, ``asarray`` and ``numpy()``: the same values, dtypes, memory and exceptions as PyTorch's."""
+"""Storages, `asarray` and `numpy()`: the same values, dtypes, memory and exceptions as PyTorch's."""
 
 from __future__ import annotations
 

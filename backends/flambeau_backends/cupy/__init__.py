@@ -24,7 +24,7 @@ _PARTS = (attention, convolution, matrix, movement, normalization, optimizers)  
 
 
 class CupyBackend(Devices, Transfers, Memory, Backend):
-    """Arrays are ``cupy.ndarray``; ``xp`` is CuPy by way of array-api-compat, which fills its gaps.
+    """Arrays are `cupy.ndarray`; `xp` is CuPy by way of array-api-compat, which fills its gaps.
 
     Work goes to the device and stream that are current in the calling thread; kernels are bound to their arrays' device.
     """
@@ -132,7 +132,7 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
 
 
 class _Placed:
-    """``xp`` whose functions make arrays on one device."""
+    """`xp` whose functions make arrays on one device."""
 
     def __init__(self, xp: Any, index: int) -> None:
         self._xp, self._index = xp, index

@@ -25,7 +25,7 @@ def _padded(input: Any, padding: Sizes) -> Any:
 
 
 def _windows(input: Any, window: Sizes, stride: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """A view ``(batch, channels, *window, *size)`` of a padded input."""
+    """A view `(batch, channels, *window, *size)` of a padded input."""
     batch, channel, *space = input.strides
     inside = [step * d for step, d in zip(space, dilation, strict=True)]
     between = [step * s for step, s in zip(space, stride, strict=True)]
@@ -34,7 +34,7 @@ def _windows(input: Any, window: Sizes, stride: Sizes, dilation: Sizes, size: Si
 
 
 def _columns(input: Any, groups: int, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """The windows as columns of matrices: ``(batch * groups, channels * window, size)``."""
+    """The windows as columns of matrices: `(batch * groups, channels * window, size)`."""
     seen = _windows(_padded(input, padding), window, stride, dilation, size)
     batch, channels = input.shape[:2]
     return seen.reshape(batch * groups, channels // groups * prod(window), prod(size))

@@ -1,4 +1,4 @@
-"""CUDA devices by CuPy: the current one, streams, events, graphs, properties.  What ``flambeau.cuda`` asks for."""
+"""CUDA devices by CuPy: the current one, streams, events, graphs, properties.  What `flambeau.cuda` asks for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Devices", "on_device"]
 
 
 def on_device(index: int, call: Callable[..., Any]) -> Callable[..., Any]:
-    """``call`` with a device made current around it: work goes to the current device, wherever its arrays are."""
+    """`call` with a device made current around it: work goes to the current device, wherever its arrays are."""
     current, switch = runtime.getDevice, runtime.setDevice
 
     @wraps(call)

@@ -45,7 +45,7 @@ def library() -> Any:
 def run(describe: Callable[..., Any], arrays: Sequence[Any], results: Sequence[tuple[Sequence[int], Any]], *options: Any) -> Any:
     """The results of an operation as arrays of these shapes and dtypes; None where cuDNN does not have it.
 
-    ``describe(cudnn, graph, *tensors, *options)`` adds the operation to a graph and returns its results' tensors.
+    `describe(cudnn, graph, *tensors, *options)` adds the operation to a graph and returns its results' tensors.
     """
     if library() is None or not backends.cudnn.enabled or any(each.dtype.name not in _TYPES or not each.size for each in arrays):
         return None
@@ -190,7 +190,7 @@ def _convolved(describe: Callable[..., Any], a: Any, b: Any, shape: Sizes, *step
 
 
 def convolution(input: Any, weight: Any, shape: Sizes, *steps: Sizes) -> Any:
-    """The convolution, of this shape; ``steps`` are stride, padding and dilation."""
+    """The convolution, of this shape; `steps` are stride, padding and dilation."""
     return _convolved(_forward, input, weight, shape, *steps)
 
 
@@ -221,7 +221,7 @@ def _as_rows(array: Any, width: int) -> Any:
 
 
 def layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """Rows of as many elements as ``weight`` has, normalized; with their means and the inverses of their deviations."""
+    """Rows of as many elements as `weight` has, normalized; with their means and the inverses of their deviations."""
     rows = _as_rows(cupy.ascontiguousarray(input), weight.size)
     shape, statistics = rows.shape, ((rows.shape[0], 1, 1, 1), np.float32)
     given = [rows, *(cupy.ascontiguousarray(each).reshape(1, -1, 1, 1) for each in (weight, bias))]
@@ -253,7 +253,7 @@ def _attended_gradients(
 
 
 def attention(query: Any, key: Any, value: Any, causal: bool, scale: float) -> Any:
-    """Attention over ``(batch, heads, length, size)`` in half precision, and the logarithms of the softmax's denominators."""
+    """Attention over `(batch, heads, length, size)` in half precision, and the logarithms of the softmax's denominators."""
     shape, statistics = (*query.shape[:3], value.shape[3]), (*query.shape[:3], 1)
     return run(_attended, [query, key, value], [(shape, query.dtype), (statistics, np.float32)], causal, scale)
 

@@ -1,4 +1,4 @@
-"""Kernels by operation name: CuPy's ufuncs, fused elementwise ones, and those of ``kernels.cu``.
+"""Kernels by operation name: CuPy's ufuncs, fused elementwise ones, and those of `kernels.cu`.
 
 A kernel takes raw arrays first, then the operation's parameters, and never writes to its inputs.
 """
@@ -149,7 +149,7 @@ def real(array: Any) -> str:
 
 
 def serves(*arrays: Any) -> bool:
-    """Whether the kernels of ``kernels.cu`` take these dtypes."""
+    """Whether the kernels of `kernels.cu` take these dtypes."""
     return all(each is None or each.dtype in (np.float32, np.float64) for each in arrays)
 
 

@@ -1,4 +1,4 @@
-"""Matrix products by cuBLAS: batches of half precision, which CuPy's ``matmul`` upcasts, and the TF32 switch."""
+"""Matrix products by cuBLAS: batches of half precision, which CuPy's `matmul` upcasts, and the TF32 switch."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def _layout(array: Any) -> tuple[Any, int, int]:
 
 
 def batched_gemm(a: Any, b: Any, allow_tf32: bool) -> Any:
-    """``a @ b`` for ``(batch, n, k)`` and ``(batch, k, m)`` of one dtype, multiplied in it and added up in float32.
+    """`a @ b` for `(batch, n, k)` and `(batch, k, m)` of one dtype, multiplied in it and added up in float32.
 
-    cuBLAS counts by columns, so that it is asked for the transpose: ``b' @ a'``.
+    cuBLAS counts by columns, so that it is asked for the transpose: `b' @ a'`.
     """
     (batch, n, k), m = a.shape, b.shape[2]
     out = cupy.empty((batch, n, m), a.dtype)
@@ -74,7 +74,7 @@ def batched_gemm(a: Any, b: Any, allow_tf32: bool) -> Any:
 
 
 def product(a: Any, b: Any, allow_tf32: bool | None = None) -> Any:
-    """``a @ b``; whether float32 may be rounded to TF32 is for ``flambeau.backends.cuda.matmul`` to say, unless told."""
+    """`a @ b`; whether float32 may be rounded to TF32 is for `flambeau.backends.cuda.matmul` to say, unless told."""
     if a.dtype != b.dtype or a.dtype.name not in _TYPES:
         return cupy.matmul(a, b)
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])

@@ -134,7 +134,7 @@ def pad_to(input: Any, shape: Sizes) -> Any:
 
 
 def _add_at(target: Any, where: Any, values: Any) -> None:
-    """``target[where] += values``, all of those that meet; signed 64-bit integers as unsigned, which add alike."""
+    """`target[where] += values`, all of those that meet; signed 64-bit integers as unsigned, which add alike."""
     if target.dtype == np.int64:
         target, values = target.view(np.uint64), cupy.ascontiguousarray(values).view(np.uint64)
     cupyx.scatter_add(target, where, values)

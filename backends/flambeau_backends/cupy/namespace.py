@@ -12,7 +12,7 @@ __all__ = ["xp"]
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """The elements, no less than ``min`` and no more than ``max``; NaN if one of the three is.  The dtype is that of ``x``."""
+    """The elements, no less than `min` and no more than `max`; NaN if one of the three is.  The dtype is that of `x`."""
     made = x if min is None else cupy.maximum(x, min)
     made = made if max is None else cupy.minimum(made, max)
     return made.astype(x.dtype, copy=made is x)

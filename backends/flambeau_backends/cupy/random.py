@@ -68,7 +68,7 @@ class Generator:
         return np.array([self._seed, self._offset], np.uint64).view(np.uint8)
 
     def set_state(self, state: np.ndarray) -> None:
-        """Continue from what ``get_state``, here or in PyTorch, returned."""
+        """Continue from what `get_state`, here or in PyTorch, returned."""
         if state.size not in (8, 16):
             raise RuntimeError("RNG state is wrong size")
         fields = np.ascontiguousarray(state, np.uint8).view(np.uint64)
@@ -88,7 +88,7 @@ class Generator:
         return int(known["multiProcessorCount"]) * (int(known["maxThreadsPerMultiProcessor"]) // BLOCK)
 
     def _run(self, instance: str, count: int, drawn: int, out: Any, *parameters: Any) -> Any:
-        """Fill ``out``, of which each thread draws so many elements at a time, and move on."""
+        """Fill `out`, of which each thread draws so many elements at a time, and move on."""
         if count:
             blocks = min(self._most_blocks, -(-count // BLOCK))
             state = np.uint64(self._seed), np.uint64(self._offset)
@@ -116,7 +116,7 @@ class Generator:
     # --- samplers ---
 
     def uniform(self, shape: Shape, dtype: Any, low: float = 0.0, high: float = 1.0) -> Any:
-        """Uniform on ``[low, high)``; a complex dtype draws both parts."""
+        """Uniform on `[low, high)`; a complex dtype draws both parts."""
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
             return self.uniform((*shape, 2), f"f{dtype.itemsize // 2}", low, high).view(dtype)[..., 0]
@@ -158,7 +158,7 @@ class Generator:
             return cupy.maximum(waits, 1).astype(dtype)
 
     def bernoulli(self, shape: Shape, dtype: Any, p: Any = 0.5) -> Any:
-        """One with probability ``p``, a number or an array, else zero."""
+        """One with probability `p`, a number or an array, else zero."""
         if isinstance(p, (np.ndarray, cupy.ndarray)):
             with cupy.cuda.Device(self.index):
                 return (self._draw(shape, np.float32, "UNIFORM", 0.0, 1.0) < cupy.asarray(p)).astype(dtype)
@@ -174,7 +174,7 @@ class Generator:
         return out, noise
 
     def integers(self, shape: Shape, dtype: Any, low: int | None = None, high: int | None = None) -> Any:
-        """Integers on ``[low, high)``; without ``high`` up to the dtype's largest, without ``low`` from 0."""
+        """Integers on `[low, high)`; without `high` up to the dtype's largest, without `low` from 0."""
         dtype = np.dtype(dtype)
         largest = 1 if dtype.kind == "b" else np.iinfo(dtype).max if dtype.kind in "iu" else 1 << np.finfo(dtype).nmant + 1
         low, high = 0 if low is None else low, largest + 1 if high is None else high
@@ -188,7 +188,7 @@ class Generator:
             return out.astype(dtype, copy=False)
 
     def permutation(self, n: int, dtype: Any) -> Any:
-        """The integers below ``n``, shuffled: in the order of random keys."""
+        """The integers below `n`, shuffled: in the order of random keys."""
         with cupy.cuda.Device(self.index):
             return cupy.argsort(self.integers((n,), np.int64)).astype(dtype, copy=False)
 

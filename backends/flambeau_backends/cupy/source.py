@@ -1,4 +1,4 @@
-"""The CUDA kernels of ``kernels.cu``: which instances of its templates there are, compiled for a device when first used."""
+"""The CUDA kernels of `kernels.cu`: which instances of its templates there are, compiled for a device when first used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ANY_BLOCK", "BLOCK", "INSTANCES", "PATH", "launch", "pointer"]
 
 PATH = Path(__file__).with_name("kernels.cu")
 BLOCK = 256
-ANY_BLOCK = ("softmax", "softmax_backward")  # in these the threads of a block work together; see ``kernels.cu``
+ANY_BLOCK = ("softmax", "softmax_backward")  # in these the threads of a block work together; see `kernels.cu`
 
 _REAL = ("float", "double")
 _BY_TYPE = (
@@ -55,6 +55,6 @@ def pointer(array: Any) -> Any:
 
 
 def launch(instance: str, count: int, arguments: Sequence[Any], *, blocks: int | None = None) -> None:
-    """Run a kernel on the current device and stream, with a thread for each of ``count`` elements, or in so many blocks."""
+    """Run a kernel on the current device and stream, with a thread for each of `count` elements, or in so many blocks."""
     if count:
         _function(instance)((min(-(-count // BLOCK), 1 << 16) if blocks is None else blocks,), (BLOCK,), tuple(arguments))

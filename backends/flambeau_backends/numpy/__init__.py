@@ -53,7 +53,7 @@ def _without_new_axes(shape: Sequence[int], steps: tuple[int, ...]) -> tuple[int
 
 
 class NumpyBackend(Backend):
-    """Arrays are ``numpy.ndarray``; ``xp`` is NumPy's namespace, which follows the array API standard."""
+    """Arrays are `numpy.ndarray`; `xp` is NumPy's namespace, which follows the array API standard."""
 
     name = "numpy"
     device_type = "cpu"

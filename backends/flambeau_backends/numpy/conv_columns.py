@@ -14,7 +14,7 @@ __all__ = ["fold", "matrix", "multiply", "slopes", "spread", "to_weight", "unfol
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
-    """The weights as ``(group, output in the group, channel and place)``."""
+    """The weights as `(group, output in the group, channel and place)`."""
     return weight.reshape(g.groups, len(weight) // g.groups, -1)
 
 
@@ -24,7 +24,7 @@ def to_weight(matrix: Any, g: Geometry) -> Any:
 
 
 def unfold(images: Any, g: Geometry) -> Any:
-    """The windows as ``(image, group, channel and place, window)``."""
+    """The windows as `(image, group, channel and place, window)`."""
     batch, channels = images.shape[:2]
     shape = (batch, g.groups, channels // g.groups * prod(g.places), prod(g.size))
     if g.is_plain:
@@ -37,7 +37,7 @@ def unfold(images: Any, g: Geometry) -> Any:
 
 
 def _grouped(images: Any, g: Geometry) -> Any:
-    """``(image, group, output in the group, window)``."""
+    """`(image, group, output in the group, window)`."""
     return images.reshape(len(images), g.groups, images.shape[1] // g.groups, -1)
 
 
@@ -48,7 +48,7 @@ def _joins(one: Any, other: Any) -> bool:
 
 
 def _joined(images: Any) -> Any:
-    """``(group, row, image and window)`` of ``(image, group, row, window)``."""
+    """`(group, row, image and window)` of `(image, group, row, window)`."""
     return images.transpose(1, 2, 0, 3).reshape(images.shape[1], images.shape[2], -1)
 
 
@@ -84,6 +84,6 @@ def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
 
 
 def fold(target: Any, columns: Any, g: Geometry) -> None:
-    """Add ``columns``, ``(image, channel, *place, *window)``, to the windows of ``target`` that they are of."""
+    """Add `columns`, `(image, channel, *place, *window)`, to the windows of `target` that they are of."""
     for place in product(*map(range, g.places)):
         target[spots(place, g)] += columns[(slice(None), slice(None), *place)]

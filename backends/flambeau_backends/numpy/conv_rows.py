@@ -24,7 +24,7 @@ def suits(g: Geometry) -> bool:
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
-    """The weights as ``(output, place and channel)``; where they are heavy, as they are: channel and place."""
+    """The weights as `(output, place and channel)`; where they are heavy, as they are: channel and place."""
     if not g.is_heavy:
         weight = contiguous(channels_last(weight))
     return weight.reshape(len(weight), prod(weight.shape[1:]))
@@ -38,12 +38,12 @@ def to_weight(matrix: Any, g: Geometry) -> Any:
 
 
 def _turned(rows: Any, first: int) -> Any:
-    """Rows of ``first`` times anything, the other way around."""
+    """Rows of `first` times anything, the other way around."""
     return np.ascontiguousarray(rows.reshape(len(rows), first, -1).swapaxes(1, 2)).reshape(rows.shape)
 
 
 def unfold(images: Any, g: Geometry) -> Any:
-    """The windows as rows that match those of ``matrix``."""
+    """The windows as rows that match those of `matrix`."""
     batch, channels, *space = images.shape
     made = np.zeros((batch, *padded_size(space, g.padding), channels), images.dtype)
     channels_second(made)[inside(space, g.padding)] = images
@@ -61,7 +61,7 @@ def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
 
 
 def _outputs_first(images: Any) -> Any:
-    """``(output, window)``."""
+    """`(output, window)`."""
     return np.swapaxes(images, 0, 1).reshape(images.shape[1], -1)
 
 
@@ -82,7 +82,7 @@ def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
 
 
 def _fold(target: Any, rows: Any, g: Geometry) -> None:
-    """Add ``rows``, ``(image, *window, *place, channel)``, to the windows of ``target`` that they are of."""
+    """Add `rows`, `(image, *window, *place, channel)`, to the windows of `target` that they are of."""
     if g.dilation[-1] == 1 and rows.shape[-1] < _FEW and g.size[-1] < _SHORT:
         _fold_lines(target, rows, g)
         return

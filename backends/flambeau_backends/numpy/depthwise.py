@@ -35,7 +35,7 @@ def _pays(g: Geometry) -> bool:
 
 
 def _places(g: Geometry, space: Sizes) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Every place in the window, and how far along flat memory of images of shape ``space`` it shifts."""
+    """Every place in the window, and how far along flat memory of images of shape `space` it shifts."""
     steps = [prod(space[dim + 1 :]) * d for dim, d in enumerate(g.dilation)]
     for place in product(*map(range, g.places)):
         yield place, sum(p * step for p, step in zip(place, steps, strict=True))
@@ -51,19 +51,19 @@ def _shifts(g: Geometry) -> bool:
 
 
 def _in_long_rows(array: Any, space: Sizes) -> Any:
-    """The array with zeros behind each row, up to the length of the rows of ``space``."""
+    """The array with zeros behind each row, up to the length of the rows of `space`."""
     made = np.zeros((*array.shape[:3], *space[1:]), array.dtype)
     made[(..., *(slice(0, n) for n in array.shape[2:]))] = array
     return made
 
 
 def _scales(weight: Any, g: Geometry, place: Sizes) -> Any:
-    """One place of the weights, in the shape that scales ``(image, group, output of the group, *space)``."""
+    """One place of the weights, in the shape that scales `(image, group, output of the group, *space)`."""
     return weight[(slice(None), 0, *place)].reshape(g.groups, -1, *(1,) * len(place))
 
 
 def _outputs(array: Any, g: Geometry) -> Any:
-    """``(image, group, output of the group, *space)``."""
+    """`(image, group, output of the group, *space)`."""
     return array.reshape(len(array), g.groups, g.shape[0] // g.groups, *array.shape[2:])
 
 
@@ -104,7 +104,7 @@ def _convolve_windows(images: Any, weight: Any, g: Geometry) -> Any:
 
 
 def spread(grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
-    """The gradient of the input, whose space is ``space``, given that of the result."""
+    """The gradient of the input, whose space is `space`, given that of the result."""
     made = np.empty((len(grad), g.groups, *space), grad.dtype)
 
     def compute(part: slice) -> None:

@@ -45,7 +45,7 @@ INPLACE: dict[str, Kernel] = {}
 
 _LARGE = 1 << 18  # elements that leave no room for a temporary array in the cache
 
-# In place: ``kernel(target, *others, **scalars)``.  A temporary array takes the intermediate result, and infinities raise
+# In place: `kernel(target, *others, **scalars)`.  A temporary array takes the intermediate result, and infinities raise
 # nothing, so that a call that fails has written nothing: the general way, which is taken then, would do it twice.
 INPLACE.update({name: quiet_in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
 
@@ -101,7 +101,7 @@ def sub_(target: Any, other: Any, alpha: Any = None) -> None:
 
 @quiet
 def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
-    """``ufunc(target, alpha * other)`` into ``target``; where they are long, with little memory for the product."""
+    """`ufunc(target, alpha * other)` into `target`; where they are long, with little memory for the product."""
     dense = other.size == target.size > _LARGE and target.flags.c_contiguous and other.flags.c_contiguous
     if not dense or other.dtype != target.dtype or np.may_share_memory(target, other):
         ufunc(target, np.multiply(other, alpha), target)
@@ -391,7 +391,7 @@ _FEW = 1 << 9  # numbers that are added before the places of others would be kno
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:
-    """``np.add.at``; NumPy adds rows number by number, which it does many times as fast in a vector."""
+    """`np.add.at`; NumPy adds rows number by number, which it does many times as fast in a vector."""
     alone = isinstance(index, tuple) and (len(index) == 1 or (len(index) == 2 and index[1] is ...))
     rows = index[0] if alone else None
     whole = type(rows) is np.ndarray and rows.dtype.kind == "i" and target.ndim > 1 and target.flags.c_contiguous

@@ -154,7 +154,7 @@ def _quick_erf(out: Any, x: Any) -> None:
 
 
 def _share_below(out: Any, x: Any) -> None:
-    """How much of the normal distribution lies below ``x``."""
+    """How much of the normal distribution lies below `x`."""
     _quick_erf(out, x * x.dtype.type(math.sqrt(0.5)))
     out += 1
     out *= x.dtype.type(0.5)
@@ -190,7 +190,7 @@ _SCALE, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
 def _bent(out: Any, x: Any) -> None:
-    """``tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))``."""
+    """`tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))`."""
     np.multiply(x, x, out)
     out *= x.dtype.type(_SCALE * _CUBE)
     out += x.dtype.type(_SCALE)

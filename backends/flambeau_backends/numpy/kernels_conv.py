@@ -1,8 +1,8 @@
 """Convolution, in one of four ways.
 
-Mostly by products of matrices, which BLAS does best: every window of the input is copied out, into the rows (``conv_rows``) or
-the columns (``conv_columns``) of a matrix.  Windows of 3 x 3 have a better way, ``winograd``'s; groups of one channel,
-``depthwise``, need no product at all.
+Mostly by products of matrices, which BLAS does best: every window of the input is copied out, into the rows (`conv_rows`) or
+the columns (`conv_columns`) of a matrix.  Windows of 3 x 3 have a better way, `winograd`'s; groups of one channel,
+`depthwise`, need no product at all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fourier transforms, done where the input's memory makes it easy, which is also how the results then lie in memory.
 
 The other dimensions come first and the transformed ones last, each in the order of the input's memory; of a transform to or
-from real numbers the dimension that is halved, the last of ``dims``, stays the last.
+from real numbers the dimension that is halved, the last of `dims`, stays the last.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
 def _transformed(
     transform: Callable[..., Any], input: Any, order: Sequence[int], count: int, norm: str, dtype: Any, last: int | None = None
 ) -> Any:
-    """``transform`` along the last ``count`` dimensions in ``order``, of which the very last gets ``last`` elements."""
+    """`transform` along the last `count` dimensions in `order`, of which the very last gets `last` elements."""
     given = input.transpose(order)
     shape = given.shape if last is None else (*given.shape[:-1], last)
     lengths = shape[-count:] if transform is np.fft.irfftn else None

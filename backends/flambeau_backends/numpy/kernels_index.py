@@ -29,7 +29,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 @kernel
 def expand(input: Any, shape: tuple[int, ...]) -> Any:
-    """``broadcast_to``, without its cost where the memory is contiguous."""
+    """`broadcast_to`, without its cost where the memory is contiguous."""
     if prod(shape) == input.size:  # no element is repeated: the view may be written to
         return input.reshape(shape)
     given = input.shape
@@ -72,7 +72,7 @@ def _remembered(shape: tuple[int, ...], steps: tuple[int, ...], dim: int) -> Any
 
 
 def _starts(shape: tuple[int, ...], steps: tuple[int, ...], dim: int) -> Any:
-    """Where, among all elements, those begin that lie along ``dim``: for each place in the other dimensions of an index."""
+    """Where, among all elements, those begin that lie along `dim`: for each place in the other dimensions of an index."""
     made: Any = np.zeros((1,) * len(shape), np.intp)
     for each, (length, step) in enumerate(zip(shape, steps, strict=True)):
         if each != dim:
@@ -81,7 +81,7 @@ def _starts(shape: tuple[int, ...], steps: tuple[int, ...], dim: int) -> Any:
 
 
 def _places(array: Any, index: Any, dim: int) -> Any:
-    """Where, among all elements of a contiguous array, those are that an index along ``dim`` means."""
+    """Where, among all elements of a contiguous array, those are that an index along `dim` means."""
     steps = tuple([each // array.itemsize for each in array.strides])
     starts = (_remembered if index.size <= _SMALL else _starts)(index.shape, steps, dim)
     return np.multiply(index, steps[dim], dtype=np.intp) + starts
@@ -89,7 +89,7 @@ def _places(array: Any, index: Any, dim: int) -> Any:
 
 @kernel
 def gather_along(input: Any, index: Any, dim: int) -> Any:
-    """``take_along_axis``, by one index into all elements."""
+    """`take_along_axis`, by one index into all elements."""
     if not input.flags.c_contiguous:
         return OPS["gather_along"].forward(namespace, input, index, dim)
     return input.reshape(-1).take(_places(input, index, dim))

@@ -92,7 +92,7 @@ def _matrix(taps: Taps, dtype: Any) -> Any:
 
 
 def _along(input: Any, dim: int, matrix: Any) -> Any:
-    """The product of ``matrix`` and the vectors along ``dim``."""
+    """The product of `matrix` and the vectors along `dim`."""
     before, after = prod(input.shape[:dim]), prod(input.shape[dim + 1 :])
     shape = (*input.shape[:dim], len(matrix), *input.shape[dim + 1 :])
     if after == 1:

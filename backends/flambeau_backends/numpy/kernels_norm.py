@@ -22,7 +22,7 @@ _FEW = 1 << 13  # elements for which it is the number of calls that counts
 
 
 class _Rows:
-    """An input as ``(sample, row of a sample, element)``, with weight and bias for the elements of each row."""
+    """An input as `(sample, row of a sample, element)`, with weight and bias for the elements of each row."""
 
     def __init__(self, input: Any, weight: Any, bias: Any, dims: Dims) -> None:
         self.length = prod(input.shape[dim] for dim in dims)
@@ -129,7 +129,7 @@ def _summed_to(array: Any, shape: Any) -> Any:
 
 
 def _batches(input: Any) -> Any:
-    """``(sample, channel, place)``."""
+    """`(sample, channel, place)`."""
     return contiguous(input).reshape(input.shape[0], input.shape[1], -1)
 
 
@@ -215,7 +215,7 @@ def _channel_slopes(slopes: Any, rows: Any, mean: Any) -> tuple[Any, Any]:
 def _channel_norm_backward(
     g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float, fixed: bool
 ) -> tuple[Any, Any, Any]:
-    """Gradients of input, weight and bias; ``fixed`` where mean and variance do not depend on the input."""
+    """Gradients of input, weight and bias; `fixed` where mean and variance do not depend on the input."""
     dtype, rows, slopes = g.dtype, _batches(input), _batches(g)
     mean = mean.reshape(-1).astype(dtype, copy=False)
     scale = (1 / np.sqrt(variance.reshape(-1) + variance.dtype.type(eps))).astype(dtype, copy=False)
@@ -237,7 +237,7 @@ def _tilt(rows: Any, mean: Any, scale: Any, total: Any, along: Any) -> tuple[Any
 
 
 def _back_through(slopes: Any, rows: Any, factor: Any, tilt: Any = None, offset: Any = None) -> Any:
-    """``factor * (slopes + tilt * rows + offset)``, channel by channel."""
+    """`factor * (slopes + tilt * rows + offset)`, channel by channel."""
     places, made = rows.shape[2], np.empty(slopes.shape, slopes.dtype)
     factor = _spread(factor, places)
     if tilt is not None:

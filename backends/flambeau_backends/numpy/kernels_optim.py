@@ -39,7 +39,7 @@ def adam_step(
     decoupled: bool = False,
     maximize: bool = False,
 ) -> None:
-    """Adam, or AdamW where the decay is ``decoupled``; ``largest`` is AMSGrad's.  All arrays are contiguous."""
+    """Adam, or AdamW where the decay is `decoupled`; `largest` is AMSGrad's.  All arrays are contiguous."""
     share, kept, new, least, rate = _factors(param.dtype, lr, beta1, beta2, eps, step)
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     arrays = [each.reshape(-1) for each in (param, grad, mean, square) if each is not None]

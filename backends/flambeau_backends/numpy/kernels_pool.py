@@ -35,7 +35,7 @@ def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: 
 
 @lru_cache(64)
 def _along(dim: int, k: int, s: int, d: int, n: int) -> tuple[tuple[slice, ...], ...]:
-    """For each of the ``k`` places of ``n`` windows, an index of the elements that it meets along a dimension."""
+    """For each of the `k` places of `n` windows, an index of the elements that it meets along a dimension."""
     return tuple((*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s)) for p in range(k))
 
 
@@ -55,7 +55,7 @@ def _pooled(combine: Callable[..., Any], images: Any, window_size: Sizes, stride
 
 
 def _by_parts(compute: Callable[[Any], Any], shape: Sizes, *arrays: Any) -> Any:
-    """An array of this shape that ``compute`` gives a part of, from the same part of each of the arrays."""
+    """An array of this shape that `compute` gives a part of, from the same part of each of the arrays."""
     batch, elements = shape[0], max(prod(shape), *(each.size for each in arrays))
     if elements <= _CACHE:
         made = compute(*arrays)
@@ -106,7 +106,7 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
 
 
 def _rows_first(images: Any) -> Any:
-    """``(*row, image, channel, column)``: every other row, or column, of all images is then one long run, or one long stride."""
+    """`(*row, image, channel, column)`: every other row, or column, of all images is then one long run, or one long stride."""
     return np.ascontiguousarray(images.transpose(*range(2, images.ndim - 1), 0, 1, images.ndim - 1))
 
 
@@ -116,7 +116,7 @@ def _images_first(rows: Any) -> Any:
 
 
 def _to_first_maximum(g: Any, images: Any, windows: Sequence[tuple[int, ...]]) -> Any:
-    """The gradient of ``images``, given those of the maxima of their windows.
+    """The gradient of `images`, given those of the maxima of their windows.
 
     Maxima are taken over the last dimension first: the first of equal ones is that in the first row, and there the first.
     Nothing equals the NaN of the padding.

@@ -24,13 +24,13 @@ def _width(batch: int, size: int) -> int:
 
 
 def _by_gate(array: Any, gates: int = 4) -> Any:
-    """``(steps, batch, gates * size)`` as ``(steps, gate, batch, size)``; the same memory."""
+    """`(steps, batch, gates * size)` as `(steps, gate, batch, size)`; the same memory."""
     steps, batch, width = array.shape
     return array.reshape(steps, batch, gates, width // gates).swapaxes(1, 2)
 
 
 def _cut(array: Any, width: int) -> Any:
-    """``(..., n, m)`` as ``(..., m / width, n, width)``; the same memory."""
+    """`(..., n, m)` as `(..., m / width, n, width)`; the same memory."""
     return array.reshape(*array.shape[:-1], array.shape[-1] // width, width).swapaxes(-2, -3)
 
 
@@ -192,7 +192,7 @@ def gru_backward(
 
 
 def _gru_slopes(active: Any, before: Any) -> Any:
-    """By how much the new state grows with what comes into each gate: ``(steps, gate, batch, size)``."""
+    """By how much the new state grows with what comes into each gate: `(steps, gate, batch, size)`."""
     r, z, n, acted_on = active.swapaxes(0, 1)
     slopes = np.empty((len(active), 3, *before.shape[1:]), active.dtype)
     to_r, to_z, to_n = slopes.swapaxes(0, 1)

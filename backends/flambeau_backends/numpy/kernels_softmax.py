@@ -21,7 +21,7 @@ _EXACT = 24.0  # up to where a logarithm of such a sum is as exact as the small 
 
 
 def _last(input: Any, dim: int) -> Any:
-    """The array with ``dim`` last, contiguous, as a matrix."""
+    """The array with `dim` last, contiguous, as a matrix."""
     if input.ndim == 2 and dim in (1, -1):
         return np.ascontiguousarray(input)
     moved = input if dim % max(input.ndim, 1) == input.ndim - 1 else np.moveaxis(input, dim, -1)
@@ -29,7 +29,7 @@ def _last(input: Any, dim: int) -> Any:
 
 
 def _back(rows: Any, like: Any, dim: int) -> Any:
-    """The matrix in the shape of ``like`` again."""
+    """The matrix in the shape of `like` again."""
     if dim % max(like.ndim, 1) == like.ndim - 1:
         return rows.reshape(like.shape)
     moved = np.moveaxis(like, dim, -1).shape
@@ -41,9 +41,9 @@ def _row_sums(rows: Any) -> Any:
 
 
 def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
-    """Fill ``out`` with exponentials; return their sums, and what was subtracted before, if anything.
+    """Fill `out` with exponentials; return their sums, and what was subtracted before, if anything.
 
-    The largest of each row has to be subtracted only where numbers are beyond ``limit``: finding it takes longest.
+    The largest of each row has to be subtracted only where numbers are beyond `limit`: finding it takes longest.
     """
     if -limit < rows.item(rows.argmax()) < limit:
         np.exp(rows, out)
@@ -62,7 +62,7 @@ def _shifted_exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
 
 
 def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
-    """The array that ``compute(out, *pieces)`` fills, row by row along ``dim``."""
+    """The array that `compute(out, *pieces)` fills, row by row along `dim`."""
     first = arrays[0]
     shape = first.shape
     if not first.size:
@@ -128,7 +128,7 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 
 @kernel
 def log_sum_exp(input: Any, dim: int) -> Any:
-    """In two parts along ``dim``: what was subtracted, which is 0 where nothing had to be, and the logarithm of the sum."""
+    """In two parts along `dim`: what was subtracted, which is 0 where nothing had to be, and the logarithm of the sum."""
     rows = _last(input, dim)
     made = np.zeros((2, len(rows)), input.dtype)
     if not rows.size:
@@ -157,7 +157,7 @@ def _log_sums(out: Any, rows: Any) -> None:
 @kernel
 @quiet
 def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
-    """``softmax(query @ key.T * scale) @ value``, where it is the result that is divided by the sums of the exponentials."""
+    """`softmax(query @ key.T * scale) @ value`, where it is the result that is divided by the sums of the exponentials."""
     turned = np.ascontiguousarray(key.swapaxes(-1, -2))  # small products with it take two thirds of the time
     query = query * query.dtype.type(scale)
     scores = np.matmul(query, turned)
@@ -202,13 +202,13 @@ def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int
 
 
 def _places(shape: Any, classes: Any) -> Any:
-    """An index, for an input of shape ``(N, C)`` or ``(N, C, M)``, of the element of each target."""
+    """An index, for an input of shape `(N, C)` or `(N, C, M)`, of the element of each target."""
     samples = np.arange(shape[0])
     return (samples, classes) if len(shape) == 2 else (samples.repeat(shape[2]), classes, np.tile(np.arange(shape[2]), shape[0]))
 
 
 def _joined(array: Any) -> Any:
-    """An array ``(N, C, *)`` as ``(N, C)`` or ``(N, C, M)``."""
+    """An array `(N, C, *)` as `(N, C)` or `(N, C, M)`."""
     shape = array.shape
     return array if len(shape) == 2 else array.reshape(*shape[:2], prod(shape[2:]))
 

@@ -29,8 +29,8 @@ _MAPPED = 32 << 20  # bytes from which on a block is given back at once; the mos
 def keep_freed_memory() -> None:
     """Let up to 512 MiB of freed memory stay with the process.
 
-    Nothing is changed where somebody has chosen: with one of glibc's own variables, ``MALLOC_TRIM_THRESHOLD_`` or
-    ``MALLOC_MMAP_THRESHOLD_``, in the environment, or with another C library or allocator.
+    Nothing is changed where somebody has chosen: with one of glibc's own variables, `MALLOC_TRIM_THRESHOLD_` or
+    `MALLOC_MMAP_THRESHOLD_`, in the environment, or with another C library or allocator.
     """
     chosen = {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES", "LD_PRELOAD"} & os.environ.keys()
     if chosen or not sys.platform.startswith("linux"):
@@ -62,7 +62,7 @@ def window(array: Any) -> Any:
 
 
 def _base(array: Any) -> Any:
-    """The array, without a base of this kind, that the memory of ``array`` is a part of."""
+    """The array, without a base of this kind, that the memory of `array` is a part of."""
     while array.base is not None:
         below = array.base
         if not isinstance(below, np.ndarray):  # as_strided puts an object of its own between an array and its base

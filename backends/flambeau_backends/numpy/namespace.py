@@ -11,14 +11,14 @@ __all__ = ["namespace"]
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """``numpy.isdtype``, which refuses dtypes that are not NumPy's."""
+    """`numpy.isdtype`, which refuses dtypes that are not NumPy's."""
     if getattr(dtype, "kind", "") != "V":
         return np.isdtype(dtype, kind)
     return any(each in ("real floating", "numeric") or each == dtype for each in (kind if isinstance(kind, tuple) else (kind,)))
 
 
 def finfo(dtype: Any) -> Any:
-    """``numpy.finfo``, which refuses dtypes that are not NumPy's."""
+    """`numpy.finfo`, which refuses dtypes that are not NumPy's."""
     if getattr(dtype, "kind", "") != "V":
         return np.finfo(dtype)
     import ml_dtypes
@@ -35,7 +35,7 @@ class _Writable:
 
 
 def from_dlpack(x: Any, /, **options: Any) -> np.ndarray:
-    """``numpy.from_dlpack``, which takes memory for read-only where the protocol's first version did not say."""
+    """`numpy.from_dlpack`, which takes memory for read-only where the protocol's first version did not say."""
     array = np.from_dlpack(x, **options)
     return array if array.flags.writeable else np.asarray(_Writable(array))
 

@@ -16,13 +16,13 @@ PIECE = 1 << 15  # elements at a time
 
 
 def pieces(length: int, width: int = 1) -> Iterator[slice]:
-    """Slices of ``length`` rows of ``width`` elements, of a piece each."""
+    """Slices of `length` rows of `width` elements, of a piece each."""
     step = max(1, PIECE // max(width, 1))
     return (slice(start, start + step) for start in range(0, length, step))
 
 
 def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
-    """What ``compute`` returns for each piece, in order; several threads share the work where it is large."""
+    """What `compute` returns for each piece, in order; several threads share the work where it is large."""
     todo = list(pieces(length, width))
     return share(compute, todo) if length * width >= LARGE else [compute(piece) for piece in todo]
 
@@ -41,7 +41,7 @@ def contiguous(array: Any) -> Any:
 
 
 def by_pieces(compute: Callable[..., None], *arrays: Any) -> Any:
-    """The array that ``compute(out, *pieces)`` fills, from arrays of one shape."""
+    """The array that `compute(out, *pieces)` fills, from arrays of one shape."""
     first = arrays[0]
     if first.ndim and first.size <= PIECE and all(each.flags.c_contiguous for each in arrays):
         made = np.empty(first.shape, first.dtype)
@@ -65,7 +65,7 @@ _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def select(mask: Any, array: Any, other: Any = None) -> Any:
-    """``where(mask, array, other or 0)`` without a branch for each element, of arrays of one dtype."""
+    """`where(mask, array, other or 0)` without a branch for each element, of arrays of one dtype."""
     bits = _BITS.get(array.dtype.itemsize)
     if bits is None:
         return np.where(mask, array, array.dtype.type(0) if other is None else other)

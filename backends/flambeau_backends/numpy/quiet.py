@@ -1,7 +1,7 @@
 """Infinities and NaN without a word, as in PyTorch, whatever NumPy has been told to do about them in the user's own arrays.
 
 NumPy keeps its error state in a context variable.  Kernels run in contexts of their own, in which it says "ignore": to enter one
-that there is already takes a twentieth of the time of ``np.errstate``.
+that there is already takes a twentieth of the time of `np.errstate`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def quiet(function: C) -> C:
 
 
 def quiet_in_place(ufunc: np.ufunc) -> Callable[..., None]:
-    """``quiet``, of a ufunc that writes over its first argument; what every ``x += y`` calls."""
+    """`quiet`, of a ufunc that writes over its first argument; what every `x += y` calls."""
 
     def unary(target: Any) -> None:
         try:

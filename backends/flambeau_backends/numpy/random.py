@@ -3,10 +3,10 @@
 One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), feeds every sampler with words of 32
 bits. How many words a value takes, and what is made of them, is part of the behaviour:
 
-- ``uniform`` and ``integers`` take one word for a value, two if it needs more bits;
-- ``bernoulli``, ``exponential``, ``geometric`` and ``cauchy`` transform a double, two words, for each value;
-- ``normal`` transforms blocks of 16 values, or pairs if there are fewer or the target is not contiguous;
-- ``poisson``, ``binomial`` and ``gamma`` reject: each value decides where in the stream the next one starts.
+- `uniform` and `integers` take one word for a value, two if it needs more bits;
+- `bernoulli`, `exponential`, `geometric` and `cauchy` transform a double, two words, for each value;
+- `normal` transforms blocks of 16 values, or pairs if there are fewer or the target is not contiguous;
+- `poisson`, `binomial` and `gamma` reject: each value decides where in the stream the next one starts.
 
 Samplers take a shape and a NumPy dtype and return a new array. Bad parameters raise PyTorch's errors.
 """
@@ -47,7 +47,7 @@ _STATE = np.dtype(
 
 
 class Generator:
-    """A stream of random numbers equal to ``torch.Generator`` on the CPU.
+    """A stream of random numbers equal to `torch.Generator` on the CPU.
 
     >>> Generator().manual_seed(0).uniform((3,), "float32").tolist()
     [0.49625658988952637, 0.7682217955589294, 0.08847743272781372]
@@ -93,7 +93,7 @@ class Generator:
         return state.view(np.uint8)
 
     def set_state(self, state: np.ndarray) -> None:
-        """Continue from what ``get_state``, here or in PyTorch, returned."""
+        """Continue from what `get_state`, here or in PyTorch, returned."""
         if state.size != _STATE.itemsize:
             raise RuntimeError(
                 f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input RNG state "
@@ -120,7 +120,7 @@ class Generator:
     # --- uniform and integer values ---
 
     def uniform(self, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-        """Uniform on ``[low, high)``; a complex dtype draws both parts."""
+        """Uniform on `[low, high)`; a complex dtype draws both parts."""
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
             return _as_complex(self.uniform((*shape, 2), _real(dtype), low, high), dtype)
@@ -141,10 +141,10 @@ class Generator:
 
     @quiet
     def integers(self, shape: Shape, dtype: np.dtype, low: int | None = None, high: int | None = None) -> np.ndarray:
-        """Integers on ``[low, high)``, in any dtype.
+        """Integers on `[low, high)`, in any dtype.
 
-        Without ``high``, up to the largest of the dtype; of a float, the one up to which it has all integers.
-        Without ``low`` too, from 0 to there: what ``random_()`` draws.
+        Without `high`, up to the largest of the dtype; of a float, the one up to which it has all integers.
+        Without `low` too, from 0 to there: what `random_()` draws.
         """
         dtype = np.dtype(dtype)
         if low is None:
@@ -157,7 +157,7 @@ class Generator:
         return _in_chunks(lambda count: _remainder(self._words(count, wide), span).astype(np.int64) + low, shape, dtype)
 
     def permutation(self, n: int, dtype: np.dtype) -> np.ndarray:
-        """The integers below ``n``, shuffled (Fisher & Yates 1938; Durstenfeld 1964)."""
+        """The integers below `n`, shuffled (Fisher & Yates 1938; Durstenfeld 1964)."""
         steps = np.arange(n)
         targets = steps.copy()
         targets[:-1] += self._words(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
@@ -166,7 +166,7 @@ class Generator:
     # --- choices ---
 
     def bernoulli(self, shape: Shape, dtype: np.dtype, p: float | np.ndarray = 0.5) -> np.ndarray:
-        """One with probability ``p``, else zero. An array of probabilities draws in its own precision."""
+        """One with probability `p`, else zero. An array of probabilities draws in its own precision."""
         if isinstance(p, np.ndarray):
             if not ((p >= 0) & (p <= 1)).all():
                 raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
@@ -180,7 +180,7 @@ class Generator:
 
     @quiet
     def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
-        """Indices (int64) drawn by the weights in each row of ``probs``, which need not sum to one.
+        """Indices (int64) drawn by the weights in each row of `probs`, which need not sum to one.
 
         With replacement by inverting the cumulative distribution; without, as the largest quotients of weight
         and exponential noise (Efraimidis & Spirakis 2006).
@@ -222,21 +222,21 @@ class Generator:
 
     @quiet
     def exponential(self, shape: Shape, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
-        """Exponential with mean ``1 / rate``."""
+        """Exponential with mean `1 / rate`."""
         if not rate > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
         return _in_chunks(lambda count: np.log1p(-self._doubles(count)) * (-1 / rate), shape, dtype)
 
     @quiet
     def geometric(self, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
-        """Trials until the first success, when each succeeds with probability ``p``."""
+        """Trials until the first success, when each succeeds with probability `p`."""
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
         return _in_chunks(lambda count: np.ceil(np.log(self._doubles(count)) / math.log1p(-p)), shape, dtype)
 
     @quiet
     def cauchy(self, shape: Shape, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
-        """Cauchy around ``median`` with half-width ``sigma``."""
+        """Cauchy around `median` with half-width `sigma`."""
         if not sigma > 0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
         return _in_chunks(lambda count: median + sigma * np.tan(math.pi * (self._doubles(count) - 0.5)), shape, dtype)
@@ -254,7 +254,7 @@ class Generator:
     ) -> np.ndarray:
         """Normal values (Box & Muller 1958); a complex dtype splits the variance between its parts.
 
-        Arrays of means and deviations shift and scale standard values. ``contiguous=False`` draws what
+        Arrays of means and deviations shift and scale standard values. `contiguous=False` draws what
         PyTorch draws into a tensor that is not contiguous.
         """
         dtype = np.dtype(dtype)
@@ -332,7 +332,7 @@ class Generator:
         return values[:count]
 
     def _next_normal(self, uniform: Uniform) -> float:
-        """One standard normal double, as ``_normal_pairs`` makes them."""
+        """One standard normal double, as `_normal_pairs` makes them."""
         value, self._spare = self._spare, None
         if value is None:
             angle = 2 * math.pi * uniform()
@@ -344,7 +344,7 @@ class Generator:
 
     @quiet
     def poisson(self, rates: np.ndarray) -> np.ndarray:
-        """Counts with the given mean, one for each rate, in the dtype of ``rates``."""
+        """Counts with the given mean, one for each rate, in the dtype of `rates`."""
         if not (rates >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
         counts, live = np.zeros(rates.shape), rates > 0
@@ -353,7 +353,7 @@ class Generator:
 
     @quiet
     def binomial(self, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
-        """Successes in ``count`` trials of probability ``prob``; both of one shape and dtype."""
+        """Successes in `count` trials of probability `prob`; both of one shape and dtype."""
         flip = prob > 0.5
         chance = np.where(flip, 1 - prob, prob)
         live = (count > 0) & (chance > 0)
@@ -366,7 +366,7 @@ class Generator:
 
     @quiet
     def gamma(self, alpha: np.ndarray) -> np.ndarray:
-        """Gamma values of unit scale, one for each shape ``alpha``, in its dtype.
+        """Gamma values of unit scale, one for each shape `alpha`, in its dtype.
 
         Never zero: at least the smallest normal number.
         """
@@ -402,7 +402,7 @@ class Generator:
                 return scale * v
 
     def _each(self, sample: Callable[..., float], *parameters: np.ndarray) -> list[float]:
-        """``sample(uniform, *scalars)`` for one element after the other.
+        """`sample(uniform, *scalars)` for one element after the other.
 
         Uniforms are drawn ahead, as many as there are elements to come: each of them uses at least one, so
         none is drawn in vain and the engine stops where PyTorch's does.
@@ -423,7 +423,7 @@ class Generator:
     # --- words and uniforms ---
 
     def _words(self, count: int, wide: bool = False) -> np.ndarray:
-        """The next ``count`` words of 32 bits, or of 64 made of two, the first one high."""
+        """The next `count` words of 32 bits, or of 64 made of two, the first one high."""
         if not wide:
             return self._bits.random_raw(count).astype(np.uint32)
         if count < 1000:  # NumPy's own assembly of words is the faster, but slower to start
@@ -478,7 +478,7 @@ def _box_muller(unit: np.ndarray) -> np.ndarray:
 
 
 def _scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
-    """``values * std + mean`` in place."""
+    """`values * std + mean` in place."""
     if std != 1:
         values *= std
     if mean != 0:
@@ -487,7 +487,7 @@ def _scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
 
 
 def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """``places = steps``, after swapping places i and ``targets[i]``, never less than i, for each i in turn.
+    """`places = steps`, after swapping places i and `targets[i]`, never less than i, for each i in turn.
 
     With no loop: step i settles place i with what its target holds by then. The last earlier step k with
     that target left there what place k held before step k; without one it is the target itself. And what
@@ -511,7 +511,7 @@ def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:
 def _poisson(uniform: Uniform, rate: float) -> float:
     """Hörmann (1993), "The transformed rejection method for generating Poisson random variables" (PTRS).
 
-    For a small rate, how many uniforms can be multiplied before the product falls to ``exp(-rate)``.
+    For a small rate, how many uniforms can be multiplied before the product falls to `exp(-rate)`.
     """
     if rate < 10:
         limit, product, k = math.exp(-rate), uniform(), 0
@@ -547,7 +547,7 @@ def _binomial(
 ) -> float:
     """Hörmann (1993), "The generation of binomial random variates" (BTRS).
 
-    For a small mean, how many geometric waiting times fit into ``n`` trials (Devroye 1986).
+    For a small mean, how many geometric waiting times fit into `n` trials (Devroye 1986).
     """
     if mean < 10:
         hits, trials = -1, 0.0
@@ -582,7 +582,7 @@ def _binomial(
 
 
 def _stirling_tail(k: float) -> float:
-    """What Stirling's formula leaves out of ``log(k!)``."""
+    """What Stirling's formula leaves out of `log(k!)`."""
     if k < 10:
         return _SMALL_TAILS[int(k)]
     square = (k + 1) * (k + 1)
@@ -600,7 +600,7 @@ def _log(x: float) -> float:
 
 
 def _in_chunks(draw: Callable[[int], np.ndarray], shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """An array of ``shape`` filled with ``draw(count)``, a chunk at a time."""
+    """An array of `shape` filled with `draw(count)`, a chunk at a time."""
     n, dtype = math.prod(shape), np.dtype(dtype)
     if n == 0:
         return np.empty(shape, dtype)
@@ -617,14 +617,14 @@ _in_chunks_quietly = quiet(_in_chunks)
 
 
 def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """``values`` in ``dtype``; a 16-bit float is rounded from float32, as PyTorch does."""
+    """`values` in `dtype`; a 16-bit float is rounded from float32, as PyTorch does."""
     if dtype.itemsize == 2 and _is_float(dtype):
         return values.astype(np.float32, copy=False).astype(dtype)
     return values.astype(dtype, copy=False)
 
 
 def _fused_multiply_add(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:
-    """``x * scale + shift`` rounded once, as the processor's instruction in PyTorch's loop does it.
+    """`x * scale + shift` rounded once, as the processor's instruction in PyTorch's loop does it.
 
     float32 goes through float64; float64 keeps the rounding errors of product (Dekker 1971) and sum.
     """
@@ -639,14 +639,14 @@ def _fused_multiply_add(x: np.ndarray, scale: np.floating, shift: np.floating) -
 
 
 def _split(x: np.ndarray | np.floating) -> tuple[np.ndarray | np.floating, np.ndarray | np.floating]:
-    """Two numbers of half the digits whose sum is ``x`` (Veltkamp 1968)."""
+    """Two numbers of half the digits whose sum is `x` (Veltkamp 1968)."""
     shifted = x * (2.0**27 + 1)
     high = shifted - (shifted - x)
     return high, x - high
 
 
 def _remainder(words: np.ndarray, span: int) -> np.ndarray:
-    """``words % span``; NumPy divides by a constant far faster than it takes the remainder."""
+    """`words % span`; NumPy divides by a constant far faster than it takes the remainder."""
     if span == 2**64:
         return words
     divisor = words.dtype.type(span)

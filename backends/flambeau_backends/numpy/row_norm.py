@@ -1,4 +1,4 @@
-"""Normalization of rows, with a weight and a bias for each of their elements: what ``layer_norm`` is.
+"""Normalization of rows, with a weight and a bias for each of their elements: what `layer_norm` is.
 
 It takes NumPy twice as long to multiply a matrix by a number for each row, or for each column, as by another matrix, and BLAS
 next to no time to make a matrix of rank two.  So what is computed is
@@ -24,7 +24,7 @@ _SMALL = 1 << 12  # elements
 
 
 class _RankTwo:
-    """Matrices ``a_i * right_j + b_i * other_right_j``, one after the other in the same memory."""
+    """Matrices `a_i * right_j + b_i * other_right_j`, one after the other in the same memory."""
 
     def __init__(self, rows: int, right: Any, other_right: Any) -> None:
         self.left, self.right = np.empty((rows, 2), right.dtype), np.stack((right, other_right))
@@ -68,7 +68,7 @@ def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tupl
 
 
 def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float) -> tuple[Any, Any]:
-    """The normalized rows of ``length``, and the means and scales, for the backward."""
+    """The normalized rows of `length`, and the means and scales, for the backward."""
     rows, dtype = _as_rows(input, length), input.dtype
     made, moments = np.empty(input.shape, dtype), np.empty((2, len(rows)), dtype)
     outs, step = made.reshape(rows.shape), _rows_at_a_time(rows)
@@ -107,7 +107,7 @@ def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean
 def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, eps: float, moments: Any) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias.
 
-    With ``t = g * weight`` and a normalized row ``s``, that of the row is ``scale * (t - mean(t) - s * mean(t * s))``.
+    With `t = g * weight` and a normalized row `s`, that of the row is `scale * (t - mean(t) - s * mean(t * s))`.
     """
     if moments is None:
         moments = normalize(input, None, None, length, eps)[1]

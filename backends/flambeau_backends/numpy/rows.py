@@ -1,7 +1,7 @@
 """Results that lie in memory row by row.
 
 NumPy's results lie in memory as its arguments do.  So do PyTorch's of elementwise operations; most others return rows, and
-programs take a ``view`` of them.
+programs take a `view` of them.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ _besides: list[int] = []  # the number for all but products, where those are kep
 
 
 def follow(setter: Callable[[int], None]) -> None:
-    """Call ``setter`` with the number whenever it is set, and now if it has been: for kernels that have threads of their own."""
+    """Call `setter` with the number whenever it is set, and now if it has been: for kernels that have threads of their own."""
     _followers.append(setter)
     for count in _asked:
         setter(count)
@@ -93,7 +93,7 @@ def keep_products_serial() -> None:
 
 
 def set_num_threads(count: int) -> None:
-    """Let matrix products, and large work that is shared, use ``count`` threads."""
+    """Let matrix products, and large work that is shared, use `count` threads."""
     _asked[:] = [count]
     if _besides:
         _besides[:] = [count]
@@ -174,7 +174,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def serially(compute: Callable[..., Any], *args: Any) -> Any:
-    """``compute(*args)``, where matrix products use one thread each.
+    """`compute(*args)`, where matrix products use one thread each.
 
     OpenBLAS's threads are soon at work, but spin for some 20 ms afterwards, on processors that shared work might use.
     """
@@ -207,7 +207,7 @@ def product(left: Any, right: Any) -> Any:
 
 
 def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True) -> list[Any]:
-    """What ``compute`` returns for each part, in order.
+    """What `compute` returns for each part, in order.
 
     Several threads take the parts one by one, so that one that is late does fewer; if that pays.  Matrix products use one thread
     each.
@@ -234,7 +234,7 @@ def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True
 
 
 def parts(length: int, most: int, pays: bool) -> list[slice]:
-    """Slices of ``range(length)``, of at most ``most`` and about the same length: as many for each thread, if sharing pays."""
+    """Slices of `range(length)`, of at most `most` and about the same length: as many for each thread, if sharing pays."""
     count = get_num_threads() if pays else 1
     rounds = -(-length // (max(most, 1) * count))
     step = -(-length // max(rounds * count, 1))

@@ -67,7 +67,7 @@ class Geometry:
         return parts(self.batch, most // max(self.elements, 1), self.pays)
 
     def share(self, compute: Callable[[Any], Any], todo: Sequence[Any]) -> list[Any]:
-        """What ``compute`` returns for each of these parts, in order, from several threads where they are worth it."""
+        """What `compute` returns for each of these parts, in order, from several threads where they are worth it."""
         if self.multiplications <= SMALL_PRODUCT:
             return [compute(each) for each in todo]
         return share(compute, todo, self.pays)
@@ -104,7 +104,7 @@ def padded(images: Any, padding: Sizes) -> Any:
 
 
 def strided(array: Any, shape: Sizes, strides: Sizes) -> Any:
-    """``as_strided``, without its cost where the array is contiguous."""
+    """`as_strided`, without its cost where the array is contiguous."""
     if array.flags.c_contiguous:
         return np.ndarray(tuple(shape), array.dtype, array, 0, tuple(strides))
     return np.lib.stride_tricks.as_strided(array, shape, strides)

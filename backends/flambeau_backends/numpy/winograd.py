@@ -69,7 +69,7 @@ def _pays(input: Any, outputs: int, tiles: Sizes) -> bool:
 
 
 def _channels_last(images: Any, first: int, shape: Sizes, left: int = 0) -> Any:
-    """So many rows of the images from the ``first`` on, with zeros where there is no image."""
+    """So many rows of the images from the `first` on, with zeros where there is no image."""
     made = np.zeros((len(images), *shape, images.shape[1]), np.float32)
     start, stop = max(first, 0), min(first + shape[0], images.shape[2])
     made[:, start - first : stop - first, left : left + images.shape[3]] = images[:, :, start:stop].transpose(0, 2, 3, 1)
@@ -77,7 +77,7 @@ def _channels_last(images: Any, first: int, shape: Sizes, left: int = 0) -> Any:
 
 
 def _input_tiles(images: Any, padding: Sizes, rows: slice, across: int) -> Any:
-    """Tiles of some rows, transformed: ``(36, tile, channel)``."""
+    """Tiles of some rows, transformed: `(36, tile, channel)`."""
     down = rows.stop - rows.start
     padded = _channels_last(images, 4 * rows.start - padding[0], (4 * down + 2, 4 * across + 2), padding[1])
     sample, row, column, channel = padded.strides
@@ -87,7 +87,7 @@ def _input_tiles(images: Any, padding: Sizes, rows: slice, across: int) -> Any:
 
 
 def _slope_tiles(slopes: Any, rows: slice, across: int) -> Any:
-    """Tiles of the gradient of the results, transformed: ``(36, tile, output)``."""
+    """Tiles of the gradient of the results, transformed: `(36, tile, output)`."""
     down, outputs = rows.stop - rows.start, slopes.shape[1]
     whole = _channels_last(slopes, 4 * rows.start, (4 * down, 4 * across))
     apart = whole.reshape(-1, down, 4, across, 4, outputs).transpose(2, 4, 0, 1, 3, 5)
@@ -95,7 +95,7 @@ def _slope_tiles(slopes: Any, rows: slice, across: int) -> Any:
 
 
 def _weights(weight: Any) -> Any:
-    """Transformed weights: ``(36, channel, output)``."""
+    """Transformed weights: `(36, channel, output)`."""
     outputs, channels = weight.shape[:2]
     made = np.empty((36, channels, outputs), np.float32)
 
@@ -108,7 +108,7 @@ def _weights(weight: Any) -> Any:
 
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
-    """The convolution of stride 1 of float32 images with a weight ``(outputs, channels, 3, 3)``."""
+    """The convolution of stride 1 of float32 images with a weight `(outputs, channels, 3, 3)`."""
     outputs, size = len(weight), [n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True)]
     tiles = _tiles(size)
     weights = _weights(weight)

@@ -17,7 +17,7 @@ __all__ = ["Collectives"]
 class Collectives:
     """What a group of devices of one type does together.
 
-    Tensors come in without history and results have none.  ``devices`` may name a device twice.
+    Tensors come in without history and results have none.  `devices` may name a device twice.
 
     >>> Collectives("cpu").broadcast([torch.ones(2)], [torch.device("cpu")])
     [[tensor([1., 1.])]]

@@ -78,7 +78,7 @@ class NcclCollectives(Collectives):
         return len(set(devices)) == len(devices) > 1 and all(each.dtype in _kinds() for each in tensors)
 
     def _together(self, tensors: Sequence[Tensor], call: Callable[..., Any], results: Sequence[Tensor]) -> None:
-        """``call(communicator, address, address of result, count, kind, stream)`` on every device, as one operation."""
+        """`call(communicator, address, address of result, count, kind, stream)` on every device, as one operation."""
         from cupy.cuda import Device, get_current_stream, nccl
 
         indices = tuple(each.device.index or 0 for each in tensors)

@@ -27,7 +27,7 @@ class Worker:
         self._thread.start()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Run ``call`` in the thread; at once, if this is that thread, which would wait for itself otherwise."""
+        """Run `call` in the thread; at once, if this is that thread, which would wait for itself otherwise."""
         future: Future[Any] = Future()
         context = copy_context()
         task = future, lambda: context.run(call)

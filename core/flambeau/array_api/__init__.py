@@ -1,6 +1,6 @@
-"""The array API standard (2025.12) on tensors: what ``x.__array_namespace__()`` gives.
+"""The array API standard (2025.12) on tensors: what `x.__array_namespace__()` gives.
 
-The standard and PyTorch agree on most names and differ in the rest: ``axis`` for ``dim``, ``keepdims``, positional-only arrays,
+The standard and PyTorch agree on most names and differ in the rest: `axis` for `dim`, `keepdims`, positional-only arrays,
 0-d arrays that count in promotion, unsigned sums.  Here is each function as the standard has it, made of the public ones.
 
 >>> import flambeau as torch

@@ -61,14 +61,14 @@ def full(shape: Shape, fill_value: complex, *, dtype: dtype | None = None, devic
 
 
 def full_like(x: Tensor, /, fill_value: complex, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """An array of the shape of ``x`` filled with one value."""
+    """An array of the shape of `x` filled with one value."""
     return torch.full_like(x, fill_value, dtype=dtype, device=device)
 
 
 def arange(
     start: float, /, stop: float | None = None, step: float = 1, *, dtype: dtype | None = None, device: Any = None
 ) -> Tensor:
-    """``start``, ``start + step``, ... below ``stop``; empty where ``stop`` lies the other way."""
+    """`start`, `start + step`, ... below `stop`; empty where `stop` lies the other way."""
     if stop is None:
         start, stop = 0, start
     if ceil((stop - start) / step) <= 0:
@@ -80,14 +80,14 @@ def arange(
 def linspace(
     start: complex, stop: complex, /, num: int, *, dtype: dtype | None = None, device: Any = None, endpoint: bool = True
 ) -> Tensor:
-    """``num`` evenly spaced values from ``start`` to ``stop``, which is left out without ``endpoint``."""
+    """`num` evenly spaced values from `start` to `stop`, which is left out without `endpoint`."""
     if endpoint:
         return torch.linspace(start, stop, num, dtype=dtype, device=device)
     return torch.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]
 
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """Ones on the ``k``-th diagonal, zeros elsewhere."""
+    """Ones on the `k`-th diagonal, zeros elsewhere."""
     n_cols = n_rows if n_cols is None else n_cols
     rows = torch.arange(n_rows, device=device)[:, None]
     columns = torch.arange(n_cols, device=device)
@@ -95,12 +95,12 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: dtype |
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The matrices with zeros above the ``k``-th diagonal."""
+    """The matrices with zeros above the `k`-th diagonal."""
     return torch.tril(x, k)
 
 
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The matrices with zeros below the ``k``-th diagonal."""
+    """The matrices with zeros below the `k`-th diagonal."""
     return torch.triu(x, k)
 
 

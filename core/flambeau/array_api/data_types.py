@@ -34,9 +34,9 @@ def _of_kind(kind: str) -> tuple[str, ...]:
 
 
 def isdtype(dtype: dtype, kind: dtype | str | tuple[dtype | str, ...]) -> bool:
-    """Whether a dtype is another, is of a kind such as ``"real floating"``, or is any of several of these.
+    """Whether a dtype is another, is of a kind such as `"real floating"`, or is any of several of these.
 
-    Half precision is not of the standard; it is ``"real floating"`` all the same.
+    Half precision is not of the standard; it is `"real floating"` all the same.
     """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
@@ -81,7 +81,7 @@ def result_type(*arrays_and_dtypes: Tensor | dtype | complex) -> dtype:
 
 
 def can_cast(from_: dtype | Tensor, to: dtype, /) -> bool:
-    """Whether promotion of the two gives ``to``."""
+    """Whether promotion of the two gives `to`."""
     given = from_.dtype if isinstance(from_, Tensor) else from_
     try:
         return promoted(given, to) is to
@@ -90,13 +90,13 @@ def can_cast(from_: dtype | Tensor, to: dtype, /) -> bool:
 
 
 def astype(x: Tensor, dtype: dtype, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """The elements as another dtype (on another device); without ``copy``, ``x`` itself where nothing changes."""
+    """The elements as another dtype (on another device); without `copy`, `x` itself where nothing changes."""
     return x.to(dtype=dtype, device=x.device if device is None else device, copy=copy)
 
 
 @dataclass(frozen=True)
 class FloatingPointLimits:
-    """What ``finfo`` gives."""
+    """What `finfo` gives."""
 
     bits: int
     eps: float
@@ -108,7 +108,7 @@ class FloatingPointLimits:
 
 @dataclass(frozen=True)
 class IntegerLimits:
-    """What ``iinfo`` gives."""
+    """What `iinfo` gives."""
 
     bits: int
     max: int

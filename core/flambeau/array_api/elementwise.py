@@ -88,7 +88,7 @@ isnan = _constant_for_integers(False, torch.isnan)
 
 
 def expm1(x: Tensor, /) -> Tensor:
-    """``exp(x) - 1``, accurate near 0; of complex numbers that are not finite what ``exp`` says, where PyTorch has NaN."""
+    """`exp(x) - 1`, accurate near 0; of complex numbers that are not finite what `exp` says, where PyTorch has NaN."""
     made = torch.expm1(x)
     if x.dtype.category < COMPLEX:
         return made
@@ -140,7 +140,7 @@ def imag(x: Tensor, /) -> Tensor:
 
 
 def clip(x: Tensor, /, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
-    """The elements, none below ``min`` nor above ``max``; the dtype of ``x`` stays."""
+    """The elements, none below `min` nor above `max`; the dtype of `x` stays."""
     if min is not None:
         x = torch.maximum(*_bounded(x, min))
     if max is not None:
@@ -153,7 +153,7 @@ def _bounded(x: Tensor, bound: Any) -> tuple[Tensor, Tensor]:
 
 
 def where(condition: Tensor, x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
-    """``x1`` where the condition holds, else ``x2``."""
+    """`x1` where the condition holds, else `x2`."""
     if not isinstance(x1, Tensor) and not isinstance(x2, Tensor):
         x1 = torch.asarray(x1, device=condition.device)
     made: Tensor = torch.where(condition, *together(x1, x2))

@@ -58,12 +58,12 @@ fftn, ifftn, rfftn, irfftn = map(_along_several, (_fft.fftn, _fft.ifftn, _fft.rf
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """The frequencies of ``fft`` of ``n`` samples, ``d`` apart."""
+    """The frequencies of `fft` of `n` samples, `d` apart."""
     return _fft.fftfreq(n, d, dtype=dtype, device=device)  # type: ignore[no-any-return]
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """The frequencies of ``rfft`` of ``n`` samples, ``d`` apart."""
+    """The frequencies of `rfft` of `n` samples, `d` apart."""
     return _fft.rfftfreq(n, d, dtype=dtype, device=device)  # type: ignore[no-any-return]
 
 
@@ -73,5 +73,5 @@ def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor
 
 
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """What undoes ``fftshift``."""
+    """What undoes `fftshift`."""
     return _fft.ifftshift(x, axes)  # type: ignore[no-any-return]

@@ -36,12 +36,12 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
-    """The sum of products over the last ``axes`` of one and the first of the other, or over axes given for both."""
+    """The sum of products over the last `axes` of one and the first of the other, or over axes given for both."""
     return torch.tensordot(*together(x1, x2), dims=axes)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The sum of products of the conjugated ``x1`` with ``x2`` along an axis, counted from the last.
+    """The sum of products of the conjugated `x1` with `x2` along an axis, counted from the last.
 
     ValueError where the two are not of one length along it: it does not broadcast.
     """
@@ -66,7 +66,7 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 def matrix_power(x: Tensor, n: int, /) -> Tensor:
-    """The matrices multiplied with themselves ``n`` times; their inverses, for a negative ``n``."""
+    """The matrices multiplied with themselves `n` times; their inverses, for a negative `n`."""
     return _linalg.matrix_power(x, n)  # type: ignore[no-any-return]
 
 
@@ -107,7 +107,7 @@ def vector_norm(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = Fals
 
 
 def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
-    """How many singular values of each matrix are above ``rtol`` times the largest."""
+    """How many singular values of each matrix are above `rtol` times the largest."""
     return _linalg.matrix_rank(x, rtol=rtol)  # type: ignore[no-any-return]
 
 
@@ -160,12 +160,12 @@ def inv(x: Tensor, /) -> Tensor:
 
 
 def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
-    """The pseudo-inverses of the matrices, without singular values below ``rtol`` times the largest."""
+    """The pseudo-inverses of the matrices, without singular values below `rtol` times the largest."""
     return _linalg.pinv(x, rtol=rtol)  # type: ignore[no-any-return]
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The solutions of the systems; ``x2`` is one vector if it has one dimension, and else a stack of matrices."""
+    """The solutions of the systems; `x2` is one vector if it has one dimension, and else a stack of matrices."""
     x1, x2 = together(x1, x2)
     if x2.ndim == 1:
         return _linalg.solve(x1, x2[:, None])[..., 0]  # type: ignore[no-any-return]

@@ -99,7 +99,7 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
 
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
-    """The elements in another shape: as a view, for ``copy=False``, as a copy, for True, and as it comes, for None."""
+    """The elements in another shape: as a view, for `copy=False`, as a copy, for True, and as it comes, for None."""
     if copy is False:
         try:
             return x.view(shape)
@@ -109,7 +109,7 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Each element repeated along an axis (in the flattened array, for None), as often as ``repeats`` says."""
+    """Each element repeated along an axis (in the flattened array, for None), as often as `repeats` says."""
     count: Any = repeats.reshape(-1).to(torch.int64) if isinstance(repeats, Tensor) else repeats
     return torch.repeat_interleave(x, count, dim=axis)
 

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def over(function: Callable[[Tensor], Tensor], x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-    """``function`` of the last axis, applied to all these axes as one."""
+    """`function` of the last axis, applied to all these axes as one."""
     axes = axes_of(x, axis)
     kept = [each for each in range(x.ndim) if each not in axes]
     count = 1
@@ -65,12 +65,12 @@ def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> T
 
 
 def std(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The standard deviation over these axes, with ``N - correction`` in the denominator."""
+    """The standard deviation over these axes, with `N - correction` in the denominator."""
     return over(lambda rows: torch.std(rows, -1, correction=correction), x, axis, keepdims)
 
 
 def var(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The variance over these axes, with ``N - correction`` in the denominator."""
+    """The variance over these axes, with `N - correction` in the denominator."""
     return over(lambda rows: torch.var(rows, -1, correction=correction), x, axis, keepdims)
 
 
@@ -114,17 +114,17 @@ def _cumulative(
 
 
 def cumulative_sum(x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False) -> Tensor:
-    """The sums of the elements so far along an axis, from 0 on with ``include_initial``."""
+    """The sums of the elements so far along an axis, from 0 on with `include_initial`."""
     return _cumulative(torch.cumsum, 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
     x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
 ) -> Tensor:
-    """The products of the elements so far along an axis, from 1 on with ``include_initial``."""
+    """The products of the elements so far along an axis, from 1 on with `include_initial`."""
     return _cumulative(torch.cumprod, 1, x, axis, dtype, include_initial)
 
 
 def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
-    """The ``n``-th differences of neighbours along an axis."""
+    """The `n`-th differences of neighbours along an axis."""
     return torch.diff(x, n, axis, prepend, append)

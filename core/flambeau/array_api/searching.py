@@ -56,7 +56,7 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 
 
 def searchsorted(x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorter: Tensor | None = None) -> Tensor:
-    """Where the values ``x2`` belong in ``x1``, which is sorted (by ``sorter``, if it is given)."""
+    """Where the values `x2` belong in `x1`, which is sorted (by `sorter`, if it is given)."""
     sequence, values = together(x1, x2)
     if sorter is not None:
         sequence = sequence[sorter]
@@ -64,7 +64,7 @@ def searchsorted(x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorte
 
 
 def isin(x1: Tensor | complex, x2: Tensor | complex, /, *, invert: bool = False) -> Tensor:
-    """For each element of ``x1``, whether it is among ``x2``."""
+    """For each element of `x1`, whether it is among `x2`."""
     return torch.isin(*together(x1, x2), invert=invert)
 
 
@@ -88,7 +88,7 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 class UniqueAll(NamedTuple):
-    """What ``unique_all`` gives."""
+    """What `unique_all` gives."""
 
     values: Tensor
     indices: Tensor
@@ -97,14 +97,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What ``unique_counts`` gives."""
+    """What `unique_counts` gives."""
 
     values: Tensor
     counts: Tensor
 
 
 class UniqueInverse(NamedTuple):
-    """What ``unique_inverse`` gives."""
+    """What `unique_inverse` gives."""
 
     values: Tensor
     inverse_indices: Tensor

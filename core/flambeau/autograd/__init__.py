@@ -1,4 +1,4 @@
-"""Differentiation: ``backward``, ``grad``, modes, custom functions, hooks."""
+"""Differentiation: `backward`, `grad`, modes, custom functions, hooks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def variable(*args: Any, **kwargs: Any) -> None:
-    """Raises RuntimeError: use :func:`torch.tensor`."""
+    """Raises RuntimeError: use `torch.tensor`."""
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 

@@ -32,15 +32,15 @@ def backward(
     *,
     retain_variables: bool | None = None,
 ) -> None:
-    """Accumulate into the leaves the gradients of the sum of ``tensors``, each weighted by its ``grad_tensors``.
+    """Accumulate into the leaves the gradients of the sum of `tensors`, each weighted by its `grad_tensors`.
 
     Args:
         tensors: one tensor or a sequence.
         grad_tensors: a weight per tensor, of its shape; may be None for tensors of one element.
-        retain_graph: keep what was saved, for another backward; by default as ``create_graph``.
+        retain_graph: keep what was saved, for another backward; by default as `create_graph`.
         create_graph: record the backward itself, for higher derivatives.
         inputs: accumulate only into these.
-        grad_variables, retain_variables: the names in PyTorch 0.2 of ``grad_tensors`` and ``retain_graph``.
+        grad_variables, retain_variables: the names in PyTorch 0.2 of `grad_tensors` and `retain_graph`.
 
     Raises:
         RuntimeError: a tensor needs no gradient, or a weight is missing or of the wrong shape, or the graph was freed.
@@ -91,10 +91,10 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of the (weighted) sum of ``outputs`` with respect to ``inputs``; ``grad`` fields stay as they are.
+    """The gradients of the (weighted) sum of `outputs` with respect to `inputs`; `grad` fields stay as they are.
 
     Args:
-        outputs, inputs: a tensor (or GradientEdge) or a sequence; ``inputs`` may be a dict, and then the result is one.
+        outputs, inputs: a tensor (or GradientEdge) or a sequence; `inputs` may be a dict, and then the result is one.
         grad_outputs: a weight per output; may be None for outputs of one element.
         allow_unused: return None for an input that the outputs do not depend on, instead of raising.
         is_grads_batched: the weights have a leading batch dimension, and so do the results.
@@ -233,7 +233,7 @@ def _inputs(what: str, inputs: Any, refusal: str = "One of the differentiated Te
 def _zeros_like(input: Any, requires_grad: bool) -> Tensor:
     if isinstance(input, graph.GradientEdge):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return input.new_zeros(input.shape).requires_grad_(requires_grad)  # type: ignore[no-any-return]  # ``input`` is Any
+    return input.new_zeros(input.shape).requires_grad_(requires_grad)  # type: ignore[no-any-return]  # `input` is Any
 
 
 def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
@@ -293,7 +293,7 @@ def _backward(
     inputs: Any = None,
     retain_variables: bool | None = None,
 ) -> None:
-    """Accumulate the gradients of this tensor into the leaves.  See :func:`torch.autograd.backward`."""
+    """Accumulate the gradients of this tensor into the leaves.  See `torch.autograd.backward`."""
     plain = gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._kind) is Kind
     if state.mutation_guards:
         refuse_backward()

@@ -1,7 +1,7 @@
-"""``Function``: operations with a backward of one's own.
+"""`Function`: operations with a backward of one's own.
 
-A Function's instance is the *context* of one call: what ``forward`` leaves there, ``backward`` finds.  In the static style
-``Foo.apply(x)`` makes the context and hands it over as ``ctx``; in the style of PyTorch 0.2, ``Foo()(x)``, it is ``self``.
+A Function's instance is the *context* of one call: what `forward` leaves there, `backward` finds.  In the static style
+`Foo.apply(x)` makes the context and hands it over as `ctx`; in the style of PyTorch 0.2, `Foo()(x)`, it is `self`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "on
 
 
 class FunctionCtx:
-    """The context of one call of a :class:`Function`, which ``forward`` fills for ``backward``."""
+    """The context of one call of a `Function`, which `forward` fills for `backward`."""
 
     clear_saved_tensors_on_access = False  # whether saved tensors are let go once backward has asked for them
 
@@ -48,11 +48,11 @@ class FunctionCtx:
     # --- the context, during forward ---
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for ``backward``, which finds them in ``saved_tensors``."""
+        """Keep tensors for `backward`, which finds them in `saved_tensors`."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for ``jvp``, which finds them in ``saved_tensors``."""
+        """Keep tensors for `jvp`, which finds them in `saved_tensors`."""
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
@@ -73,14 +73,14 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` sees zeros (the default) or None for an output that received no gradient."""
+        """Whether `backward` sees zeros (the default) or None for an output that received no gradient."""
         self.materialize_grads = value
 
     # --- the context, during backward ---
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What ``save_for_backward`` kept.  RuntimeError where it was freed, or modified in place since."""
+        """What `save_for_backward` kept.  RuntimeError where it was freed, or modified in place since."""
         if self._in_jvp:
             return self.saved_for_forward or ()
         node = self._node()
@@ -108,7 +108,7 @@ class FunctionCtx:
         return tuple(SavedTensor(node, self, "_saved", position) for position in range(len(self._saved)))
 
     def maybe_clear_saved_tensors(self) -> None:
-        """Let the saved tensors go, if ``clear_saved_tensors_on_access`` asks for it."""
+        """Let the saved tensors go, if `clear_saved_tensors_on_access` asks for it."""
         if self.clear_saved_tensors_on_access:
             self._saved = _ACCESSED
 
@@ -145,10 +145,10 @@ class FunctionCtx:
 class Function(FunctionCtx):
     """Base class of operations whose forward and backward are written by hand.
 
-    Override ``forward(ctx, *args)`` and ``backward(ctx, *grads)`` as static methods and call ``apply``.  ``backward`` gets a
-    gradient for each output and returns one (or None) for each argument of ``forward``.  Alternatively ``forward(*args)``
-    takes no context, and ``setup_context(ctx, inputs, output)`` fills it.  Written as ordinary methods, the two find the
-    context in ``self``, and the operation is called as ``Foo()(*args)``.
+    Override `forward(ctx, *args)` and `backward(ctx, *grads)` as static methods and call `apply`.  `backward` gets a
+    gradient for each output and returns one (or None) for each argument of `forward`.  Alternatively `forward(*args)`
+    takes no context, and `setup_context(ctx, inputs, output)` fills it.  Written as ordinary methods, the two find the
+    context in `self`, and the operation is called as `Foo()(*args)`.
 
     >>> import flambeau as torch
     >>> class Cube(torch.autograd.Function):
@@ -181,12 +181,12 @@ class Function(FunctionCtx):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Fill the context, where ``forward`` does not take it."""
+        """Fill the context, where `forward` does not take it."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Gradients of the inputs from those of the outputs; ``vjp`` is another name for it."""
+        """Gradients of the inputs from those of the outputs; `vjp` is another name for it."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use "
             "it with backward mode AD."
@@ -203,7 +203,7 @@ class Function(FunctionCtx):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """A batched forward, ``(output, out_dims)``, for where the plain one cannot be batched."""
+        """A batched forward, `(output, out_dims)`, for where the plain one cannot be batched."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )
@@ -234,9 +234,9 @@ class Function(FunctionCtx):
 
 
 def _by_position(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments as PyTorch takes them, of each of which it wants a gradient; and those that ``forward`` takes by name alone.
+    """Arguments as PyTorch takes them, of each of which it wants a gradient; and those that `forward` takes by name alone.
 
-    Defaults are arguments where there is a ``setup_context``, which is given them.
+    Defaults are arguments where there is a `setup_context`, which is given them.
     """
     signature = inspect.signature(cls.forward)
     if cls.setup_context is not Function.setup_context:
@@ -348,7 +348,7 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
 
 
 def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the operation, with the tangents that its ``jvp`` computes where an argument has any."""
+    """Call the operation, with the tangents that its `jvp` computes where an argument has any."""
     if in_transform():
         from ..transforms.batching.functions import check_transformable
 
@@ -366,7 +366,7 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _tangents(ctx: Function, args: tuple[Any, ...], given: list[Any], result: Any) -> Sequence[Any]:
-    """What the user's ``jvp`` makes of the tangents of the arguments."""
+    """What the user's `jvp` makes of the tangents of the arguments."""
     from ..tensors.tensor import Tensor
 
     if ctx.materialize_grads:
@@ -506,7 +506,7 @@ def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: 
 
 
 def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
-    """Turn what ``save_for_backward`` was given into saved tensors."""
+    """Turn what `save_for_backward` was given into saved tensors."""
     from ..calls.nodes import save, save_output
     from ..tensors.tensor import Tensor
 
@@ -529,7 +529,7 @@ def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a ``backward`` that is not itself made of differentiable operations: differentiating twice is an error."""
+    """Decorates a `backward` that is not itself made of differentiable operations: differentiating twice is an error."""
 
     @functools.wraps(function)
     def backward(ctx: Any, *args: Any) -> Any:
@@ -568,7 +568,7 @@ class InplaceFunction(Function):
 class NestedIOFunction(Function):
     """A Function, in the style of PyTorch 0.2, whose arguments and results are nested lists and tuples of tensors.
 
-    Override ``forward_extended(self, *nested)`` and ``backward_extended(self, *nested_grads)``.
+    Override `forward_extended(self, *nested)` and `backward_extended(self, *nested_grads)`.
     """
 
     def __call__(self, *nested: Any) -> Any:
@@ -630,7 +630,7 @@ def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
 
 
 def _nested_like(pattern: Any, flat: Iterator[Any]) -> Any:
-    """Values from ``flat`` in the place of the tensors of ``pattern``."""
+    """Values from `flat` in the place of the tensors of `pattern`."""
     from ..tensors.tensor import Tensor
 
     if isinstance(pattern, Tensor):

@@ -1,6 +1,6 @@
 """Products with Jacobians and Hessians, and these matrices themselves, of functions of tensors.
 
-The transforms in ``flambeau.func`` do the same for functions of any structure.
+The transforms in `flambeau.func` do the same for functions of any structure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """``(func(*inputs), v^T J)``: the product of a vector and the Jacobian of ``func``.
+    """`(func(*inputs), v^T J)`: the product of a vector and the Jacobian of `func`.
 
     Args:
         inputs: a tensor or a tuple of tensors.
@@ -46,7 +46,7 @@ def vjp(
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """``(func(*inputs), J v)``: the product of the Jacobian of ``func`` and a vector; the arguments are those of :func:`vjp`.
+    """`(func(*inputs), J v)`: the product of the Jacobian of `func` and a vector; the arguments are those of `vjp`.
 
     >>> import flambeau as torch
     >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
@@ -71,7 +71,7 @@ def jvp(
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """``(func(*inputs), v^T H)``: the product of a vector and the Hessian of ``func``, which returns one number.
+    """`(func(*inputs), v^T H)`: the product of a vector and the Hessian of `func`, which returns one number.
 
     >>> import flambeau as torch
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.ones(2), torch.tensor([1.0, 0.0]))
@@ -86,7 +86,7 @@ def vhp(
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """``(func(*inputs), H v)``: as :func:`vhp`, which is faster and, the Hessian being symmetric, gives the same."""
+    """`(func(*inputs), H v)`: as `vhp`, which is faster and, the Hessian being symmetric, gives the same."""
     call, jacobian, v = _first_derivative("hvp", func, inputs, v, create_graph, strict)
     with enable_grad():
         weights = tuple(torch.zeros_like(each, requires_grad=True) for each in call.inputs)
@@ -122,14 +122,14 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of ``func``: for an output of shape ``S`` and an input of shape ``T``, a tensor of shape ``S + T``.
+    """The Jacobian of `func`: for an output of shape `S` and an input of shape `T`, a tensor of shape `S + T`.
 
     Args:
         inputs: a tensor or a tuple of tensors; for a tuple, a tuple of Jacobians for each output.
         create_graph: make the Jacobian differentiable.
         strict: raise RuntimeError where an output does not depend on an input, instead of giving zeros.
         vectorize: compute all rows at once.
-        strategy: ``"reverse-mode"``, or ``"forward-mode"``, which needs ``vectorize``.
+        strategy: `"reverse-mode"`, or `"forward-mode"`, which needs `vectorize`.
 
     >>> import flambeau as torch
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.ones(2))
@@ -252,7 +252,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of ``func``, which returns one number; the arguments are those of :func:`jacobian`.
+    """The second derivatives of `func`, which returns one number; the arguments are those of `jacobian`.
 
     For a tuple of inputs, the result is a tuple of tuples, by first and second input.
 
@@ -403,7 +403,7 @@ def _unpacked(values: Any, single: bool) -> Any:
 def _gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, create_graph: bool, **options: Any
 ) -> tuple[Any, ...]:
-    """``autograd.grad`` of those outputs that have a gradient."""
+    """`autograd.grad` of those outputs that have a gradient."""
     pairs = [
         (each, weight)
         for each, weight in zip(outputs, weights or (None,) * len(outputs), strict=True)

@@ -22,7 +22,7 @@ Tensors = Sequence[Any]  # arguments or results of the function under test; not 
 
 
 class GradcheckError(RuntimeError):
-    """Raised by :func:`gradcheck` and :func:`gradgradcheck` where derivatives are wrong."""
+    """Raised by `gradcheck` and `gradgradcheck` where derivatives are wrong."""
 
 
 def gradcheck(
@@ -43,17 +43,17 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Check the derivatives of ``func`` at ``inputs`` against central differences; True where they agree.
+    """Check the derivatives of `func` at `inputs` against central differences; True where they agree.
 
     Args:
         func: takes tensors and returns a tensor or several.
         inputs: a tensor or a tuple; those that require grad should be float64 or complex128.
-        eps: the step of the differences; atol, rtol: tolerances, as in :func:`torch.allclose`.
+        eps: the step of the differences; atol, rtol: tolerances, as in `torch.allclose`.
         raise_exception: raise, rather than return False, where the check fails.
         nondet_tol: how much two backward passes may differ.
         check_undefined_grad: check that outputs which receive no gradient count as zero.
         check_grad_dtypes: check that gradients have the dtypes of their inputs.
-        check_batched_grad, check_batched_forward_grad: check the derivatives under :func:`torch.vmap` too.
+        check_batched_grad, check_batched_forward_grad: check the derivatives under `torch.vmap` too.
         check_forward_ad, check_backward_ad: which modes of differentiation to check.
         fast_mode: compare one random projection of the Jacobian instead of all of it.
         masked: accepted; it is about sparse tensors.
@@ -112,14 +112,14 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check the second derivatives of ``func``: :func:`gradcheck` of its gradient.
+    """Check the second derivatives of `func`: `gradcheck` of its gradient.
 
     Args:
         grad_outputs: weights of the outputs, at which to check; random ones by default.
         gen_non_contig_grad_outputs: make the random weights non-contiguous.
         check_rev_over_rev, check_fwd_over_rev: by which mode to differentiate the gradient.
 
-    The other arguments are those of :func:`gradcheck`.
+    The other arguments are those of `gradcheck`.
 
     >>> import flambeau as torch
     >>> x = torch.linspace(0, 1, 3, dtype=torch.float64, requires_grad=True)
@@ -170,7 +170,7 @@ def gradgradcheck(
     )
 
 
-# PyTorch 0.2 is called as ``gradcheck.gradcheck(...)`` after ``from torch.autograd import gradcheck``.
+# PyTorch 0.2 is called as `gradcheck.gradcheck(...)` after `from torch.autograd import gradcheck`.
 gradcheck.gradcheck = gradcheck  # type: ignore[attr-defined]  # a function has attributes
 gradcheck.gradgradcheck = gradgradcheck  # type: ignore[attr-defined]  # a function has attributes
 gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]  # a function has attributes
@@ -231,7 +231,7 @@ def _random_batch(tensor: Any) -> Any:
 
 
 class _Check:
-    """One call of ``gradcheck``.  A Jacobian has a row per element of the input and a column per element of the output."""
+    """One call of `gradcheck`.  A Jacobian has a row per element of the input and a column per element of the output."""
 
     def __init__(
         self,
@@ -308,7 +308,7 @@ class _Check:
                     raise GradcheckError(prefix(i) + _mismatch(i, j, numerical[j][i], analytical))
 
     def numerical_jacobian(self, func: Callable[..., Any], target: Any) -> list[Any]:
-        """For each differentiable output, the Jacobian by central differences, changing ``target`` in place."""
+        """For each differentiable output, the Jacobian by central differences, changing `target` in place."""
         rows: list[list[Any]] = []
         for direction in _directions(target):
             row = self.difference(func, target, direction)
@@ -321,7 +321,7 @@ class _Check:
         return [F.stack(each) for each in zip(*rows, strict=True)]
 
     def difference(self, func: Callable[..., Any], target: Any, direction: Any) -> list[Any]:
-        """The derivative of the differentiable outputs along ``direction``, by a central difference."""
+        """The derivative of the differentiable outputs along `direction`, by a central difference."""
         data = target.data
         original = _on_cpu(data)
         data.copy_(original + self.eps * direction)

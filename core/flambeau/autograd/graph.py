@@ -27,7 +27,7 @@ __all__ = [
 
 
 class GradientEdge(NamedTuple):
-    """Where in the graph a tensor's gradient arrives; serves as an input or output of ``grad`` and ``backward``."""
+    """Where in the graph a tensor's gradient arrives; serves as an input or output of `grad` and `backward`."""
 
     node: Node
     output_nr: int
@@ -35,7 +35,7 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge on which the gradient of ``tensor`` arrives.
+    """The edge on which the gradient of `tensor` arrives.
 
     Raises:
         RuntimeError: the tensor does not require grad.
@@ -83,11 +83,11 @@ class _MultiHandle(RemovableHandle):
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
-    """Call ``fn`` once per backward pass, when the gradients of ``tensors`` have been computed.
+    """Call `fn` once per backward pass, when the gradients of `tensors` have been computed.
 
     Args:
-        mode: ``"all"``: when all of them have, with a list in which those that the pass does not compute are None;
-            ``"any"``: when the first one has, with that gradient.
+        mode: `"all"`: when all of them have, with a list in which those that the pass does not compute are None;
+            `"any"`: when the first one has, with that gradient.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
@@ -115,7 +115,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
 
 
 class saved_tensors_hooks:
-    """Context in which ``pack_hook(tensor)`` decides what the graph keeps, and ``unpack_hook(packed)`` brings it back.
+    """Context in which `pack_hook(tensor)` decides what the graph keeps, and `unpack_hook(packed)` brings it back.
 
     The innermost context counts.
 
@@ -141,7 +141,7 @@ class saved_tensors_hooks:
         SAVE_HOOKS.remove(self)
 
     def pack(self, tensor: Tensor) -> Any:
-        """What a node keeps of ``tensor``."""
+        """What a node keeps of `tensor`."""
         if threading.get_ident() == self._thread:
             return pack(tensor, self.pack_hook, self.unpack_hook)
         mine = [each for each in SAVE_HOOKS if each._thread == threading.get_ident()]
@@ -173,7 +173,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Context in which :class:`saved_tensors_hooks` raises RuntimeError with this message."""
+    """Context in which `saved_tensors_hooks` raises RuntimeError with this message."""
     token = _refusal.set(error_message)
     try:
         yield

@@ -1,4 +1,4 @@
-"""``Variable``, which since PyTorch 0.4 is the tensor itself."""
+"""`Variable`, which since PyTorch 0.4 is the tensor itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """``Variable(data, requires_grad=False, volatile=False)``: a tensor that shares the memory of ``data``.
+    """`Variable(data, requires_grad=False, volatile=False)`: a tensor that shares the memory of `data`.
 
     What is computed from a volatile tensor is volatile too, and requires no grad whatever else goes into it.
 

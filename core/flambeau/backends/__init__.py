@@ -1,4 +1,4 @@
-"""``torch.backends``: switches of the libraries that PyTorch runs on, and what is known about them here.
+"""`torch.backends`: switches of the libraries that PyTorch runs on, and what is known about them here.
 
 Programs set these to choose between speed and exactness.  Where a library is not in use, a switch keeps its value
 and changes nothing, as in PyTorch.  Each library is a module, and a switch a variable of it.

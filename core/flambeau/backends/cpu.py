@@ -1,4 +1,4 @@
-"""``torch.backends.cpu``: the processor."""
+"""`torch.backends.cpu`: the processor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.backends.cuda``: how products and attention are computed on CUDA devices."""
+"""`torch.backends.cuda`: how products and attention are computed on CUDA devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.backends.cudnn``: NVIDIA's library of layers, for CUDA devices."""
+"""`torch.backends.cudnn`: NVIDIA's library of layers, for CUDA devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.backends.mha``: multi-head attention."""
+"""`torch.backends.mha`: multi-head attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.backends.mkl``: Intel's Math Kernel Library, which is not in use."""
+"""`torch.backends.mkl`: Intel's Math Kernel Library, which is not in use."""
 
 from __future__ import annotations
 

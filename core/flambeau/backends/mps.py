@@ -1,4 +1,4 @@
-"""``torch.backends.mps``: Apple's Metal Performance Shaders, which are not in use."""
+"""`torch.backends.mps`: Apple's Metal Performance Shaders, which are not in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.backends.nnpack``: a library of layers for small processors, which is not in use."""
+"""`torch.backends.nnpack`: a library of layers for small processors, which is not in use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_available() -> bool:
 
 
 def set_flags(_enabled: bool) -> bool:
-    """Set ``enabled``; returns what it was."""
+    """Set `enabled`; returns what it was."""
     global enabled
     before, enabled = enabled, _enabled
     return before

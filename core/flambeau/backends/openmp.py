@@ -1,4 +1,4 @@
-"""``torch.backends.openmp``: threads."""
+"""`torch.backends.openmp`: threads."""
 
 from __future__ import annotations
 

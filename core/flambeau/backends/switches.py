@@ -11,7 +11,7 @@ __all__ = ["changed"]
 
 @contextmanager
 def changed(library: dict[str, Any], **switches: Any) -> Iterator[None]:
-    """A context with these switches of a module, given as its ``globals()``; None leaves one as it is."""
+    """A context with these switches of a module, given as its `globals()`; None leaves one as it is."""
     before = {name: library[name] for name in switches}
     library.update({name: value for name, value in switches.items() if value is not None})
     try:

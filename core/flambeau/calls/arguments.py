@@ -145,7 +145,7 @@ _OF_EVERYBODY = ("Tensor", "torch.Tensor", "Sequence[int]")  # what is checked f
 
 @functools.cache
 def types_of(function: Callable[..., Any]) -> dict[str, str]:
-    """How the parameters are declared, of those whose types are checked; with `` | None`` where that may be given.
+    """How the parameters are declared, of those whose types are checked; with ` | None` where that may be given.
 
     Functions outside of the core hand on what they are given to operations that check it: of theirs, it is the tensors and the
     sequences.
@@ -177,7 +177,7 @@ def fits_at_once(function: Callable[..., Any]) -> list[str]:
 def blaming_arguments(function: Callable[..., Any], key: str, namespace: dict[str, Any], body: str, offering: str) -> str:
     """The body of a generated function, with a TypeError in place of its own where an argument is not of its type.
 
-    First, where an argument overrides what is done with it, the call is offered: by the statement ``offering``.
+    First, where an argument overrides what is done with it, the call is offered: by the statement `offering`.
     """
     namespace[f"types_{key}"] = types_of(function)
     indented = "".join(f"    {line}\n" for line in body.splitlines())

@@ -1,4 +1,4 @@
-"""The general path of a call: subclasses, Python scalars, mixed dtypes, mixed devices, ``out=``, and errors.
+"""The general path of a call: subclasses, Python scalars, mixed dtypes, mixed devices, `out=`, and errors.
 
 Generated functions come here with whatever is not a plain tensor of one kind.
 """
@@ -156,7 +156,7 @@ def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
 
 
 def wrap_scalar(value: Any, kind: Kind) -> Tensor:
-    """A 0-d tensor holding ``value``."""
+    """A 0-d tensor holding `value`."""
     return wrap(kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0), kind)
 
 
@@ -208,7 +208,7 @@ def refusing(category: int, words: str) -> Callable[..., None]:
 
 
 def require_dtype(kernel: str, input: Tensor, accepts: str) -> None:
-    """Refuse a dtype that there is no kernel for; ``takes`` is a key of ``DTYPES``, as for an operation."""
+    """Refuse a dtype that there is no kernel for; `takes` is a key of `DTYPES`, as for an operation."""
     if input._kind.dtype.category not in DTYPES[accepts]:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
 
@@ -263,7 +263,7 @@ def require_operands(name: str, **given: Any) -> None:
 
 
 def tuple_of_tensors(tensors: Any, op: Operation) -> tuple[Any, ...]:
-    """The sequence argument of ``cat`` and its like, checked."""
+    """The sequence argument of `cat` and its like, checked."""
     if isinstance(tensors, (tuple, list)):
         return tuple(tensors)
     given = type(tensors).__name__
@@ -479,7 +479,7 @@ def _dim_problem(dims: Any, ndim: int) -> str | None:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that ``shapes`` broadcast to; None among them stands for no shape at all.
+    """The shape that `shapes` broadcast to; None among them stands for no shape at all.
 
     >>> import flambeau as torch
     >>> torch.broadcast_shapes((2, 1), (3,))

@@ -24,7 +24,7 @@ __all__ = ["TorchFunctionMode"]
 
 
 class TorchFunctionMode:
-    """A context inside which every function and operator is first offered to ``__torch_function__`` of the mode.
+    """A context inside which every function and operator is first offered to `__torch_function__` of the mode.
 
     >>> import flambeau as torch
     >>> class Log(torch.overrides.TorchFunctionMode):

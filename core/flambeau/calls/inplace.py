@@ -1,6 +1,6 @@
 """In-place forms, and the history of tensors that share memory.
 
-``y.add_(x)`` is ``y + x`` written into ``y``'s memory: the new history is the old one plus that addition.  Where ``y`` is a
+`y.add_(x)` is `y + x` written into `y`'s memory: the new history is the old one plus that addition.  Where `y` is a
 view, its base changes too, so the base's history gets a node that puts the new values into the old ones, and all
 other views of the base are looked up again in it.
 """
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
-    """``name_`` from the function that it is the in-place form of."""
+    """`name_` from the function that it is the in-place form of."""
     fast = kernel_caller(name, function)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -57,7 +57,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
 
     method.__name__ = method.__qualname__ = name + "_"
     method.__module__ = "flambeau"
-    method.__doc__ = f"In-place form of :func:`{name}`."
+    method.__doc__ = f"In-place form of `{name}`."
     method.__wrapped__ = getattr(function, "__without_out__", function)  # type: ignore[attr-defined]  # a function has attributes
     return method
 
@@ -81,11 +81,11 @@ def snapshot(self: Tensor) -> Tensor:
         before._array, before._storage = self._kind.backend.copy(self._array), None
     if state.forward_levels:
         hooks.forward.copy(self, before)
-    return before  # type: ignore[no-any-return]  # ``alias`` is of any class
+    return before  # type: ignore[no-any-return]  # `alias` is of any class
 
 
 def _save_original(edge: Any, before: Tensor, first: int) -> None:
-    """Where nodes made since ``first`` have saved the tensor that is about to be overwritten, let them save a copy."""
+    """Where nodes made since `first` have saved the tensor that is about to be overwritten, let them save a copy."""
     stack, original = [edge], None
     while stack:
         node = stack.pop()
@@ -162,7 +162,7 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
 
 
 def check_writable(tensor: Tensor, used: str = "is being used", part: bool = False) -> None:
-    """Refuse to write where PyTorch does.  ``part``: what is written to is a part of the tensor, as if it were a view."""
+    """Refuse to write where PyTorch does.  `part`: what is written to is a part of the tensor, as if it were a view."""
     check_inference(tensor)
     if state.mutation_guards:
         refuse_captured(tensor)
@@ -190,7 +190,7 @@ def _root(view: Tensor) -> Tensor:
 
 
 def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
-    """Write ``result`` into the memory of ``self``, and give ``self`` its history."""
+    """Write `result` into the memory of `self`, and give `self` its history."""
     kind, array = self._kind, result._array
     if array.shape != self._array.shape:
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}")
@@ -241,7 +241,7 @@ def _write(self: Tensor, array: Any, storage: Storage) -> None:
 
 
 def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
-    """Refuse to write to a view that came about, or whose ``ancestor`` did, in a way that does not allow it."""
+    """Refuse to write to a view that came about, or whose `ancestor` did, in a way that does not allow it."""
     parent, record, _, recorded = (view if ancestor is None else ancestor)._view  # type: ignore[misc]  # a view
     if record is None or recorded is not True:
         raise RuntimeError(_why_not(view, "and is being modified inplace", record, recorded))
@@ -281,7 +281,7 @@ def _why_not(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
 
 
 def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
-    """Let ``self``, whose memory ``result`` was written to, have come about as ``result`` did."""
+    """Let `self`, whose memory `result` was written to, have come about as `result` did."""
     if result._node is None:  # the result is a leaf itself: copying it is what is recorded
         result = result.clone()
     _resave_output(result._node, self, storage)
@@ -289,7 +289,7 @@ def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
 
 
 def rebase(self: Tensor, edge: Any) -> None:
-    """Make ``edge`` the history of a tensor that was modified in place, and of all that share its memory."""
+    """Make `edge` the history of a tensor that was modified in place, and of all that share its memory."""
     storage = self._storage or self._own_storage()
     if self._view is None:
         _change_history(self, edge)
@@ -314,7 +314,7 @@ def _change_history(tensor: Tensor, edge: Any) -> None:
 
 
 def _stop_retaining(self: Tensor) -> bool:
-    """Take back ``retain_grad`` from the node that the tensor leaves, and say whether there was anything to take."""
+    """Take back `retain_grad` from the node that the tensor leaves, and say whether there was anything to take."""
     if not self.retains_grad or self._node is None:
         return False
     node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
@@ -330,7 +330,7 @@ def _resave_output(node: Any, self: Tensor, storage: Storage) -> None:
 
 
 def _rewrite_base(view: Tensor, node: Any) -> None:
-    """Give every tensor from ``view`` up to the root the history in which ``view`` has its new values."""
+    """Give every tensor from `view` up to the root the history in which `view` has its new values."""
     assert view._view is not None
     parent, record, params, _ = view._view
     shown = [view]

@@ -14,7 +14,7 @@ CLASSES: dict[str, Any] = {}  # those that have been needed, by name
 
 @cache
 def make(name: str, fields: tuple[str, ...]) -> Any:
-    """The one class ``torch.return_types.name``; constructed from an iterable of its fields' values."""
+    """The one class `torch.return_types.name`; constructed from an iterable of its fields' values."""
     base: Any = namedtuple(name, fields)  # type: ignore[misc]  # fields are not known statically
 
     def __new__(cls: Any, values: Iterable[Any]) -> Any:
@@ -34,7 +34,7 @@ def make(name: str, fields: tuple[str, ...]) -> Any:
 
 
 def filled(results: type, out: Iterable[Any]) -> Any:
-    """``out``, after the results were written there: a tuple, or where they are a ``name``, a ``name_out``."""
+    """`out`, after the results were written there: a tuple, or where they are a `name`, a `name_out`."""
     fields = getattr(results, "_fields", None)
     return tuple(out) if fields is None else rebuild(f"{results.__name__}_out", fields, tuple(out))
 

@@ -1,8 +1,8 @@
 """Nodes that become the nodes that PyTorch has where somebody looks at them.
 
-Flambeau and PyTorch do not cut every computation into the same operations.  ``linear`` and ``cross_entropy`` record one node for
-what PyTorch does in several steps: it is *decomposed* into them.  Others, such as ``glu``, record several nodes for one of
-PyTorch's: the last one *gathers* them.  Nobody sees the difference, and nothing is spent on it, until ``next_functions`` is asked
+Flambeau and PyTorch do not cut every computation into the same operations.  `linear` and `cross_entropy` record one node for
+what PyTorch does in several steps: it is *decomposed* into them.  Others, such as `glu`, record several nodes for one of
+PyTorch's: the last one *gathers* them.  Nobody sees the difference, and nothing is spent on it, until `next_functions` is asked
 for or a hook is registered on the node.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["become", "gathered", "naming", "step"]
 
-Rule = Callable[..., Any]  # ``(node, F, g, unpack)`` to the gradients for the node's edges
+Rule = Callable[..., Any]  # `(node, F, g, unpack)` to the gradients for the node's edges
 
 
 # --- one node into several ----------------------------------------------------------------------------------------
@@ -38,9 +38,9 @@ def step(
     *,
     takes_saved: bool = False,
 ) -> Node:
-    """A step before the last of ``whole``, called ``name``; those that run later in backward have the greater ``position``.
+    """A step before the last of `whole`, called `name`; those that run later in backward have the greater `position`.
 
-    A step that ``takes_saved`` has what the node has saved, and frees it in its place.
+    A step that `takes_saved` has what the node has saved, and frees it in its place.
     """
     cls = _by_rule(type(whole) if takes_saved else Node)  # type: ignore[arg-type]  # classes are hashable
     made: Node = object.__new__(_named(cls, name))  # type: ignore[arg-type]  # classes are hashable
@@ -67,7 +67,7 @@ def _apply_rule(self: Node, F: Any, g: Any, unpack: Callable[[Any, Node], Any]) 
 
 @functools.cache
 def _by_rule(cls: type[Node]) -> type[Node]:
-    """A class of the same layout, with its rule in ``__dict__``."""
+    """A class of the same layout, with its rule in `__dict__`."""
     return type(cls.__name__, (cls,), {"__slots__": (), "apply": _apply_rule, "decompose": None})
 
 
@@ -96,7 +96,7 @@ def forget_view(result: Any, inputs: Iterable[Any]) -> None:
 
 
 def gathered(result: Tensor, name: str, inputs: Iterable[Tensor | None]) -> Tensor:
-    """The result of several operations on ``inputs``, shown as that of one operation, whose node is called ``name``."""
+    """The result of several operations on `inputs`, shown as that of one operation, whose node is called `name`."""
     inputs = tuple(inputs)
     if getattr(result, "_view", None) is not None:
         forget_view(result, inputs)
@@ -133,7 +133,7 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function whose results are shown as made by ``name``, unless it gave its first argument back."""
+    """A function whose results are shown as made by `name`, unless it gave its first argument back."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -187,7 +187,7 @@ def _end(edge: Any) -> Tensor:
 
 
 def _cut(inner: Node, ends: dict[Any, Tensor]) -> None:
-    """Let the graph from ``inner`` on end where the edges of the whole begin."""
+    """Let the graph from `inner` on end where the edges of the whole begin."""
     stack, seen = [inner], {inner}
     while stack:
         node = stack.pop()

@@ -32,7 +32,7 @@ def _asked(rule: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def make_node_class(record: Operation) -> type[Node]:
-    """The node class of an operation, with slots for what it saves and ``apply`` written out."""
+    """The node class of an operation, with slots for what it saves and `apply` written out."""
     fields = [name for name in wanted_by_rules(record) if name != "needs"]
     tensors = [name for name in fields if name in record.tensor_names or name in (record.results) or name == "out"]
     many = {"out"} if record.results or record.returns_list else set()

@@ -120,9 +120,9 @@ def composite(
     public: bool = True,
     grad_fn: str | None = None,
 ) -> Any:
-    """Publish a function made of other operations: as function, method and, if asked, ``name_`` and ``out=``.
+    """Publish a function made of other operations: as function, method and, if asked, `name_` and `out=`.
 
-    The first parameter is the tensor that is ``self`` in the method.  ``grad_fn`` is what the result's node is called, where
+    The first parameter is the tensor that is `self` in the method.  `grad_fn` is what the result's node is called, where
     PyTorch has one operation for it.
     """
     if function is None:
@@ -162,7 +162,7 @@ _COMMUTING = ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
 
 
 def _publish_dunders(record: Operation) -> None:
-    """Operators: like the function, but they give way (``NotImplemented``) to a type that they do not know."""
+    """Operators: like the function, but they give way (`NotImplemented`) to a type that they do not know."""
     for dunder in record.dunders:
         if dunder.startswith("__i") and dunder != "__invert__":
             setattr(Tensor, dunder, _augmented(record, dunder))

@@ -39,7 +39,7 @@ class Foreign:
 
 
 def as_operand(value: Any, beside: Any) -> Any:
-    """A Python scalar as a 0-d tensor of the kind of ``beside``, where its category fits; else the value as Foreign."""
+    """A Python scalar as a 0-d tensor of the kind of `beside`, where its category fits; else the value as Foreign."""
     if type(beside) in FAST and type(value) in beside._kind.constant_types:
         try:
             return constant(value, beside._kind)
@@ -50,7 +50,7 @@ def as_operand(value: Any, beside: Any) -> Any:
 
 
 def original(operand: Any) -> Any:
-    """What ``as_operand`` was given."""
+    """What `as_operand` was given."""
     return operand.value if type(operand) is Foreign else operand
 
 
@@ -59,7 +59,7 @@ def no_tensor(operator: str, value: Any) -> TypeError:
 
 
 def can_operate(value: Any) -> bool:
-    """Whether an operator takes ``value`` as its other operand."""
+    """Whether an operator takes `value` as its other operand."""
     return (
         isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__") or is_library_scalar(value)
     )

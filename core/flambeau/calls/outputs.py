@@ -1,4 +1,4 @@
-"""``out=``: what PyTorch lets it be for which operation, and how results are written there."""
+"""`out=`: what PyTorch lets it be for which operation, and how results are written there."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-SETS_DTYPE = _names("cumprod cumsum nansum prod sum")  # where no ``dtype`` is given, that of ``out`` is meant
+SETS_DTYPE = _names("cumprod cumsum nansum prod sum")  # where no `dtype` is given, that of `out` is meant
 
-# Operations on single elements and sums are cast into ``out``; these want a result of their own dtype.
+# Operations on single elements and sums are cast into `out`; these want a result of their own dtype.
 _OWN_DTYPE_ONLY = SETS_DTYPE | _names("""
     abs absolute addbmm addmm addmv all amax amin aminmax any argmax argmin argsort avg_pool2d avg_pool3d baddbmm bitwise_not
     bmm bucketize ceil chain_matmul clamp clamp_max clamp_min clip complex conj_physical cross cummax cummin diag dot
@@ -38,13 +38,13 @@ _OWN_DTYPE_ONLY = SETS_DTYPE | _names("""
     scatter_reduce searchsorted sgn sign signbit slice_scatter slogdet softmax softplus softshrink sort svd take
     take_along_dim tensordot topk triangular_solve tril triu trunc vdot where
 """)
-_REAL = _names("fft_hfft fft_irfft fft_irfft2 fft_irfftn")  # and no complex ``out``
+_REAL = _names("fft_hfft fft_irfft fft_irfft2 fft_irfftn")  # and no complex `out`
 _JOINING = _names("cat column_stack concat concatenate dstack hstack row_stack stack vstack")
 
-# Where an ``out`` of another shape does not get the result's order in memory.
+# Where an `out` of another shape does not get the result's order in memory.
 _ROW_MAJOR = _names("cholesky cholesky_solve linalg_solve linalg_tensorinv nanquantile quantile")
 
-# Those that are copied into ``out`` once they are done, by a step that autograd records.
+# Those that are copied into `out` once they are done, by a step that autograd records.
 _RECORDED = _names("""
     conj_physical diag eigvals fft_ifft fft_ihfft floor_divide heaviside inner linalg_cond linalg_eigvals linalg_matrix_norm
     linalg_norm linalg_tensorinv linalg_tensorsolve log_softmax nanquantile quantile slice_scatter softmax special_ndtr tensordot
@@ -79,7 +79,7 @@ _UNCHECKED = _names("""
 
 
 def check(name: str, out: Any, given: Iterable[Any]) -> None:
-    """Refuse an ``out`` that is no tensor, that autograd would have to know of, or that shares memory with what is given."""
+    """Refuse an `out` that is no tensor, that autograd would have to know of, or that shares memory with what is given."""
     if name in SETS_DTYPE and not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     for each in out if isinstance(out, (tuple, list)) else (out,):
@@ -97,7 +97,7 @@ def check(name: str, out: Any, given: Iterable[Any]) -> None:
 
 
 def check_untracked(name: str, tracked: bool) -> None:
-    """Refuse what autograd would have to follow into ``out``."""
+    """Refuse what autograd would have to follow into `out`."""
     if tracked and _grad.get() and name not in _RECORDED and not name.startswith(_UNKNOWN_TO_AUTOGRAD):
         raise _not_differentiable(name)
 
@@ -110,7 +110,7 @@ def _not_differentiable(name: str) -> RuntimeError:
 
 
 def write(name: str, out: Any, result: Any) -> Any:
-    """Write the result of an operation, or its results, into ``out``, and return that."""
+    """Write the result of an operation, or its results, into `out`, and return that."""
     if isinstance(result, Tensor):
         if not isinstance(out, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
@@ -125,7 +125,7 @@ def write(name: str, out: Any, result: Any) -> Any:
 
 
 def _write(name: str, out: Tensor, result: Tensor) -> Tensor:
-    """Write a result into ``out``, resized if need be, where its dtype can be cast."""
+    """Write a result into `out`, resized if need be, where its dtype can be cast."""
     check_inference(out)
     _check_dtype(name, out, result)
     if result.device != out.device:
@@ -157,7 +157,7 @@ def _check_dtype(name: str, out: Tensor, result: Tensor) -> None:
 
 
 def _resize(out: Tensor, result: Tensor, row_major: bool) -> None:
-    """Give ``out`` the shape of the result and, unless it is to be ``row_major``, its order in memory."""
+    """Give `out` the shape of the result and, unless it is to be `row_major`, its order in memory."""
     if out.numel():
         warnings.warn(
             f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "

@@ -1,9 +1,9 @@
-"""``__torch_function__``: how tensor-like types and modes take over operations.
+"""`__torch_function__`: how tensor-like types and modes take over operations.
 
 Plain tensors never come here.  What does comes on one of three ways:
 
-- an operation of the table, because the argument is no plain tensor or because a mode has emptied ``FAST``: by ``dispatch``;
-- any other function of a public namespace: by a first line that ``overridable`` puts before it, one look at a type;
+- an operation of the table, because the argument is no plain tensor or because a mode has emptied `FAST`: by `dispatch`;
+- any other function of a public namespace: by a first line that `overridable` puts before it, one look at a type;
 - the methods and properties of a Tensor subclass: by wrappers that are installed on the subclass when it is defined.
 """
 
@@ -92,7 +92,7 @@ def _without_innermost_mode() -> Iterator[Any]:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Context for use inside ``__torch_function__``: subclasses are offered what is called in it, as they are outside."""
+    """Context for use inside `__torch_function__`: subclasses are offered what is called in it, as they are outside."""
     token = disabled.set(False)
     try:
         yield
@@ -104,7 +104,7 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 
 
 def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """As ``__torch_function__`` of a subclass: it overrides nothing, and what is computed from it is plain."""
+    """As `__torch_function__` of a subclass: it overrides nothing, and what is computed from it is plain."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
@@ -119,7 +119,7 @@ def overriding(value: Any) -> bool:
 
 
 def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> bool:
-    """Whether a mode, or the type of one of the values, wants to see this call (of the operation ``name``)."""
+    """Whether a mode, or the type of one of the values, wants to see this call (of the operation `name`)."""
     current = _redispatched.get()
     if current is not None:
         itself = not current.entered if name is None else name == current.name
@@ -144,12 +144,12 @@ def may_matter(params: Iterable[Any]) -> bool:
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether any of the arguments overrides ``__torch_function__``, or a mode is active."""
+    """Whether any of the arguments overrides `__torch_function__`, or a mode is active."""
     return wanted(relevant_args)
 
 
 def is_tensor_like(value: Any) -> bool:
-    """Whether the value is a Tensor, or of a type with ``__torch_function__``."""
+    """Whether the value is a Tensor, or of a type with `__torch_function__`."""
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
@@ -277,7 +277,7 @@ def _face(op: Operation) -> Callable[..., Any]:
 
 
 def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-    """Compute ``func`` without offering it to overrides again; the operations inside it are offered as ever.
+    """Compute `func` without offering it to overrides again; the operations inside it are offered as ever.
 
     >>> import flambeau as torch
     >>> class Log(torch.overrides.TorchFunctionMode):
@@ -297,7 +297,7 @@ def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs:
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that makes a function overridable; ``dispatcher`` says which of its arguments are tensors.
+    """A decorator that makes a function overridable; `dispatcher` says which of its arguments are tensors.
 
     >>> import flambeau as torch
     >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
@@ -322,7 +322,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 
 def default_torch_function(cls: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-    """What ``Tensor.__torch_function__`` does: compute, and return instances of the subclass."""
+    """What `Tensor.__torch_function__` does: compute, and return instances of the subclass."""
     if not all(issubclass(cls, each) for each in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -418,7 +418,7 @@ attach(__init_subclass__=classmethod(_init_subclass), __torch_function__=classme
 
 # --- functions that are offered -----------------------------------------------------------------------------------
 
-FACES: dict[str, Callable[..., Any]] = {}  # functions of the ``torch`` namespace, by name, as users see them
+FACES: dict[str, Callable[..., Any]] = {}  # functions of the `torch` namespace, by name, as users see them
 
 
 def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -537,5 +537,5 @@ def name_methods() -> None:
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether ``func`` is a method of Tensor, or the ``__get__`` of a property of it."""
+    """Whether `func` is a method of Tensor, or the `__get__` of a property of it."""
     return _plain_name(func) == "__get__" or getattr(Tensor, _plain_name(func), None) is func

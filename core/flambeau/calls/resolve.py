@@ -23,7 +23,7 @@ __all__ = ["raw_kernel", "resolve"]
 
 
 def raw_kernel(name: str, kind: Kind) -> Callable[..., Any]:
-    """The operation ``name`` on raw arrays of one kind: what a derivative rule calls as ``F.name``."""
+    """The operation `name` on raw arrays of one kind: what a derivative rule calls as `F.name`."""
     if name in OPS:
         return _on_sequence(OPS[name], kind[name][0]) if OPS[name].variadic else kind[name][0]
     if name in FORMULAS:
@@ -49,7 +49,7 @@ def _composite_on_arrays(function: Callable[..., Any], kind: Kind) -> Callable[.
 
 
 def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
-    """The kernel that computes ``name`` for arguments of ``kind``, casts included, and the kind of its result."""
+    """The kernel that computes `name` for arguments of `kind`, casts included, and the kind of its result."""
     record = OPS[name]
     if kind.dtype.category not in DTYPES[record.dtypes]:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind.dtype.legacy_name}'")
@@ -93,7 +93,7 @@ def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any
 
 
 def _laying_by_columns(kernel: Callable[..., Any], backend: Backend, chosen: list[bool]) -> Callable[..., Any]:
-    """Let the results that are ``chosen`` lie in memory by columns."""
+    """Let the results that are `chosen` lie in memory by columns."""
     lay = backend.by_columns
     if len(chosen) == 1:
         return lambda *args: lay(kernel(*args))
@@ -108,7 +108,7 @@ def _has(xp: Any, path: str) -> bool:
 
 
 def _casting(kernel: Callable[..., Any], record: Operation, kind: Kind, compute: dtype) -> Callable[..., Any]:
-    """Cast the tensor arguments of ``kind`` to the dtype that is computed in."""
+    """Cast the tensor arguments of `kind` to the dtype that is computed in."""
     astype, given, raw = kind.backend.astype, kind.raw_dtype, kind.to(compute).raw_dtype
     count = None if record.variadic else len(record.tensor_names)
 

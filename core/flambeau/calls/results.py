@@ -16,7 +16,7 @@ __all__ = ["result_type", "several", "view_of"]
 
 
 def view_of(array: Any, kind: Kind, record: Operation, base: Tensor, params: tuple[Any, ...]) -> Tensor:
-    """A tensor that shares memory with ``base``."""
+    """A tensor that shares memory with `base`."""
     result = wrap(array, kind)
     storage = base._storage or base._own_storage()
     result._storage = storage

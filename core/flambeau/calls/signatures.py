@@ -1,7 +1,7 @@
 """How generated functions declare their parameters, and the names that NumPy has for some of them.
 
-PyTorch understands ``axis`` for ``dim``, ``keepdims`` for ``keepdim``, ``x``, ``a`` and ``x1`` for ``input``, and ``x2`` for
-``other`` wherever it has those.  So does generated code, at the price of a default: ``torch.sum(x, axis=0, keepdims=True)``.
+PyTorch understands `axis` for `dim`, `keepdims` for `keepdim`, `x`, `a` and `x1` for `input`, and `x2` for
+`other` wherever it has those.  So does generated code, at the price of a default: `torch.sum(x, axis=0, keepdims=True)`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def with_numpy_names(function: str, declared: Sequence[str], seen: Sequence[str]
     """A function's parameters with the names that NumPy has for some of them, and the lines that bring those home.
 
     They are declared by position, which costs a call next to nothing, behind a parameter that nobody may give.  The second lot
-    of lines is for the parameters that are ``seen``: that the code has looked at, so that it need not before.
+    of lines is for the parameters that are `seen`: that the code has looked at, so that it need not before.
     """
     names = [each.partition("=")[0] for each in declared]
     aliases = {name: [alias for alias, each in NUMPY_NAMES.items() if each == name and alias not in names] for name in names}
@@ -56,7 +56,7 @@ def with_numpy_names(function: str, declared: Sequence[str], seen: Sequence[str]
     if parts[count : count + 1] in ([], ["*"]):
         parts[count:count] = ["_=None", *added]
         lines.append(f"    if _ is not None:\n        raise too_many({function!r}, {count})")
-    else:  # ``*size`` takes all that is given by position, or ``**options`` the rest
+    else:  # `*size` takes all that is given by position, or `**options` the rest
         parts[len(parts) - parts[-1].startswith("**") :] = [*added, *(parts[-1:] if parts[-1].startswith("**") else [])]
     return ", ".join(parts), "".join(line + "\n" for line in lines), "".join(line + "\n" for line in late)
 
@@ -86,7 +86,7 @@ def declarations(
 ) -> tuple[list[str], list[str], list[str], list[str]]:
     """How a function's parameters are declared, how they are handed on by position and by name, and which are required.
 
-    Defaults are left in ``namespace``, under names that begin with ``default_`` and the key.
+    Defaults are left in `namespace`, under names that begin with `default_` and the key.
     """
     declared: list[str] = []
     given: list[str] = []
@@ -117,7 +117,7 @@ def declarations(
 
 
 def add_out(declared: list[str]) -> None:
-    """Declare ``out=None``, by name alone."""
+    """Declare `out=None`, by name alone."""
     end = len(declared) - (bool(declared) and declared[-1].startswith("**"))
     starred = any(each.startswith("*") for each in declared[:end])
     declared[end:end] = ["out=None"] if starred else ["*", "out=None"]

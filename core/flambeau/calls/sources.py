@@ -21,7 +21,7 @@ __all__ = ["function_source", "record_source", "signature", "source"]
 
 
 def signature(record: Operation, with_out: bool = True) -> inspect.Signature:
-    """The public signature, for ``inspect``, documentation and the stub files."""
+    """The public signature, for `inspect`, documentation and the stub files."""
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     made = []
     for part in (_declaration(record) if with_out else record.declared).split(", "):
@@ -50,7 +50,7 @@ def source(name: str) -> str:
 
 
 def function_source(record: Operation, dunder: str | None = None) -> str:
-    """The public function, or an operator: the common case in straight line, the rest by ``dispatch``."""
+    """The public function, or an operator: the common case in straight line, the rest by `dispatch`."""
     name, tensors, params = record.name, record.tensor_names, record.param_names
     NAMESPACE[f"op_{name}"] = record
     signature = record.declared if dunder else _declaration(record)
@@ -151,7 +151,7 @@ def _tuple(names: Sequence[str]) -> str:
 
 
 def record_source(record: Operation) -> str:
-    """``record_name``: wrap the result and, where recording is on, make its node."""
+    """`record_name`: wrap the result and, where recording is on, make its node."""
     name, tensors, params = record.name, record.tensor_names, record.param_names
     node = make_node_class(record)
     NAMESPACE[f"node_{name}"] = node

@@ -56,7 +56,7 @@ def _offering_method(name: str, function: Callable[..., Any], given: Sequence[st
 
 
 def with_out(function: Callable[..., T]) -> Callable[..., T]:
-    """A composite with an ``out=`` argument added."""
+    """A composite with an `out=` argument added."""
     key = f"{function.__name__}_{len(_WITH_OUT)}"
     made = lazy_function(function.__name__, lambda: _with_out_source(function, key))
     functools.update_wrapper(made, function)
@@ -91,7 +91,7 @@ def _with_out_source(function: Callable[..., Any], key: str) -> str:
 
 
 def write_result(name: str, result: Any, out: Any) -> Any:
-    """Write the result, or the results, of a function into ``out``."""
+    """Write the result, or the results, of a function into `out`."""
     given = (result,) if isinstance(result, Tensor) else result
     outputs.check_untracked(name, any(each._requires_grad for each in given))
     return outputs.write(name, out, result)

@@ -1,6 +1,6 @@
 """The conformance kit: whether all of flambeau works on a backend.
 
-``python -m flambeau conformance NAME`` runs it.  In a plugin's tests::
+`python -m flambeau conformance NAME` runs it.  In a plugin's tests::
 
     import pytest
     from flambeau.conformance import FAMILIES, run

@@ -54,7 +54,7 @@ class Checker:
 
     @property
     def mutable(self) -> bool:
-        return self.backend.mutable  # type: ignore[no-any-return]  # ``backend`` is Any
+        return self.backend.mutable  # type: ignore[no-any-return]  # `backend` is Any
 
     def dtypes(self, sample: Sample) -> list[str]:
         return [each for each in sample.dtypes if each in self.supported]
@@ -89,7 +89,7 @@ class Checker:
         self._same(sample, self._results(sample.call(torch, *locked)), expected, "read-only")
 
     def forms(self, sample: Sample) -> None:
-        """The method, the in-place method and ``out=`` give what the function gives."""
+        """The method, the in-place method and `out=` give what the function gives."""
         for dtype in self.dtypes(sample):
             arrays = sample.arrays(self.np, dtype)
             expected = self._results(sample.call(torch, *self._tensors(arrays)))
@@ -264,7 +264,7 @@ def is_varied(made_from: Input) -> bool:
 
 
 def takes_out(function: Callable[..., Any]) -> bool:
-    """Whether a function has an ``out=``."""
+    """Whether a function has an `out=`."""
     try:
         return "out" in inspect.signature(function).parameters
     except ValueError:
@@ -300,7 +300,7 @@ def _of_floats(sample: Sample) -> Callable[..., Any]:
 
 
 def _in_place(write: Any, function: Any, x: Any, expected: Sequence[Any], args: Any, kwargs: Any) -> Any:
-    """``write(x, ...)`` on a copy, where the result fits into ``x``; else the result as it is."""
+    """`write(x, ...)` on a copy, where the result fits into `x`; else the result as it is."""
     place = x.clone()
     if len(expected) > 1 or tuple(place.shape) != expected[0].shape or place.dtype != getattr(torch, expected[0].dtype.name):
         return function(x, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""What the sample table covers, as the table in ``docs/operations.md``: ``python -m flambeau.conformance.coverage``."""
+"""What the sample table covers, as the table in `docs/operations.md`: `python -m flambeau.conformance.coverage`."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Family:
 
 
 def run(name: str, only: Sequence[str] = FAMILIES) -> Iterator[Family]:
-    """Run the checks of some families, or of all, on the backend called ``name``; a family at a time.
+    """Run the checks of some families, or of all, on the backend called `name`; a family at a time.
 
     Raises:
         RuntimeError: no such backend, or it cannot be imported.

@@ -31,7 +31,7 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {  # the layer
 
 
 def _SelfAttention(nn: Any) -> Any:
-    class SelfAttention(nn.Module):  # type: ignore[misc]  # ``nn`` is Any
+    class SelfAttention(nn.Module):  # type: ignore[misc]  # `nn` is Any
         def __init__(self) -> None:
             super().__init__()
             self.attention = nn.MultiheadAttention(4, 2)

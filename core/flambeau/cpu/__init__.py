@@ -1,4 +1,4 @@
-"""``torch.cpu``: what ``torch.cuda`` has, for programs that are written for any device.  Nothing has to be waited for here.
+"""`torch.cpu`: what `torch.cuda` has, for programs that are written for any device.  Nothing has to be waited for here.
 
 >>> import flambeau as torch
 >>> torch.cpu.is_available(), torch.cpu.current_device()
@@ -61,7 +61,7 @@ _current = Stream()
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream of the innermost :class:`StreamContext`."""
+    """The stream of the innermost `StreamContext`."""
     return _current
 
 
@@ -83,7 +83,7 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A :class:`StreamContext` for ``stream``."""
+    """A `StreamContext` for `stream`."""
     return StreamContext(stream)
 
 
@@ -98,12 +98,12 @@ def is_initialized() -> bool:
 
 
 def device_count() -> int:
-    """How many CPU devices there are: 1, unless ``FLAMBEAU_CPU_DEVICES`` says otherwise."""
+    """How many CPU devices there are: 1, unless `FLAMBEAU_CPU_DEVICES` says otherwise."""
     return backends.for_device_type("cpu").device_count()
 
 
 def current_device() -> str:
-    """``"cpu"``."""
+    """`"cpu"`."""
     return "cpu"
 
 

@@ -1,7 +1,7 @@
 """CUDA devices: the ones there are, their streams, memory and random numbers.
 
-Importing this needs no driver, and neither do questions such as ``is_available()``; a device is first touched when one
-is first needed.  Without a backend for CUDA such calls raise ``AssertionError: Torch not compiled with CUDA enabled``.
+Importing this needs no driver, and neither do questions such as `is_available()`; a device is first touched when one
+is first needed.  Without a backend for CUDA such calls raise `AssertionError: Torch not compiled with CUDA enabled`.
 
 >>> import flambeau as torch
 >>> device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -62,7 +62,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _storages() -> dict[str, Any]:
-    """``FloatStorage`` and its like."""
+    """`FloatStorage` and its like."""
     from .. import storage
 
     return storage.make_storage_classes("cuda")

@@ -1,4 +1,4 @@
-"""``torch.Stream`` and ``torch.Event``: queues of work on any device type, and the modules that go with device types."""
+"""`torch.Stream` and `torch.Event`: queues of work on any device type, and the modules that go with device types."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Event:
         """Let a stream (the current one if none is given) wait for the event."""
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds between this event and a later one.  Both need ``enable_timing=True`` and have been recorded."""
+        """Milliseconds between this event and a later one.  Both need `enable_timing=True` and have been recorded."""
         if not (self._timed and end_event._timed):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._time is None or end_event._time is None:
@@ -137,7 +137,7 @@ Stream.__module__ = Event.__module__ = "flambeau"
 
 
 def get_device_module(device: Any = None) -> ModuleType:
-    """The module of a device type: ``torch.cuda`` for ``"cuda"``.  RuntimeError where the type has none.
+    """The module of a device type: `torch.cuda` for `"cuda"`.  RuntimeError where the type has none.
 
     >>> import flambeau as torch
     >>> torch.get_device_module("cuda") is torch.cuda

@@ -30,7 +30,7 @@ def graph_pool_handle() -> tuple[int, int]:
 
 
 class CUDAGraph:
-    """Work captured from a stream, to be replayed on the same memory.  See ``graph``."""
+    """Work captured from a stream, to be replayed on the same memory.  See `graph`."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         if not runtime.is_available():
@@ -83,7 +83,7 @@ class graph:
 
     Args:
         cuda_graph: what holds the captured work.
-        pool: the memory to use, from ``graph_pool_handle()`` or another graph's ``pool()``.
+        pool: the memory to use, from `graph_pool_handle()` or another graph's `pool()`.
         stream: the stream to capture in; by default one that all captures share.
     """
 
@@ -186,7 +186,7 @@ class _Graphed:
         return [next(found) if each.requires_grad else None for each in self.inputs + self.parameters]
 
     def stand_in(self) -> Any:
-        """The module with its ``forward`` replaced, or a function."""
+        """The module with its `forward` replaced, or a function."""
         run = self._function()
         if hasattr(self.function, "forward"):
             self.function.forward = run

@@ -26,7 +26,7 @@ __all__ = [
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Statistics of a device's allocator, such as ``"allocated_bytes.all.peak"``; empty before CUDA has been used.
+    """Statistics of a device's allocator, such as `"allocated_bytes.all.peak"`; empty before CUDA has been used.
 
     >>> import flambeau as torch
     >>> torch.cuda.memory_stats().get("allocated_bytes.all.current", 0)
@@ -54,12 +54,12 @@ def _nested(flat: dict[str, Any]) -> dict[str, Any]:
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
-    """``memory_stats`` with a dict for each part of a name."""
+    """`memory_stats` with a dict for each part of a name."""
     return _nested(memory_stats(device))
 
 
 def host_memory_stats_as_nested_dict() -> dict[str, Any]:
-    """``host_memory_stats`` with a dict for each part of a name."""
+    """`host_memory_stats` with a dict for each part of a name."""
     return _nested(host_memory_stats())
 
 
@@ -69,7 +69,7 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors have occupied since the program, or ``reset_peak_memory_stats``, started."""
+    """The most bytes that tensors have occupied since the program, or `reset_peak_memory_stats`, started."""
     return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
@@ -188,12 +188,12 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 
 def get_allocator_backend() -> str:
-    """What hands memory out: the ``native`` caching allocator."""
+    """What hands memory out: the `native` caching allocator."""
     return "native"
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
-    """Memory for another library to use, as an address; to be given back to ``caching_allocator_delete``."""
+    """Memory for another library to use, as an address; to be given back to `caching_allocator_delete`."""
     if not isinstance(stream, (int, type(None))) and not hasattr(stream, "cuda_stream"):
         raise TypeError(
             "Invalid type for stream argument, must be `torch.cuda.Stream` or `int` representing a pointer to a existing stream"
@@ -202,7 +202,7 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Release what ``caching_allocator_alloc`` gave."""
+    """Release what `caching_allocator_alloc` gave."""
     runtime.init().release(mem_ptr)
 
 
@@ -227,8 +227,8 @@ class CUDAPluggableAllocator:
 
     Args:
         path_to_so_file: the library.
-        alloc_fn_name: its ``void* (ssize_t size, int device, cudaStream_t stream)``.
-        free_fn_name: its ``void (void* pointer, ssize_t size, int device, cudaStream_t stream)``.
+        alloc_fn_name: its `void* (ssize_t size, int device, cudaStream_t stream)`.
+        free_fn_name: its `void (void* pointer, ssize_t size, int device, cudaStream_t stream)`.
     """
 
     def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
@@ -245,7 +245,7 @@ class CUDAPluggableAllocator:
         return self
 
     def allocate(self, size: int, index: int) -> int:
-        """Memory on device ``index`` for work in its current stream, as an address."""
+        """Memory on device `index` for work in its current stream, as an address."""
         pointer = self._allocate(size, index, runtime.init().current_stream(index).ptr) or 0
         self._sizes[pointer] = size
         return pointer
@@ -263,7 +263,7 @@ def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
 
 
 class MemPool:
-    """Memory apart from all other: what is allocated inside ``use_mem_pool`` comes from here.
+    """Memory apart from all other: what is allocated inside `use_mem_pool` comes from here.
 
     Args:
         allocator: where the pool takes its memory from (the device by default).
@@ -285,6 +285,6 @@ class MemPool:
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
-    """A context in which memory on a device comes from ``pool``."""
+    """A context in which memory on a device comes from `pool`."""
     with runtime.device(device), runtime.init().using_pool(pool.raw):
         yield

@@ -53,7 +53,7 @@ def _index(device: Any) -> int:
 
 
 def _handle(device: Any) -> ctypes.c_void_p:
-    """NVML's handle of a device, which it numbers without regard to ``CUDA_VISIBLE_DEVICES``."""
+    """NVML's handle of a device, which it numbers without regard to `CUDA_VISIBLE_DEVICES`."""
     library, index, handle = _library(), _index(device), ctypes.c_void_p()
     visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if each]
     if visible and not visible[index].isdecimal():

@@ -26,14 +26,14 @@ def _of(place: Any) -> generators.Generator:
 
 
 def manual_seed(seed: int) -> None:
-    """Restart the current device's stream of random numbers from ``seed``; nothing without CUDA."""
+    """Restart the current device's stream of random numbers from `seed`; nothing without CUDA."""
     seed = int(seed)
     if runtime.is_available():
         _of(None).manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Restart the streams of all devices from ``seed``; nothing without CUDA."""
+    """Restart the streams of all devices from `seed`; nothing without CUDA."""
     seed = int(seed)
     for each in default_generators():
         each.manual_seed(seed)

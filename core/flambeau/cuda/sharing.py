@@ -20,9 +20,9 @@ _lent: list[tuple[Any, Tensor]] = []  # a byte, 1 while the other process has th
 
 
 def lend(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
-    """What ``borrow`` needs: a handle of the tensor's memory, where and how large the storage is in it, and the device.
+    """What `borrow` needs: a handle of the tensor's memory, where and how large the storage is in it, and the device.
 
-    ``byte`` is a writable buffer of one byte that the other process will have too.
+    `byte` is a writable buffer of one byte that the other process will have too.
     """
     collect()
     place, storage = tensor.device.index or 0, tensor.untyped_storage()

@@ -95,7 +95,7 @@ class Event(generic.Event):
 
     Args:
         enable_timing: whether its time can be taken.
-        blocking: whether ``synchronize`` sleeps instead of spinning.
+        blocking: whether `synchronize` sleeps instead of spinning.
         interprocess: whether other processes can wait for it.
     """
 
@@ -161,7 +161,7 @@ class Event(generic.Event):
         return runtime.init().elapsed_time(self.raw, end_event.raw)
 
     def ipc_handle(self) -> bytes:
-        """A handle that another process can open; the event has to be made with ``interprocess=True``."""
+        """A handle that another process can open; the event has to be made with `interprocess=True`."""
         if self.raw is None:
             self.record()
         return runtime.init().event_handle(self.raw)  # type: ignore[arg-type]  # recorded just above
@@ -194,7 +194,7 @@ def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Send work on the stream's device to it.  The context manager ``stream`` is to be preferred."""
+    """Send work on the stream's device to it.  The context manager `stream` is to be preferred."""
     if stream is not None:
         runtime.init().use_stream(stream.raw, stream.device.index or 0)
 
@@ -220,7 +220,7 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A context in which work goes to ``stream``::
+    """A context in which work goes to `stream`::
 
     with torch.cuda.stream(torch.cuda.Stream()):
         y = x @ x

@@ -13,7 +13,7 @@ __all__ = ["fused_step", "has_step"]
 
 
 def has_step(name: str, param: Tensor) -> bool:
-    """Whether there is a kernel called ``name``, such as ``"adam_step"``, where the parameter is.
+    """Whether there is a kernel called `name`, such as `"adam_step"`, where the parameter is.
 
     >>> import flambeau as torch
     >>> has_step("no_such_step", torch.ones(1))
@@ -23,7 +23,7 @@ def has_step(name: str, param: Tensor) -> bool:
 
 
 def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, **options: Any) -> bool:
-    """Update a parameter and its states by the kernel called ``name``, if it can; returns whether it did.
+    """Update a parameter and its states by the kernel called `name`, if it can; returns whether it did.
 
     The kernel is given raw arrays, contiguous and all float32 or all float64: the parameter, its gradient, the states (None for
     one that there is not), and then the options by name.  It writes to all of them but the gradient.

@@ -1,4 +1,4 @@
-"""What ``python -m flambeau env`` prints: everything a bug report should say about the machine."""
+"""What `python -m flambeau env` prints: everything a bug report should say about the machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA
 
 
 def report() -> str:
-    """Return the versions, backends, devices and threads in use, one ``name: value`` a line.
+    """Return the versions, backends, devices and threads in use, one `name: value` a line.
 
     >>> import flambeau.launching.env
     >>> flambeau.launching.env.report().splitlines()[0].startswith("flambeau:")

@@ -1,4 +1,4 @@
-"""Runs PyTorch programs on flambeau: ``python -m flambeau prog.py``, or ``install_as_torch()`` in Python."""
+"""Runs PyTorch programs on flambeau: `python -m flambeau prog.py`, or `install_as_torch()` in Python."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ FLAMBEAU_PLUGINS=name,... leaves out all installed plugins but these; empty, all
 
 
 def install_as_torch() -> None:
-    """Make ``import torch`` and ``import torchvision`` give flambeau, even where PyTorch is installed.
+    """Make `import torch` and `import torchvision` give flambeau, even where PyTorch is installed.
 
-    For notebooks and ``conftest.py``; call it before anything imports ``torch``.  Child processes of
-    ``multiprocessing`` do the same, whatever their start method.
+    For notebooks and `conftest.py`; call it before anything imports `torch`.  Child processes of
+    `multiprocessing` do the same, whatever their start method.
 
     Raises:
         ImportError: PyTorch itself has been imported already.
@@ -56,7 +56,7 @@ def install_as_torch() -> None:
     _install_in_children()
 
 
-# What multiprocessing's children run; the code that it would give to ``python -c`` follows as an argument.
+# What multiprocessing's children run; the code that it would give to `python -c` follows as an argument.
 # The resource tracker, which it starts beside them, runs no code of the program's.
 _CHILD = """\
 import sys
@@ -89,7 +89,7 @@ def _install_in_children() -> None:
 
 
 def main() -> None:
-    """Do what the command line asks for; a program runs, and ends, as under ``python``."""
+    """Do what the command line asks for; a program runs, and ends, as under `python`."""
     first, *rest = sys.argv[1:] or ["--help"]
     option = first[:2]
     if first in _COMMANDS:
@@ -181,7 +181,7 @@ def _run_code(namespace: dict[str, Any], args: list[str]) -> None:
 def _run_module(namespace: dict[str, Any], args: list[str]) -> None:
     name, *rest = args
     _set_argv(["-m", *rest], path0=os.getcwd())
-    runpy._run_module_as_main(name)  # type: ignore[attr-defined]  # what ``python -m`` itself calls
+    runpy._run_module_as_main(name)  # type: ignore[attr-defined]  # what `python -m` itself calls
 
 
 def _run_stdin(namespace: dict[str, Any], args: list[str]) -> None:
@@ -199,7 +199,7 @@ def _run_path(namespace: dict[str, Any], args: list[str]) -> None:
     path = os.path.join(os.getcwd(), args[0])
     if pkgutil.get_importer(path):  # a folder or archive with a __main__ in it
         _set_argv(args, path0=path)
-        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]  # what ``python -m`` itself calls
+        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]  # what `python -m` itself calls
         return
     _set_argv(args, path0=os.path.dirname(os.path.realpath(path)))
     try:
@@ -219,11 +219,11 @@ _PROGRAMS = {"-c": _run_code, "-m": _run_module}
 def _set_argv(argv: list[str], path0: str) -> None:
     sys.argv[:] = argv
     if not sys.flags.safe_path:
-        sys.path[0] = path0  # in place of what Python put there for ``-m flambeau``
+        sys.path[0] = path0  # in place of what Python put there for `-m flambeau`
 
 
 def _hide_launcher_in_tracebacks() -> None:
-    """Let the traceback of the exception that is ending the program begin where it would under ``python``."""
+    """Let the traceback of the exception that is ending the program begin where it would under `python`."""
     show = sys.excepthook
 
     def show_program_frames(kind: Any, error: BaseException, trace: TracebackType | None) -> None:

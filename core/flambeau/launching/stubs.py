@@ -3,7 +3,7 @@
     python -m flambeau.launching.stubs            writes them
     python -m flambeau.launching.stubs --check    exits with 1 where they are out of date
 
-``_members.pyi`` declares what the operations attach to ``Tensor``; ``_functions.pyi`` the functions of the namespace.
+`_members.pyi` declares what the operations attach to `Tensor`; `_functions.pyi` the functions of the namespace.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 
 def _annotation(given: Any) -> str:
-    """An annotation as a stub file spells it; ``Any`` where it has names that the file does not import."""
+    """An annotation as a stub file spells it; `Any` where it has names that the file does not import."""
     if given is None:
         return "None"
     text = given if isinstance(given, str) else "Any"
@@ -74,7 +74,7 @@ def _listed(parameters: Iterable[Parameter]) -> list[str]:
 
 
 def _parameters(function: Callable[..., Any], in_place: bool) -> list[Parameter]:
-    """The parameters of a function; an in-place form has no ``out``."""
+    """The parameters of a function; an in-place form has no `out`."""
     return [each for each in inspect.signature(function).parameters.values() if not (in_place and each.name == "out")]
 
 
@@ -114,7 +114,7 @@ def _attached() -> dict[str, Any]:
 
 
 def members() -> str:
-    """The text of ``_members.pyi``."""
+    """The text of `_members.pyi`."""
     lines = [_HEADER + "from .storage import TypedStorage, UntypedStorage", _DTYPE + "\nclass Members:"]
     for name, value in _attached().items():
         if isinstance(value, property) and value.fget:
@@ -133,7 +133,7 @@ def members() -> str:
 
 
 def functions() -> str:
-    """The text of ``_functions.pyi``."""
+    """The text of `_functions.pyi`."""
     functions = sorted(name for name in PUBLIC if not keyword.iskeyword(name))
     tensors, storages = sorted(TENSOR_TYPES["cpu"]), sorted(STORAGE_CLASSES)
     lines = [_HEADER + "from .storage import TypedStorage", _DTYPE]

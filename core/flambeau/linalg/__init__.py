@@ -1,4 +1,4 @@
-"""Linear algebra on matrices and batches of them: ``torch.linalg``.
+"""Linear algebra on matrices and batches of them: `torch.linalg`.
 
 >>> import flambeau as torch
 >>> A = torch.tensor([[2.0, 1.0], [1.0, 3.0]])

@@ -87,7 +87,7 @@ def adjoint(xp: Any, matrices: Any) -> Any:
 
 
 def anywhere(condition: Tensor) -> bool:
-    """Whether a condition holds anywhere, also in what ``vmap`` hides."""
+    """Whether a condition holds anywhere, also in what `vmap` hides."""
     backend, array = _unhidden(condition)
     return bool(backend.xp.any(array))
 
@@ -114,5 +114,5 @@ def is_numerical_failure(error: BaseException | None) -> bool:
 
 
 def ones_where(F: Any, like: Any, mask: Any) -> Any:
-    """Ones where ``mask`` holds, zeros elsewhere: what keeps a denominator from being zero."""
+    """Ones where `mask` holds, zeros elsewhere: what keeps a denominator from being zero."""
     return F.masked(F.ones_of(like), mask)

@@ -37,7 +37,7 @@ def _on_diagonal(F: Any, matrices: Any) -> Any:
 
 
 def _over_differences(F: Any, numerator: Any, difference: Any) -> Any:
-    """``numerator / difference``; 0 where both are 0: on the diagonal, and for what does not depend on a choice of basis."""
+    """`numerator / difference`; 0 where both are 0: on the diagonal, and for what does not depend on a choice of basis."""
     return numerator / (difference + ones_where(F, difference, (difference == 0) & (numerator == 0)))
 
 
@@ -95,7 +95,7 @@ def cholesky_of(name: str, A: Any, upper: bool) -> tuple[Tensor, Tensor]:
 
 @with_out
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """:func:`cholesky` with ``info``: 0, or the order of the leading minor that is not positive-definite."""
+    """`cholesky` with `info`: 0, or the order of the leading minor that is not positive-definite."""
     factor, info = cholesky_of("linalg.cholesky", input, upper)
     if check_errors:
         refuse_indefinite("linalg.cholesky_ex", info)
@@ -104,9 +104,9 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
 
 @with_out
 def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangle ``L`` in ``input = L L^H``, or the upper one in ``input = U^H U``, of positive-definite matrices.
+    """The lower triangle `L` in `input = L L^H`, or the upper one in `input = U^H U`, of positive-definite matrices.
 
-    Only that triangle of ``input`` is read.
+    Only that triangle of `input` is read.
 
     Raises:
         LinAlgError: a matrix is not positive-definite.
@@ -161,9 +161,9 @@ _QR = make("linalg_qr", ("Q", "R"))
 
 @with_out
 def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """The factors of ``A = Q R``: orthonormal columns and an upper triangle.
+    """The factors of `A = Q R`: orthonormal columns and an upper triangle.
 
-    ``mode`` is "reduced", "complete" (``Q`` is square) or "r" (``Q`` is empty).
+    `mode` is "reduced", "complete" (`Q` is square) or "r" (`Q` is empty).
 
     >>> import flambeau as torch
     >>> Q, R = torch.linalg.qr(torch.tensor([[3.0, 1], [4, 2]]))
@@ -257,9 +257,9 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
 
 
 def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) -> Tensor:
-    """``Q other`` or ``Q^H other`` for the product ``Q = H1 H2 ...`` of the reflections stored in ``input``.
+    """`Q other` or `Q^H other` for the product `Q = H1 H2 ...` of the reflections stored in `input`.
 
-    The transpose of ``other`` is what is worked on, so that the result lies in memory by columns.
+    The transpose of `other` is what is worked on, so that the result lies in memory by columns.
     """
     rows, count = input.shape[-2], tau.shape[-1]
     vectors = input[..., :count].tril(-1) + input.new_ones(rows, count).tril().triu()
@@ -272,9 +272,9 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
 
 @with_out
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of the product of reflections ``I - tau v v^H``, as ``geqrf`` returns them.
+    """The first columns of the product of reflections `I - tau v v^H`, as `geqrf` returns them.
 
-    Shapes: input ``(*, m, n)`` with ``m >= n``, tau ``(*, k)`` with ``k <= n``; the result is as ``input``.
+    Shapes: input `(*, m, n)` with `m >= n`, tau `(*, k)` with `k <= n`; the result is as `input`.
     """
     _check_reflections("linalg.householder_product", input, tau)
     require_dtype("orgqr_cpu", input, "inexact")
@@ -353,9 +353,9 @@ def _converging(name: str, routine: Any, *args: Any) -> Any:
 
 @with_out
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """The factors of ``A = U diag(S) Vh``, with ``S`` in descending order.
+    """The factors of `A = U diag(S) Vh`, with `S` in descending order.
 
-    Unless ``full_matrices``, ``U`` and ``Vh`` have only as many columns and rows as there are singular values.
+    Unless `full_matrices`, `U` and `Vh` have only as many columns and rows as there are singular values.
 
     Raises:
         LinAlgError: the algorithm does not converge.
@@ -452,7 +452,7 @@ def _eig_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 def _similar(F: Any, V: Any, inner: Any) -> Any:
-    """``V^-H inner V^H``."""
+    """`V^-H inner V^H`."""
     return F.linalg_solve_ex(F.mH_(V), F.mm(inner, F.mH_(V)))[0]
 
 

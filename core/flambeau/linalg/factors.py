@@ -33,7 +33,7 @@ _SMALL = 16  # the size below which substitution by rows beats halving
 
 
 def solve_lower(xp: Any, A: Any, B: Any, unitriangular: bool) -> Any:
-    """``X`` in ``A X = B`` for the lower triangle of ``A``: the upper half first, then what is left of the lower one."""
+    """`X` in `A X = B` for the lower triangle of `A`: the upper half first, then what is left of the lower one."""
     n = A.shape[-1]
     if n <= _SMALL:
         return _substitute(xp, A, B, unitriangular)
@@ -83,9 +83,9 @@ triangular = op(
 
 @with_out
 def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """The solution ``X`` of ``input X = B`` (``X input = B`` unless ``left``); one triangle of ``input`` is read.
+    """The solution `X` of `input X = B` (`X input = B` unless `left`); one triangle of `input` is read.
 
-    Shapes: input ``(*, n, n)``, B ``(*, n, k)`` or, unless ``left``, ``(*, k, n)``; batches broadcast.
+    Shapes: input `(*, n, n)`, B `(*, n, k)` or, unless `left`, `(*, k, n)`; batches broadcast.
 
     >>> import flambeau as torch
     >>> torch.linalg.solve_triangular(torch.tensor([[2.0, 0], [1, 1]]), torch.tensor([[2.0], [3]]), upper=False)
@@ -123,7 +123,7 @@ def _cholesky_solve_forward(xp: Any, B: Any, L: Any, /, upper: bool = False) -> 
 
 
 def _cholesky_solve_grad(F: Any, g: Any, L: Any, out: Any, upper: bool, needs: Any) -> Any:
-    """As if ``L`` was read in full: beside a triangular factor, the other triangle has a gradient too, as in PyTorch."""
+    """As if `L` was read in full: beside a triangular factor, the other triangle has a gradient too, as in PyTorch."""
     for_B = F.cholesky_solve(g, L, upper)
     if not needs[1]:
         return for_B, None
@@ -188,7 +188,7 @@ def row_order(xp: Any, pivots: Any, rows: int) -> Any:
 
 
 def solve_with_lu(xp: Any, LU: Any, pivots: Any, B: Any) -> Any:
-    """``X`` in ``A X = B``, on arrays; a zero pivot gives infinities and NaN, no error."""
+    """`X` in `A X = B`, on arrays; a zero pivot gives infinities and NaN, no error."""
     permuted = take_rows(xp, B, row_order(xp, pivots, LU.shape[-1]))
     return solve_triangular_forward(xp, LU, solve_lower(xp, LU, permuted, True), True)
 
@@ -200,12 +200,12 @@ def _permutation_forward(xp: Any, input: Any, pivots: Any, /, rows: int) -> Any:
 
 permutation = op(
     "permutation_matrix", _permutation_forward, keeps_dtype=("pivots",), public=False, method=False, out=False,
-    doc="The matrix ``P`` in ``A = P L U``, of the dtype of ``input``, from the swaps of rows.",
+    doc="The matrix `P` in `A = P L U`, of the dtype of `input`, from the swaps of rows.",
 )  # fmt: skip
 
 
 def _lu_grad(F: Any, g: Any, out: Any) -> Any:
-    """Write ``A = P L U`` with the leading blocks of L and U square; what is beside them follows from those."""
+    """Write `A = P L U` with the leading blocks of L and U square; what is beside them follows from those."""
     LU, pivots, _ = out
     g = g[0]
     rows, columns = LU.shape[-2:]
@@ -262,7 +262,7 @@ def _factored(name: str, A: Any, pivot: bool) -> Any:
 
 @with_out
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """:func:`lu_factor` with ``info``: 0, or the number of the first zero on the diagonal of U, from 1."""
+    """`lu_factor` with `info`: 0, or the number of the first zero on the diagonal of U, from 1."""
     LU, pivots, info = _factored("torch.lu_factor", A, pivot)
     if check_errors:
         _refuse_zero_pivot("torch.linalg.lu_factor_ex", info)
@@ -271,10 +271,10 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 @with_out
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """The LU factorization with partial pivoting, in the compact form that :func:`lu_solve` takes.
+    """The LU factorization with partial pivoting, in the compact form that `lu_solve` takes.
 
-    Returns ``(LU, pivots)``: U is the upper triangle, L the rest below a diagonal of ones; row ``i`` was swapped with row
-    ``pivots[i] - 1``.
+    Returns `(LU, pivots)`: U is the upper triangle, L the rest below a diagonal of ones; row `i` was swapped with row
+    `pivots[i] - 1`.
 
     Raises:
         RuntimeError: U has a zero on its diagonal.
@@ -300,7 +300,7 @@ def _refuse_zero_pivot(name: str, info: Tensor) -> None:
 
 
 def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """``P``, ``L`` and ``U`` from the compact form."""
+    """`P`, `L` and `U` from the compact form."""
     rows, columns = LU._array.shape[-2:]
     k = min(rows, columns)
     L = LU[..., :k].tril(-1) + LU.new_ones(rows, k).tril().triu()
@@ -309,7 +309,7 @@ def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 @with_out
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """The factors of ``A = P L U``: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
+    """The factors of `A = P L U`: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
     LU, pivots, _ = _factored("linalg.lu", A, pivot)
     P, L, U = unpacked(LU, pivots)
     return _LU((P, shown_as(L, "LinalgLuBackward0"), shown_as(U, "LinalgLuBackward0")))
@@ -317,7 +317,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 @with_out
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """The solution of ``A X = B`` from :func:`lu_factor` of ``A``; of ``X A = B`` unless ``left``; for ``A^H`` if ``adjoint``."""
+    """The solution of `A X = B` from `lu_factor` of `A`; of `X A = B` unless `left`; for `A^H` if `adjoint`."""
     name = "linalg.lu_solve"
     check_square(name, LU, "LU")
     check_floating(name, LU, "linalg.lu_solve_cpu")
@@ -369,7 +369,7 @@ _LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("li
 
 @with_out
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """:func:`ldl_factor` with ``info``: 0, or the number of the first zero block of D, from 1."""
+    """`ldl_factor` with `info`: 0, or the number of the first zero block of D, from 1."""
     promote_square("torch.linalg.ldl_factor_ex", input, "ldl_factor_kernel_cpu")
     LD, pivots, info = _ldl_factor(input.detach(), hermitian)
     found = failure(info) if check_errors else None
@@ -382,7 +382,7 @@ def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool 
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     """The LDL factorization (Bunch and Kaufman, 1977) of symmetric, or Hermitian, matrices, in LAPACK's compact form.
 
-    Only the lower triangle is read.  On the CPU it needs SciPy: ``pip install flambeau[linalg]``.
+    Only the lower triangle is read.  On the CPU it needs SciPy: `pip install flambeau[linalg]`.
     """
     LD, pivots, _ = ldl_factor_ex(input, hermitian=hermitian, check_errors=True)
     return _LDLFactor((LD, pivots))
@@ -390,7 +390,7 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
 
 @with_out
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """The solution of ``A X = B`` from :func:`ldl_factor` of ``A``."""
+    """The solution of `A X = B` from `ldl_factor` of `A`."""
     promote_square("torch.linalg.ldl_solve", LD, "ldl_solve_kernel_cpu")
     check_matrix("torch.linalg.ldl_solve", B, "B")
     check_same_dtype("torch.linalg.ldl_solve", LD, B)

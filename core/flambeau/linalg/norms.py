@@ -20,7 +20,7 @@ __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 
 
 def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
-    """``A`` in the dtype asked for, having refused one that does not fit."""
+    """`A` in the dtype asked for, having refused one that does not fit."""
     if A.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.legacy_name}")
     if dtype is None:
@@ -70,9 +70,9 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
 def vector_norm(
     input: Tensor, ord: Number = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The norm ``sum(abs(x) ** ord) ** (1 / ord)`` of all elements as one vector, or over the dimensions ``dim``.
+    """The norm `sum(abs(x) ** ord) ** (1 / ord)` of all elements as one vector, or over the dimensions `dim`.
 
-    ``inf`` and ``-inf`` are the largest and the smallest absolute value, 0 counts what is not zero.
+    `inf` and `-inf` are the largest and the smallest absolute value, 0 counts what is not zero.
 
     >>> import flambeau as torch
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
@@ -106,7 +106,7 @@ def matrix_norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The norm of matrices: "fro", "nuc", or with the sign of ``ord`` the largest or smallest
+    """The norm of matrices: "fro", "nuc", or with the sign of `ord` the largest or smallest
 
     - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).
 
@@ -146,9 +146,9 @@ def _kept(made: Tensor, *dims: int) -> Tensor:
 
 @with_out
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """:func:`vector_norm` or :func:`matrix_norm`: the latter for two dimensions (given, or all there are) and an ``ord``.
+    """`vector_norm` or `matrix_norm`: the latter for two dimensions (given, or all there are) and an `ord`.
 
-    Without ``ord`` the 2-norm of all elements, or over ``dim``.
+    Without `ord` the 2-norm of all elements, or over `dim`.
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -167,7 +167,7 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
 
 @with_out
 def cond(input: Tensor, p: Any = None) -> Tensor:
-    """The condition number: ``norm(input, p) * norm(inv(input), p)``; for None, 2 and -2 the ratio of extreme singular values.
+    """The condition number: `norm(input, p) * norm(inv(input), p)`; for None, 2 and -2 the ratio of extreme singular values.
 
     Infinite for singular matrices.
 
@@ -206,7 +206,7 @@ def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
 
 @with_out
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """How many singular values exceed ``max(atol, rtol * largest)``; ``tol`` alone is an ``atol``.
+    """How many singular values exceed `max(atol, rtol * largest)`; `tol` alone is an `atol`.
 
     >>> import flambeau as torch
     >>> torch.linalg.matrix_rank(torch.ones(2, 2))

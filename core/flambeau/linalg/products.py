@@ -25,12 +25,12 @@ __all__ = ["cross", "diagonal", "matmul", "matrix_exp", "matrix_power", "multi_d
 
 @with_out
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """:func:`torch.matmul`."""
+    """`torch.matmul`."""
     return PUBLIC["matmul"](input, other)  # type: ignore[no-any-return]  # a generated function
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A view of the diagonals of matrices: :func:`torch.diagonal`, of the last two dimensions unless told otherwise."""
+    """A view of the diagonals of matrices: `torch.diagonal`, of the last two dimensions unless told otherwise."""
     if not isinstance(A, Tensor):
         raise TypeError(f"linalg_diagonal(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
     return views.diagonal(A, offset, dim1, dim2)
@@ -41,7 +41,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 @with_out
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross product of vectors of length 3 along ``dim``; the other dimensions broadcast.
+    """The cross product of vectors of length 3 along `dim`; the other dimensions broadcast.
 
     >>> import flambeau as torch
     >>> torch.linalg.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]))
@@ -62,7 +62,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 @with_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The inner products of vectors along ``dim``, those of ``x`` conjugated; the other dimensions broadcast.
+    """The inner products of vectors along `dim`, those of `x` conjugated; the other dimensions broadcast.
 
     >>> import flambeau as torch
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([1.0, 1]))
@@ -84,7 +84,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """Vandermonde matrices: the powers 0 to ``N - 1`` (the length of ``x`` unless given) of the elements of ``x``, as rows.
+    """Vandermonde matrices: the powers 0 to `N - 1` (the length of `x` unless given) of the elements of `x`, as rows.
 
     >>> import flambeau as torch
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
@@ -172,7 +172,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 @with_out
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The ``n``-th power of square matrices, by repeated squaring; of their inverses for a negative ``n``.
+    """The `n`-th power of square matrices, by repeated squaring; of their inverses for a negative `n`.
 
     >>> import flambeau as torch
     >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [1, 0]]), 10)
@@ -220,7 +220,7 @@ def _matrix_exp_forward(xp: Any, A: Any) -> Any:
 
 
 def _taylor(xp: Any, A: Any) -> Any:
-    """The sum of ``A ** k / k!``, as a polynomial in ``A ** 5`` (Paterson and Stockmeyer, 1973)."""
+    """The sum of `A ** k / k!`, as a polynomial in `A ** 5` (Paterson and Stockmeyer, 1973)."""
     powers = [xp.eye(A.shape[-1], dtype=A.dtype), A]
     while len(powers) < 6:
         powers.append(xp.matmul(powers[len(powers) // 2], powers[(len(powers) + 1) // 2]))
@@ -233,7 +233,7 @@ def _taylor(xp: Any, A: Any) -> Any:
 
 
 def _matrix_exp_grad(F: Any, g: Any, A: Any) -> Any:
-    """The upper right block of the exponential of ``[[A^H, g], [0, A^H]]`` (Mathias, 1996)."""
+    """The upper right block of the exponential of `[[A^H, g], [0, A^H]]` (Mathias, 1996)."""
     A_h, n, last = F.mH_(A), A.shape[-1], len(A.shape) - 1
     above, below = F.cat([A_h, g], last), F.cat([F.zeros_of(A_h, tuple(A_h.shape)), A_h], last)
     return F.getitem_slice(F.linalg_matrix_exp(F.cat([above, below], last - 1)), (..., slice(0, n), slice(n, None)))

@@ -112,7 +112,7 @@ def _laid_out(vectors: Tensor) -> Tensor:
 
 @with_out
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """:func:`solve` with ``info``: 0, or where the matrix is singular the number of the zero pivot, from 1."""
+    """`solve` with `info`: 0, or where the matrix is singular the number of the zero pivot, from 1."""
     result, info = _solution(A, B, left)
     if check_errors:
         _refuse_singular_system("torch.linalg.solve_ex", info)
@@ -121,9 +121,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 @with_out
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """The solution ``X`` of ``A X = B`` (``X A = B`` unless ``left``) for square matrices.
+    """The solution `X` of `A X = B` (`X A = B` unless `left`) for square matrices.
 
-    Shapes: A ``(*, n, n)``, B ``(n,)``, ``(*, n)`` with the batch of A, or ``(*, n, k)``; batches broadcast.
+    Shapes: A `(*, n, n)`, B `(n,)`, `(*, n)` with the batch of A, or `(*, n, k)`; batches broadcast.
 
     Raises:
         LinAlgError: a matrix is singular.
@@ -145,7 +145,7 @@ def _refuse_singular_system(name: str, info: Tensor) -> None:
 
 @with_out
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """:func:`inv` with ``info``: 0, or where the matrix is singular the number of the zero pivot, from 1."""
+    """`inv` with `info`: 0, or where the matrix is singular the number of the zero pivot, from 1."""
     promote_square("linalg.inv", A)
     inverse, info = _inv(A)
     if check_errors:
@@ -186,7 +186,7 @@ def refuse_singular(name: str, info: Tensor) -> None:
 
 @composite(public=False, method=False)
 def cofactors(A: Tensor) -> Tensor:
-    """The conjugate of the matrices of cofactors: ``det(A) A^-1``, conjugate and transposed, where that exists."""
+    """The conjugate of the matrices of cofactors: `det(A) A^-1`, conjugate and transposed, where that exists."""
     value = _det(A)
     if not anywhere(value.detach() == 0):
         return _inv(A)[0].mH * value.conj().unsqueeze(-1).unsqueeze(-1)  # type: ignore[no-any-return]  # has several results
@@ -251,7 +251,7 @@ def slogdet(A: Tensor) -> Any:
 
 
 def tolerance(largest: Tensor, shape: Any, atol: Any, rtol: Any) -> Tensor:
-    """What counts as zero beside the largest singular value: ``max(atol, rtol * largest)``."""
+    """What counts as zero beside the largest singular value: `max(atol, rtol * largest)`."""
     if rtol is None:
         relative = max(shape[-2:]) * dtypes.finfo(largest.dtype).eps
         rtol = relative if atol is None else largest.new_zeros(()) + relative * (_as(largest, atol) <= 0)
@@ -301,9 +301,9 @@ _pinv = op(
 
 @with_out
 def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The pseudo-inverse (Moore and Penrose): singular values up to ``max(atol, rtol * largest)`` count as zero.
+    """The pseudo-inverse (Moore and Penrose): singular values up to `max(atol, rtol * largest)` count as zero.
 
-    ``rtol`` is by default ``max(m, n)`` times the rounding error, or 0 where an ``atol`` above 0 is given.
+    `rtol` is by default `max(m, n)` times the rounding error, or 0 where an `atol` above 0 is given.
 
     >>> import flambeau as torch
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
@@ -375,7 +375,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
-    """Whether ``B`` is a batch of vectors, having refused what PyTorch does."""
+    """Whether `B` is a batch of vectors, having refused what PyTorch does."""
     name = "torch.linalg.lstsq"
     if A.ndim < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
@@ -401,9 +401,9 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
 
 @with_out
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The least-squares solution of ``input X = b``, of least norm where there are several.
+    """The least-squares solution of `input X = b`, of least norm where there are several.
 
-    Returns ``(solution, residuals, rank, singular_values)``: what PyTorch's ``driver`` ("gelsy" unless given; "gels",
+    Returns `(solution, residuals, rank, singular_values)`: what PyTorch's `driver` ("gelsy" unless given; "gels",
     "gelsd", "gelss") returns of them; the others are empty.
 
     >>> import flambeau as torch
@@ -432,7 +432,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
 @with_out
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
-    """The inverse for ``tensordot``: of ``input`` read as a matrix whose rows are its first ``ind`` dimensions."""
+    """The inverse for `tensordot`: of `input` read as a matrix whose rows are its first `ind` dimensions."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     if ind > input.ndim:
@@ -451,7 +451,7 @@ def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
 
 @with_out
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """``X`` in ``tensordot(input, X, X.ndim) = other``, with the dimensions ``dims`` of ``input`` moved to its end first."""
+    """`X` in `tensordot(input, X, X.ndim) = other`, with the dimensions `dims` of `input` moved to its end first."""
     if dims is not None:
         input = input.movedim(dims, tuple(range(input.ndim - len(dims), input.ndim)))
     rows, columns = input.shape[: other.ndim], input.shape[other.ndim :]

@@ -75,7 +75,7 @@ op(
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """The element where it is positive, else ``negative_slope`` times it."""
+    """The element where it is positive, else `negative_slope` times it."""
     _needs_floats("leaky_relu_cpu", input)
     return _leaky_relu(input, as_number("leaky_relu", "negative_slope", negative_slope))
 
@@ -92,7 +92,7 @@ _prelu = op(
 
 @composite
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """The element where it is positive, else ``weight`` times it: one weight, or one for each channel (dimension 1)."""
+    """The element where it is positive, else `weight` times it: one weight, or one for each channel (dimension 1)."""
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
     if weight.numel() != 1:
@@ -111,7 +111,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
-    """Leaky ReLU with, while training, a random slope for each element, even between ``lower`` and ``upper``."""
+    """Leaky ReLU with, while training, a random slope for each element, even between `lower` and `upper`."""
     require_flags("rrelu", training=training)
     lower, upper = as_float("rrelu", "lower", lower), as_float("rrelu", "upper", upper)
     if lower > upper:
@@ -153,7 +153,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``x`` where positive, else ``alpha * (exp(x) - 1)`` (Clevert et al. 2015, "Fast and accurate deep network learning")."""
+    """`x` where positive, else `alpha * (exp(x) - 1)` (Clevert et al. 2015, "Fast and accurate deep network learning")."""
     _needs_floats("elu_cpu", input)
     return _elu(input, as_number("elu", "alpha", alpha), 1.0, 1.0)
 
@@ -167,7 +167,7 @@ def selu(input: Tensor) -> Tensor:
 
 @composite(method=False, grad_fn="CeluBackward0")
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)`` (Barron 2017, "Continuously differentiable ELUs")."""
+    """`x` where positive, else `alpha * (exp(x / alpha) - 1)` (Barron 2017, "Continuously differentiable ELUs")."""
     alpha = as_number("celu", "alpha", alpha)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -184,7 +184,7 @@ _hardtanh = _activation(
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """The element brought into ``[min_val, max_val]``."""
+    """The element brought into `[min_val, max_val]`."""
     if input.dtype is dtypes.bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if min_val > max_val:
@@ -198,7 +198,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
 
 
 def relu6(input: Tensor) -> Tensor:
-    """The element brought into ``[0, 6]``."""
+    """The element brought into `[0, 6]`."""
     return hardtanh(input, 0, 6)
 
 
@@ -213,13 +213,13 @@ _hardswish = _activation(
 
 
 def hardsigmoid(input: Tensor) -> Tensor:
-    """``x / 6 + 1 / 2``, brought into ``[0, 1]``."""
+    """`x / 6 + 1 / 2`, brought into `[0, 1]`."""
     _needs_floats("hardsigmoid", input)
     return _hardsigmoid(input)
 
 
 def hardswish(input: Tensor) -> Tensor:
-    """``x * hardsigmoid(x)`` (Howard et al. 2019, "Searching for MobileNetV3")."""
+    """`x * hardsigmoid(x)` (Howard et al. 2019, "Searching for MobileNetV3")."""
     _needs_floats("hardswish", input)
     return _hardswish(input)
 
@@ -232,7 +232,7 @@ _threshold = _activation(
 
 @composite(method=False, out=True)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    """The element where it is above ``threshold``, else ``value``."""
+    """The element where it is above `threshold`, else `value`."""
     return _threshold(input, threshold, converted(value, input.dtype))
 
 
@@ -248,13 +248,13 @@ _softshrink = _activation(
 
 @composite(out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """The element where it is farther than ``lambd`` from 0, else 0."""
+    """The element where it is farther than `lambd` from 0, else 0."""
     return _hardshrink(input, lambd)
 
 
 @with_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """The element brought nearer to 0 by ``lambd``, or to 0."""
+    """The element brought nearer to 0 by `lambd`, or to 0."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return _softshrink(input, lambd)
@@ -278,12 +278,12 @@ _silu = _activation(
 
 
 def silu(input: Tensor) -> Tensor:
-    """``x * sigmoid(x)`` (Hendrycks & Gimpel 2016, "Gaussian error linear units"; also known as swish)."""
+    """`x * sigmoid(x)` (Hendrycks & Gimpel 2016, "Gaussian error linear units"; also known as swish)."""
     return _silu(input)
 
 
 def _softplus_of(xp: Any, input: Any) -> Any:
-    """``log(1 + exp(x))`` without overflow."""
+    """`log(1 + exp(x))` without overflow."""
     return xp.maximum(input, _zero(xp, input)) + xp.log1p(xp.exp(-xp.abs(input)))
 
 
@@ -296,7 +296,7 @@ _mish = _activation("mish", lambda xp, input: input * xp.tanh(_softplus_of(xp, i
 
 
 def mish(input: Tensor) -> Tensor:
-    """``x * tanh(softplus(x))`` (Misra 2019, "Mish: a self regularized non-monotonic neural activation function")."""
+    """`x * tanh(softplus(x))` (Misra 2019, "Mish: a self regularized non-monotonic neural activation function")."""
     _needs_floats("mish_cpu", input)
     return _mish(input)
 
@@ -311,7 +311,7 @@ _logsigmoid = _activation("log_sigmoid", lambda xp, input: -_softplus_of(xp, -in
 
 @with_out
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * x)) / beta``; the element itself where ``beta * x`` is above ``threshold``."""
+    """`log(1 + exp(beta * x)) / beta`; the element itself where `beta * x` is above `threshold`."""
     _needs_floats("softplus_cpu", input)
     return _softplus(input, beta, threshold)
 
@@ -357,9 +357,9 @@ _gelu_tanh = _activation("gelu_tanh", _gelu_tanh_forward, lambda F, g, input: ge
 
 @with_out
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """``x`` times the normal distribution up to ``x`` (Hendrycks & Gimpel 2016, "Gaussian error linear units").
+    """`x` times the normal distribution up to `x` (Hendrycks & Gimpel 2016, "Gaussian error linear units").
 
-    ``approximate="tanh"`` takes the paper's approximation of the distribution by a tanh.
+    `approximate="tanh"` takes the paper's approximation of the distribution by a tanh.
 
     >>> import flambeau as torch
     >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
@@ -377,7 +377,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """One half of ``dim`` times the sigmoid of the other (Dauphin et al. 2017, "Language modeling with gated CNNs")."""
+    """One half of `dim` times the sigmoid of the other (Dauphin et al. 2017, "Language modeling with gated CNNs")."""
     from .views import wrap_dim
 
     if not input.ndim:

@@ -25,7 +25,7 @@ _AVG_POOLS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 
 
 def _windows(length: int, count: int) -> list[tuple[int, int]]:
-    """``count`` windows over ``length`` elements, which may overlap by one."""
+    """`count` windows over `length` elements, which may overlap by one."""
     return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
 
 
@@ -67,7 +67,7 @@ def _whole_steps(given: Sequence[int], sizes: Sequence[int]) -> list[int] | None
 
 
 def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
-    """Means of windows over the last ``n`` dimensions, as many as ``output_size`` says."""
+    """Means of windows over the last `n` dimensions, as many as `output_size` says."""
     sizes = _target(f"adaptive_avg_pool{n}d", n, input, output_size)
     given = input.shape[-n:]
     if sizes == (1,) * n:
@@ -95,12 +95,12 @@ def _averaging(like: Tensor, length: int, count: int) -> Tensor:
 
 @composite(method=False)
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of windows of ``(N, C, L)`` or ``(C, L)``, as many as ``output_size`` says."""
+    """Means of windows of `(N, C, L)` or `(C, L)`, as many as `output_size` says."""
     return adaptive_avg_pool(1, input, output_size)
 
 
 def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima of windows over the last ``n`` dimensions and, if asked for, where in them (flattened) they are."""
+    """Maxima of windows over the last `n` dimensions and, if asked for, where in them (flattened) they are."""
     sizes = _target(f"adaptive_max_pool{n}d", n, input, output_size)
     steps = _whole_steps(input.shape[-n:], sizes)
     found = max_pool(n, input, tuple(steps), return_indices=return_indices) if steps else _maxima(n, input, sizes)
@@ -126,7 +126,7 @@ def _maxima(n: int, input: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor
 def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """The maximum of every window, and where in the flattened space it is.
 
-    ``positions`` has an index tensor ``(..., windows, elements of a window)`` for each dimension of space.
+    `positions` has an index tensor `(..., windows, elements of a window)` for each dimension of space.
     """
     n = len(positions)
     input = with_tied_gradient(input)
@@ -149,7 +149,7 @@ def _place_of_maximum(seen: Tensor) -> Tensor:
 
 
 def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor:
-    """Indices ``(..., windows of each dimension, elements of each dimension)`` into the flattened space."""
+    """Indices `(..., windows of each dimension, elements of each dimension)` into the flattened space."""
     n = len(positions)
     flat: Any = 0
     for dim, (each, length) in enumerate(zip(positions, space, strict=True)):

@@ -51,7 +51,7 @@ _sub = op(
 
 
 def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
-    """The operands of ``input + alpha * other``; takes PyTorch 0.2's ``add(input, alpha, other)`` too."""
+    """The operands of `input + alpha * other`; takes PyTorch 0.2's `add(input, alpha, other)` too."""
     if type(alpha) is int and alpha == 1:
         return input, other
     if isinstance(alpha, Tensor) and not isinstance(other, Tensor):
@@ -67,7 +67,7 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
 
 
 def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any, alpha: Any) -> Tensor:
-    """``combine`` of the operands, scaled; of half precision, rounded at the end."""
+    """`combine` of the operands, scaled; of half precision, rounded at the end."""
     made = combine(*_scaled(name, input, other, alpha))
     if (type(alpha) is int and alpha == 1) or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return made
@@ -77,7 +77,7 @@ def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any,
 
 @composite(inplace=True, out=True)
 def add(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
-    """``input + alpha * other``, element by element, broadcast.
+    """`input + alpha * other`, element by element, broadcast.
 
     >>> import flambeau as torch
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
@@ -88,7 +88,7 @@ def add(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
 
 @composite(inplace=True, out=True, aliases=("subtract",))
 def sub(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
-    """``input - alpha * other``, element by element, broadcast."""
+    """`input - alpha * other`, element by element, broadcast."""
     if isinstance(input, bool) or isinstance(other, bool) or type(alpha) is not int or alpha != 1:
         _refuse_bool_sub(input, other)
     return _combined("sub", _sub, input, other, alpha)
@@ -96,7 +96,7 @@ def sub(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
 
 @composite(method=False, grad_fn="RsubBackward1")
 def rsub(input: Tensor, other: Any, *, alpha: Tensor | Number = 1) -> Tensor:
-    """``other - alpha * input``."""
+    """`other - alpha * input`."""
     if not isinstance(input, Tensor):
         raise TypeError(f"rsub(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     return sub(other, input, alpha)
@@ -106,7 +106,7 @@ mul = op(
     "mul", lambda xp, input, other: xp.multiply(input, other),
     promote="arithmetic", exact_numbers=True, numbers_alone=True, inplace=True, aliases=("multiply",),
     dunders=("__mul__", "__rmul__", "__imul__"),
-    doc="""The product ``input * other``, element by element, broadcast.
+    doc="""The product `input * other`, element by element, broadcast.
 
     >>> import flambeau as torch
     >>> torch.mul(torch.tensor([1, 2]), 2.5)
@@ -136,7 +136,7 @@ floor_divide = op(
 
 @composite(inplace=True, out=True, aliases=("divide",))
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """The quotient: true by default, rounded towards zero with ``"trunc"``, down with ``"floor"``.
+    """The quotient: true by default, rounded towards zero with `"trunc"`, down with `"floor"`.
 
     >>> import flambeau as torch
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
@@ -173,7 +173,7 @@ _trunc_divide = op(
 remainder = op(
     "remainder", lambda xp, input, other: xp.remainder(input, other),
     promote="arithmetic", dtypes="real numbers", inplace=True, dunders=("__mod__", "__rmod__", "__imod__"),
-    doc="The remainder of floor division: of the sign of ``other``.",
+    doc="The remainder of floor division: of the sign of `other`.",
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.floor_divide(input, other),
 )  # fmt: skip
@@ -187,7 +187,7 @@ def _fmod_forward(xp: Any, input: Any, other: Any) -> Any:
 
 fmod = op(
     "fmod", _fmod_forward, promote="arithmetic", scalars=("other",), dtypes="real numbers", inplace=True,
-    doc="The remainder of truncating division: of the sign of ``input``.",
+    doc="The remainder of truncating division: of the sign of `input`.",
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.trunc_divide(input, other),
 )  # fmt: skip
@@ -254,7 +254,7 @@ def __pow__(input: Any, exponent: Any) -> Tensor:
 
 @composite(inplace=True, out=True)
 def pow(input: Any, exponent: Any) -> Tensor:
-    """``input`` to the power of ``exponent``; either may be a Python number.
+    """`input` to the power of `exponent`; either may be a Python number.
 
     Raises:
         RuntimeError: an integer tensor to a negative integer power.
@@ -292,7 +292,7 @@ attach(__ipow__=Tensor.pow_)
 
 
 def _float_power_(self: Tensor, exponent: Any) -> Tensor:
-    """In-place form of :func:`float_power`."""
+    """In-place form of `float_power`."""
     wanted = dtypes.complex128 if result_dtype((self, exponent)).is_complex else dtypes.float64
     if self.dtype is not wanted:
         raise RuntimeError(
@@ -304,7 +304,7 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
 
 @composite(out=True)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
-    """``input`` to the power of ``exponent``, in double precision."""
+    """`input` to the power of `exponent`, in double precision."""
 
     def widened(value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -329,7 +329,7 @@ def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @composite(inplace=True, out=True)
 def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``.
+    """`input + value * tensor1 * tensor2`.
 
     >>> import flambeau as torch
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
@@ -348,7 +348,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
 
 @composite(inplace=True, out=True)
 def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``."""
+    """`input + value * tensor1 / tensor2`."""
     if args:
         warn_of_old("addcdiv", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
@@ -391,7 +391,7 @@ _lerp_scalar = op(
 
 @composite(inplace=True, out=True)
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """Linear interpolation: ``input + weight * (end - input)``, exact at both ends."""
+    """Linear interpolation: `input + weight * (end - input)`, exact at both ends."""
     if not isinstance(end, Tensor):
         raise TypeError(f"lerp(): argument 'end' (position 2) must be Tensor, not {type(end).__name__}")
     if input.dtype is not end.dtype:

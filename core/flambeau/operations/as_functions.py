@@ -1,4 +1,4 @@
-"""Methods that are functions of the ``torch`` namespace, too: ``torch.exp_(x)`` is ``x.exp_()``."""
+"""Methods that are functions of the `torch` namespace, too: `torch.exp_(x)` is `x.exp_()`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _function(name: str) -> Callable[..., Any]:
         return method(input, *args, **kwargs)
 
     update_wrapper(function, method)
-    del function.__wrapped__  # type: ignore[attr-defined]  # set by update_wrapper; its signature says ``self``
+    del function.__wrapped__  # type: ignore[attr-defined]  # set by update_wrapper; its signature says `self`
     return function
 
 

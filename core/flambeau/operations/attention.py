@@ -39,7 +39,7 @@ def _forward(
 def attention_backward(
     F: Any, g: Any, query: Any, key: Any, value: Any, bias: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> Any:
-    """The gradients of query, key and value.  ``out`` and ``workspace``, where a forward leaves its sums, serve kernels only."""
+    """The gradients of query, key and value.  `out` and `workspace`, where a forward leaves its sums, serve kernels only."""
     scores = F.mm(query, F.mH_(key)) * scale
     scores = scores if bias is None else scores + bias
     weights = F.softmax(scores, len(scores.shape) - 1)
@@ -60,7 +60,7 @@ FUSED.add("fused_attention")
 
 
 def has_fused_attention(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether the backend has a kernel for attention of these: half precision, ``(batch, heads, length, size)``."""
+    """Whether the backend has a kernel for attention of these: half precision, `(batch, heads, length, size)`."""
     kind = query._kind
     return (
         type(kind) is Kind
@@ -77,7 +77,7 @@ def has_fused_attention(query: Tensor, key: Tensor, value: Tensor) -> bool:
 
 
 def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: float) -> Tensor:
-    """``softmax(query @ key.T * scale) @ value``, where ``has_fused_attention``."""
+    """`softmax(query @ key.T * scale) @ value`, where `has_fused_attention`."""
     bias = None
     if causal:
         shape = query.shape[2], key.shape[2]

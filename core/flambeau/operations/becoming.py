@@ -53,7 +53,7 @@ def _hand_over(self: Tensor, before: Tensor) -> bool:
 
 
 def _become(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
-    """Make a tensor what ``view`` shows of it.
+    """Make a tensor what `view` shows of it.
 
     A tensor that has views becomes a view itself, of what it was: so writes through it and through them find each other.
     """
@@ -93,7 +93,7 @@ def _in_place(name: str, view: Callable[..., Tensor]) -> None:
         return shown_as(made, _LATER[node]) if node in _LATER else made
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"In-place form of :func:`{name.rstrip('_')}`: the tensor itself becomes that view."
+    method.__doc__ = f"In-place form of `{name.rstrip('_')}`: the tensor itself becomes that view."
     method.__wrapped__ = view  # type: ignore[attr-defined]  # a function has attributes
     setattr(Tensor, name, method)
 
@@ -145,7 +145,7 @@ def _set_(self: Tensor, source: Any = UNSET, storage_offset: int | None = None, 
 
 
 def _memory_for(self: Tensor, source: Any) -> Tensor:
-    """The source of ``set_`` as a tensor; checked, so that ``self`` may lie in its memory."""
+    """The source of `set_` as a tensor; checked, so that `self` may lie in its memory."""
     from ..storage import TypedStorage, UntypedStorage
 
     if isinstance(source, (TypedStorage, UntypedStorage)):
@@ -178,7 +178,7 @@ def _sizes(name: str, given: Any) -> Any:
 
 
 def _reaching(source: Tensor, place: Place) -> Tensor:
-    """What is at a place of the memory of ``source``, which grows so that it reaches there."""
+    """What is at a place of the memory of `source`, which grows so that it reaches there."""
     backend, nbytes = source._kind.backend, place.end * source.element_size()
     if backend.mutable and nbytes > backend.memory(source._array).shape[0]:
         relocate(source, resized(source, nbytes))
@@ -213,18 +213,18 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
 
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
-    """A view of another shape.  Deprecated in favour of ``view``."""
+    """A view of another shape.  Deprecated in favour of `view`."""
     warn_once("non-inplace resize is deprecated")
     return self.reshape(*sizes)
 
 
 def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """A view of the shape of ``tensor``.  Deprecated in favour of ``view_as``."""
+    """A view of the shape of `tensor`.  Deprecated in favour of `view_as`."""
     return _resize(self, tensor.shape)
 
 
 def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """``resize_`` to the shape of ``the_template``."""
+    """`resize_` to the shape of `the_template`."""
     require_tensors("resize_as_", the_template=the_template)
     return _resize_(self, the_template.shape)
 

@@ -278,7 +278,7 @@ _TAU_BITS = 1700  # as many as the phase of the largest number needs
 
 @cache
 def _tau() -> int:
-    """``2 pi * 2**_TAU_BITS``, by Machin's formula."""
+    """`2 pi * 2**_TAU_BITS`, by Machin's formula."""
     one = 1 << (_TAU_BITS + 16)
 
     def arctan_of_inverse(n: int) -> int:
@@ -291,7 +291,7 @@ def _tau() -> int:
 
 
 def _far_phase(size: float) -> float:
-    """``2/3 size**1.5`` without whole turns, by integers: where it is large, no digit of its double is one of the phase."""
+    """`2/3 size**1.5` without whole turns, by integers: where it is large, no digit of its double is one of the phase."""
     if not _FAR_OUT < size < math.inf:
         return 0.0
     numerator, denominator = size.as_integer_ratio()
@@ -304,7 +304,7 @@ _REST_OF_TWO_THIRDS = 3.700743415417188e-17  # 2/3 less the double next to it
 
 
 def _phase_in_two_parts(xp: Any, size: Any) -> tuple[Any, Any]:
-    """``2/3 size**1.5``, and what rounding took from it, with which it has twice as many digits."""
+    """`2/3 size**1.5`, and what rounding took from it, with which it has twice as many digits."""
     root = xp.sqrt(size)
     square, rest = product_and_rest(root, root)
     root_rest = ((size - square) - rest) / (2 * root)
@@ -344,7 +344,7 @@ def _hidden(name: str, forward: Any, doc: str, **rules: Any) -> Callable[..., Te
 
 
 def _over(F: Any, value: Any, input: Any, at_zero: float) -> Any:
-    """``value / input``, and ``at_zero`` where that is 0 / 0."""
+    """`value / input`, and `at_zero` where that is 0 / 0."""
     return F.where(input == 0, at_zero, value / F.where(input == 0, 1.0, input))
 
 
@@ -359,7 +359,7 @@ i0 = op(
     input=lambda F, g, input: g * F.special_i1(input),
 )  # fmt: skip
 i0e = _hidden(
-    "special_i0e", i0e_forward, "``exp(-|x|) * i0(x)``.",
+    "special_i0e", i0e_forward, "`exp(-|x|) * i0(x)`.",
     input=lambda F, g, input, out: g * (F.special_i1e(input) - F.sign(input) * out),
 )  # fmt: skip
 i1 = _hidden(
@@ -367,7 +367,7 @@ i1 = _hidden(
     input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)),
 )  # fmt: skip
 i1e = _hidden(
-    "special_i1e", i1e_forward, "``exp(-|x|) * i1(x)``.",
+    "special_i1e", i1e_forward, "`exp(-|x|) * i1(x)`.",
     input=lambda F, g, input, out: g * (F.special_i0e(input) - _over(F, out, input, 0.5) - F.sign(input) * out),
 )  # fmt: skip
 j0 = _hidden(
@@ -421,11 +421,11 @@ k1 = _hidden(
 scaled_k0 = _hidden(
     "special_scaled_modified_bessel_k0",
     in_double(lambda xp, x: _k(xp, x, 0, True)),
-    "``exp(x) * modified_bessel_k0(x)``.",
+    "`exp(x) * modified_bessel_k0(x)`.",
     input=lambda F, g, input, out: g * (out - F.special_scaled_modified_bessel_k1(input)),
 )
 scaled_k1 = _hidden(
-    "special_scaled_modified_bessel_k1", in_double(lambda xp, x: _k(xp, x, 1, True)), "``exp(x) * modified_bessel_k1(x)``.",
+    "special_scaled_modified_bessel_k1", in_double(lambda xp, x: _k(xp, x, 1, True)), "`exp(x) * modified_bessel_k1(x)`.",
     input=lambda F, g, input, out: g * (out - F.special_scaled_modified_bessel_k0(input) - out / input),
 )  # fmt: skip
 airy = _hidden("special_airy_ai", airy_forward, "Airy's function Ai.")
@@ -440,6 +440,6 @@ def spherical_forward(xp: Any, input: Any) -> Any:
 spherical = _hidden(
     "special_spherical_bessel_j0",
     spherical_forward,
-    "The spherical Bessel function of order 0: ``sin(x) / x``.",
+    "The spherical Bessel function of order 0: `sin(x) / x`.",
     input=lambda F, g, input, out: g * _over(F, F.cos(input) - out, input, 0.0),
 )

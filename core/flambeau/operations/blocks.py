@@ -92,7 +92,7 @@ def tensor_split(
     sections: Any = None,
     tensor_indices_or_sections: Tensor | None = None,
 ) -> Any:
-    """Views of parts of ``dim``: so many of nearly equal size, or cut at the indices."""
+    """Views of parts of `dim`: so many of nearly equal size, or cut at the indices."""
     ways = (indices_or_sections, indices, sections, tensor_indices_or_sections)
     given = next((each for each in ways if each is not None), None)
     if given is None:
@@ -116,7 +116,7 @@ def tensor_split(
 
 
 def _split_evenly(name: str, input: Tensor, given: Any, dim: int) -> Any:
-    """``tensor_split`` at indices, or into parts of equal size."""
+    """`tensor_split` at indices, or into parts of equal size."""
     given = as_python(given)
     if not isinstance(given, (int, tuple, list)):
         raise TypeError(f"{name}(): argument 'indices' (position 2) must be tuple of ints, not {type(given).__name__}")
@@ -139,7 +139,7 @@ def _split_along(name: str, axis: int) -> None:
         return _split_evenly(name, input, given, axis)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``tensor_split`` along dimension {axis}."
+    function.__doc__ = f"`tensor_split` along dimension {axis}."
     composite(function)
 
 
@@ -149,7 +149,7 @@ _split_along("dsplit", 2)
 
 @composite
 def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
-    """``tensor_split`` along the second dimension, or the first of a vector."""
+    """`tensor_split` along the second dimension, or the first of a vector."""
     given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
     if not input.ndim:
         raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
@@ -158,13 +158,13 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
 
 @composite(grad_fn="UnsafeSplitBackward0")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """:func:`chunk`, without the check that the parts are not written to."""
+    """`chunk`, without the check that the parts are not written to."""
     return input.chunk(chunks, dim)
 
 
 @composite(grad_fn="UnsafeSplitBackward0")
 def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
-    """:func:`split`, without the check that the parts are not written to."""
+    """`split`, without the check that the parts are not written to."""
     return split(input, split_size, dim)
 
 
@@ -175,7 +175,7 @@ def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: each vector spread over the dimensions of all others.
 
-    ``indexing="ij"`` has the dimensions in the order of the vectors; "xy" has the first two swapped.
+    `indexing="ij"` has the dimensions in the order of the vectors; "xy" has the first two swapped.
 
     >>> import flambeau as torch
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
@@ -218,7 +218,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @composite(method=False, grad_fn="StackBackward0")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All choices of ``r`` elements of a vector, in order, a row each."""
+    """All choices of `r` elements of a vector, in order, a row each."""
     from .creation import tensor
 
     if input.ndim != 1:
@@ -255,7 +255,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 @composite(grad_fn="DiagEmbedBackward0")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dimension as the diagonal of matrices in dimensions ``dim1`` and ``dim2``."""
+    """The last dimension as the diagonal of matrices in dimensions `dim1` and `dim2`."""
     ndim = input.ndim + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if first == second:
@@ -295,7 +295,7 @@ def trace(input: Tensor) -> Tensor:
 
 
 def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Set the main diagonal to ``fill_value``, in place; ``wrap`` goes on below tall matrices."""
+    """Set the main diagonal to `fill_value`, in place; `wrap` goes on below tall matrices."""
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self.ndim > 2 and len(set(self.shape)) > 1:
@@ -337,7 +337,7 @@ def _triangle_indices(name: str, keep: Any) -> None:
 
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"
-    function.__doc__ = f"The row and column numbers {side} a diagonal of a ``row`` by ``col`` matrix, shape ``(2, n)``."
+    function.__doc__ = f"The row and column numbers {side} a diagonal of a `row` by `col` matrix, shape `(2, n)`."
     PUBLIC[name] = _offered_to_modes(name, function)
 
 
@@ -347,7 +347,7 @@ _triangle_indices("triu_indices", lambda right, offset: right >= offset)
 
 @composite(method=False)
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Positions in a flattened tensor of ``shape`` as an index per dimension."""
+    """Positions in a flattened tensor of `shape` as an index per dimension."""
     shape = as_shape((shape,)) if not isinstance(shape, int) else (shape,)
     if indices.dtype.category != dtypes.INTEGER:
         raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices.dtype}")
@@ -390,7 +390,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @composite(grad_fn="Rot90Backward0")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by ``k`` quarters from the first towards the second of ``dims``."""
+    """Turned by `k` quarters from the first towards the second of `dims`."""
     k = as_int("rot90", "k", k)
     if not isinstance(dims, (tuple, list)):
         raise TypeError(f"rot90(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")

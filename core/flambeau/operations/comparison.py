@@ -35,25 +35,23 @@ def _ordered(xp: Any, array: Any) -> Any:
     return xp.astype(array, xp.uint8) if xp.isdtype(array.dtype, "bool") else array
 
 
-eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "``input == other``, element by element.", accepts="all")
-ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "``input != other``.", "not_equal", accepts="all")
-lt = _compare("lt", lambda xp, input, other: xp.less(_ordered(xp, input), _ordered(xp, other)), "``input < other``.", "less")
+eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "`input == other`, element by element.", accepts="all")
+ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "`input != other`.", "not_equal", accepts="all")
+lt = _compare("lt", lambda xp, input, other: xp.less(_ordered(xp, input), _ordered(xp, other)), "`input < other`.", "less")
 le = _compare(
-    "le", lambda xp, input, other: xp.less_equal(_ordered(xp, input), _ordered(xp, other)), "``input <= other``.", "less_equal"
+    "le", lambda xp, input, other: xp.less_equal(_ordered(xp, input), _ordered(xp, other)), "`input <= other`.", "less_equal"
 )
-gt = _compare(
-    "gt", lambda xp, input, other: xp.greater(_ordered(xp, input), _ordered(xp, other)), "``input > other``.", "greater"
-)
+gt = _compare("gt", lambda xp, input, other: xp.greater(_ordered(xp, input), _ordered(xp, other)), "`input > other`.", "greater")
 ge = _compare(
     "ge",
     lambda xp, input, other: xp.greater_equal(_ordered(xp, input), _ordered(xp, other)),
-    "``input >= other``.",
+    "`input >= other`.",
     "greater_equal",
 )
 
 
 def equals_array(input: Tensor, other: Any) -> Any:
-    """``input == other`` for an array of another library; NumPy leaves this operator alone to us."""
+    """`input == other` for an array of another library; NumPy leaves this operator alone to us."""
     if not hasattr(other, "__array_interface__"):
         return NotImplemented
     from .creation import as_tensor
@@ -93,8 +91,8 @@ minimum = op(
 
 masked = op(
     "masked", lambda xp, input, mask, of=None: xp.where(mask, input, 0), keeps_dtype=("mask", "of"), public=False, method=False,
-    doc="The elements where ``mask`` holds, else 0: the gradient of a choice; and, where that is asked for, its zero slope by "
-        "what the mask is a question ``of``.",
+    doc="The elements where `mask` holds, else 0: the gradient of a choice; and, where that is asked for, its zero slope by "
+        "what the mask is a question `of`.",
     input=lambda F, g, mask, of: F.masked(g, mask, of),
     of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
 )  # fmt: skip
@@ -129,7 +127,7 @@ def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 @composite(method=False, out=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """``input`` where ``condition`` holds, else ``other``; with the condition alone, its nonzero indices.
+    """`input` where `condition` holds, else `other`; with the condition alone, its nonzero indices.
 
     >>> import flambeau as torch
     >>> torch.where(torch.tensor([True, False]), 1.0, 0.0)
@@ -192,7 +190,7 @@ def _fit(scalars: Any, bound: Any) -> bool:
 
 @composite(inplace=True, out=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Bring every element into ``[min, max]``; either bound may be a number, a tensor or None.
+    """Bring every element into `[min, max]`; either bound may be a number, a tensor or None.
 
     >>> import flambeau as torch
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
@@ -229,14 +227,14 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 @composite(inplace=True, out=True)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """Raise every element to at least ``min``."""
+    """Raise every element to at least `min`."""
     require_operands("clamp_min", min=min)
     return shown_as(clamp(input, min=min), f"ClampMinBackward{int(isinstance(min, Tensor))}")
 
 
 @composite(inplace=True, out=True)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """Lower every element to at most ``max``."""
+    """Lower every element to at most `max`."""
     require_operands("clamp_max", max=max)
     return shown_as(clamp(input, max=max), f"ClampMaxBackward{int(isinstance(max, Tensor))}")
 
@@ -280,14 +278,14 @@ bitwise_left_shift = _bits(
     "bitwise_left_shift",
     lambda xp, input, other: xp.bitwise_left_shift(input, other),
     "lshift",
-    "``input << other``.",
+    "`input << other`.",
     accepts="integers",
 )
 bitwise_right_shift = _bits(
     "bitwise_right_shift",
     lambda xp, input, other: xp.bitwise_right_shift(input, other),
     "rshift",
-    "``input >> other``.",
+    "`input >> other`.",
     accepts="integers",
 )
 bitwise_not = op(
@@ -297,7 +295,7 @@ bitwise_not = op(
 
 
 def _invert(self: Tensor) -> Tensor:
-    """``~self``: :func:`bitwise_not`.  TypeError for other than integers and bool."""
+    """`~self`: `bitwise_not`.  TypeError for other than integers and bool."""
     if self._kind.dtype.category >= dtypes.FLOATING:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(self)
@@ -321,7 +319,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @composite
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Where ``|input - other| <= atol + rtol * |other|``, element by element."""
+    """Where `|input - other| <= atol + rtol * |other|`, element by element."""
     require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}")
@@ -341,5 +339,5 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @composite
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close, as in :func:`isclose`."""
+    """Whether all elements are close, as in `isclose`."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())

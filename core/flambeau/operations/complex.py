@@ -119,7 +119,7 @@ _complex = op(
 
 @composite(method=False, out=True)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """``real + 1j * imag``.  RuntimeError unless both have one floating-point dtype.
+    """`real + 1j * imag`.  RuntimeError unless both have one floating-point dtype.
 
     Of float16 it is complex64: there is no complex32.
 
@@ -134,7 +134,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
 @composite(method=False, out=True, grad_fn="PolarBackward0")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """``abs * exp(1j * angle)``.
+    """`abs * exp(1j * angle)`.
 
     >>> import flambeau as torch
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))

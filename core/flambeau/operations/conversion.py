@@ -1,4 +1,4 @@
-"""Other dtypes, other devices, other layouts: ``to`` and its relatives."""
+"""Other dtypes, other devices, other layouts: `to` and its relatives."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _sent_back(g: Any, kind: Kind, source: Kind) -> Any:
 
 
 def to_kind(input: Tensor, kind: Kind, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
-    """``input`` in another kind: itself where it has that kind, unless a copy is asked for; for ``writing``, settled."""
+    """`input` in another kind: itself where it has that kind, unless a copy is asked for; for `writing`, settled."""
     given = input._kind
     if type(given) is not type(kind) or type(given) is not Kind:
         if given.settled is kind and not copy and not writing:
@@ -166,7 +166,7 @@ def _converter(name: str, dtype: dtypes.dtype) -> None:
         return to_kind(self, self._kind.to(dtype))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"``self.to({dtype!r})``."
+    method.__doc__ = f"`self.to({dtype!r})`."
     setattr(Tensor, name, method)
 
 
@@ -188,7 +188,7 @@ for _name, _dtype in {
 
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    """``self.type(other.type())``."""
+    """`self.type(other.type())`."""
     require_tensors("type_as", other=other)
     return to_kind(self, other._kind)
 
@@ -199,7 +199,7 @@ def _cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **old: Any) -> Tensor:
-    """The tensor on a CUDA device: the current one, or the one named.  ``cuda(async=True)`` of old is understood."""
+    """The tensor on a CUDA device: the current one, or the one named.  `cuda(async=True)` of old is understood."""
     if isinstance(device, bool):
         device = None
     counted = isinstance(device, int) and cuda_runtime.is_available()
@@ -217,7 +217,7 @@ attach(type_as=as_method(_type_as), cpu=_cpu, cuda=_cuda)
 
 
 def _is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in row-major order (or in that of ``memory_format``)."""
+    """Whether the elements lie in memory in row-major order (or in that of `memory_format`)."""
     if memory_format is not None and _is_channels_last(memory_format):
         return _in_channels_last(self)
     return self._kind.backend.is_contiguous(self._array)
@@ -239,7 +239,7 @@ def _in_channels_last(self: Tensor) -> bool:
 
 
 def in_format_of(made: Tensor, like: Tensor) -> Tensor:
-    """``made``, in channels-last memory where ``like`` is: as operations on images keep it."""
+    """`made`, in channels-last memory where `like` is: as operations on images keep it."""
     if like._array.ndim not in (4, 5) or like._kind.backend.is_contiguous(like._array) or not _in_channels_last(like):
         return made
     return made.contiguous(memory_format=channels_last if made.ndim == 4 else channels_last_3d)
@@ -259,7 +259,7 @@ _contiguous_copy = op(
 
 
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor, all of whose elements are stored anyway; in ``dtype``, if given."""
+    """The tensor, all of whose elements are stored anyway; in `dtype`, if given."""
     return self if dtype is None else self.to(dtype)
 
 
@@ -267,7 +267,7 @@ attach(is_contiguous=_is_contiguous, contiguous=_contiguous, to_dense=_to_dense)
 
 
 def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite the elements with those of ``other``, broadcast and converted; the history becomes that of ``other``."""
+    """Overwrite the elements with those of `other`, broadcast and converted; the history becomes that of `other`."""
     kernel = self._kind.backend.inplace_kernels.get("copy")
     alike = type(other) in FAST and type(self) in FAST and other._kind is self._kind and other._array.shape == self._array.shape
     if kernel and alike and not other._requires_grad and is_plain(self) and kernel(self._array, other._array):
@@ -283,7 +283,7 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 
 def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
-    """Write ``value``, broadcast and converted, over all elements; ``name`` is that of the node, if there is one."""
+    """Write `value`, broadcast and converted, over all elements; `name` is that of the node, if there is one."""
     check_writable(self)
     value = to_kind(value, self._kind, non_blocking=non_blocking, writing=True)
     if value._array.shape != self._array.shape:
@@ -293,7 +293,7 @@ def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blo
 
 _copied = op(
     "copied", lambda xp, input, src: src, promote="match", public=False, method=False, out=False, backward_name="CopyBackwards",
-    doc="``src`` written over ``input``, of whose history nothing remains.",
+    doc="`src` written over `input`, of whose history nothing remains.",
     input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 Three operations carry them all, and are each other's derivatives: the convolution, its transpose (the gradient of its
 input), and the gradient of its weight.  Each takes any number of spatial dimensions; what they take is always
-``(batch, channels, *space)``, and stride, padding and dilation have an entry for each dimension of space.
+`(batch, channels, *space)`, and stride, padding and dilation have an entry for each dimension of space.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _grouped(xp: Any, array: Any, groups: int, dim: int) -> Any:
 
 
 def _flat(xp: Any, array: Any, groups: int) -> Any:
-    """``(batch, group, channel, place)``."""
+    """`(batch, group, channel, place)`."""
     return xp.reshape(array, (array.shape[0], groups, array.shape[1] // groups, prod(array.shape[2:])))
 
 
@@ -93,7 +93,7 @@ def _convolution_forward(
 
 
 def spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
-    """Zeros between neighbours, as many as make ``stride`` steps of one."""
+    """Zeros between neighbours, as many as make `stride` steps of one."""
     for dim, step in enumerate(stride, 2):
         if step > 1 and array.shape[dim]:
             tall = xp.expand_dims(array, axis=dim + 1)
@@ -334,7 +334,7 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolve ``(N, C, L)`` or ``(C, L)`` with a weight of shape ``(C_out, C / groups, K)``; see :func:`conv2d`."""
+    """Convolve `(N, C, L)` or `(C, L)` with a weight of shape `(C_out, C / groups, K)`; see `conv2d`."""
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -348,10 +348,10 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolve ``(N, C, H, W)`` or ``(C, H, W)`` with a weight of shape ``(C_out, C / groups, KH, KW)``.
+    """Convolve `(N, C, H, W)` or `(C, H, W)` with a weight of shape `(C_out, C / groups, KH, KW)`.
 
-    ``stride``, ``padding`` (zeros on both sides, or "valid" or "same") and ``dilation`` are a number or one for each
-    dimension; ``groups`` splits the channels into that many separate convolutions.
+    `stride`, `padding` (zeros on both sides, or "valid" or "same") and `dilation` are a number or one for each
+    dimension; `groups` splits the channels into that many separate convolutions.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
@@ -373,7 +373,7 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolve ``(N, C, D, H, W)`` or ``(C, D, H, W)``, weight ``(C_out, C / groups, KD, KH, KW)``; see :func:`conv2d`."""
+    """Convolve `(N, C, D, H, W)` or `(C, D, H, W)`, weight `(C_out, C / groups, KD, KH, KW)`; see `conv2d`."""
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -432,7 +432,7 @@ def convolve(
     output_padding: Any,
     groups: int,
 ) -> Tensor:
-    """A convolution of ``n`` dimensions, or its transpose."""
+    """A convolution of `n` dimensions, or its transpose."""
     if min(_sizes("output_padding", output_padding, n)) < 0:
         raise RuntimeError("negative output_padding is not supported")
     if transposed:
@@ -451,7 +451,7 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of ``(N, C, L)``; see :func:`conv_transpose2d`."""
+    """The transposed convolution of `(N, C, L)`; see `conv_transpose2d`."""
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -468,7 +468,7 @@ def conv_transpose2d(
 ) -> Tensor:
     """The gradient of a convolution with respect to its input, as an operation of its own.
 
-    Shapes: input ``(N, C, H, W)`` or ``(C, H, W)``, weight ``(C, C_out / groups, KH, KW)``.  ``output_padding`` lengthens the
+    Shapes: input `(N, C, H, W)` or `(C, H, W)`, weight `(C, C_out / groups, KH, KW)`.  `output_padding` lengthens the
     result at its ends, since with a stride several lengths of input give a convolution the same length of output.
 
     >>> import flambeau as torch
@@ -489,5 +489,5 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of ``(N, C, D, H, W)``; see :func:`conv_transpose2d`."""
+    """The transposed convolution of `(N, C, D, H, W)`; see `conv_transpose2d`."""
     return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)

@@ -1,4 +1,4 @@
-"""Tensors from a shape; those from data are in ``from_data``."""
+"""Tensors from a shape; those from data are in `from_data`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
-    """A factory ``name(*size)`` with PyTorch's options."""
+    """A factory `name(*size)` with PyTorch's options."""
 
     def factory(
         *size: Any,
@@ -122,8 +122,8 @@ def _xp_filled(function: str) -> Callable[[Kind, tuple[int, ...]], Any]:
     return lambda kind, shape: getattr(kind.backend.on(kind.device.index), function)(shape, dtype=kind.raw_dtype)
 
 
-zeros = _filled("zeros", "A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.", _xp_filled("zeros"))
-ones = _filled("ones", "A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``.", _xp_filled("ones"))
+zeros = _filled("zeros", "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.", _xp_filled("zeros"))
+ones = _filled("ones", "A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.", _xp_filled("ones"))
 empty = _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty"))
 
 
@@ -154,17 +154,17 @@ def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> 
 
 
 def _in_order(order: tuple[int, ...], shape: tuple[int, ...], kind: Kind, make: Callable[[Kind, tuple[int, ...]], Any]) -> Any:
-    """What ``make`` gives for this shape, with the dimensions in this order in memory."""
+    """What `make` gives for this shape, with the dimensions in this order in memory."""
     if all(before < after for before, after in pairwise(order)):
         return make(kind, shape)
     back = tuple(sorted(order, key=order.__getitem__))
     return kind.backend.xp.permute_dims(make(kind, tuple([shape[each] for each in order])), back)
 
 
-zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of ``input``.", _xp_filled("zeros"))
-ones_like = _like("ones_like", "Ones of the shape, dtype, device and memory order of ``input``.", _xp_filled("ones"))
+zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of `input`.", _xp_filled("zeros"))
+ones_like = _like("ones_like", "Ones of the shape, dtype, device and memory order of `input`.", _xp_filled("ones"))
 empty_like = _like(
-    "empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of ``input``.", _xp_filled("empty")
+    "empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of `input`.", _xp_filled("empty")
 )
 
 
@@ -192,7 +192,7 @@ def full(
     pin_memory: bool | None = False,
     names: Any = None,
 ) -> Tensor:
-    """A tensor with every element ``fill_value``; its dtype follows that of the value.
+    """A tensor with every element `fill_value`; its dtype follows that of the value.
 
     >>> import flambeau as torch
     >>> torch.full((2,), 7), torch.full((), 1.5)
@@ -219,7 +219,7 @@ def full_like(
     memory_format: Any = None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """``fill_value`` everywhere, in the shape, dtype, device and memory order of ``input``."""
+    """`fill_value` everywhere, in the shape, dtype, device and memory order of `input`."""
     kind = _options(input, dtype, device)
     array = _in_order(
         memory_order(input, memory_format),
@@ -286,7 +286,7 @@ def arange(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """The numbers from ``start`` (or 0) up to, without, ``end``, by ``step``; integers if all three are.
+    """The numbers from `start` (or 0) up to, without, `end`, by `step`; integers if all three are.
 
     >>> import flambeau as torch
     >>> torch.arange(3), torch.arange(0, 1, 0.5)
@@ -319,7 +319,7 @@ def arange(
 
 
 def warn_of_length(out: Tensor | None, length: int) -> None:
-    """What ``arange`` says of an ``out`` that is not empty and has not so many elements."""
+    """What `arange` says of an `out` that is not empty and has not so many elements."""
     if out is not None and out.numel() not in (0, length):
         import warnings
 
@@ -342,7 +342,7 @@ def range(
     device: Any = None,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The numbers from ``start`` to ``end``, both included.  Deprecated in favour of :func:`arange`."""
+    """The numbers from `start` to `end`, both included.  Deprecated in favour of `arange`."""
     import warnings
 
     warnings.warn(
@@ -382,7 +382,7 @@ def _progression(
 
 
 def _in_a_row(made: Tensor, requires_grad: bool | None, out: Tensor | None, pin_memory: bool | None) -> Tensor:
-    """As ``_finish``, but an ``out`` of any shape is good that has as many elements."""
+    """As `_finish`, but an `out` of any shape is good that has as many elements."""
     if out is not None and out.numel() == made.numel():
         made = made.reshape(out.shape)
     return _finish(made, requires_grad, out, pin_memory)
@@ -422,7 +422,7 @@ def linspace(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced."""
+    """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     steps = as_int("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -457,7 +457,7 @@ def logspace(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """``base`` to the powers of :func:`linspace`."""
+    """`base` to the powers of `linspace`."""
     steps = as_int("logspace", "steps", steps)
     start, end, kind = _ends("logspace", start, end, steps, dtype, device, out)
     _refuse_bools("logspace_cpu", kind.dtype, steps)
@@ -477,7 +477,7 @@ def eye(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Ones on the diagonal of an ``(n, m)`` matrix of zeros."""
+    """Ones on the diagonal of an `(n, m)` matrix of zeros."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
     kind = _kind(dtype, device, _dtype_of(out))
@@ -523,7 +523,7 @@ def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
         return factory(size, *rest, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
-    method.__doc__ = f"``torch.{name}(*size)`` with this tensor's dtype and device."
+    method.__doc__ = f"`torch.{name}(*size)` with this tensor's dtype and device."
     setattr(Tensor, f"new_{name}", method)
 
 
@@ -542,7 +542,7 @@ def _new_full(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """``torch.full(size, fill_value)`` with this tensor's dtype and device."""
+    """`torch.full(size, fill_value)` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
     return full(size, fill_value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
@@ -550,7 +550,7 @@ def _new_full(
 def _new_tensor(
     self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """``torch.tensor(data)`` with this tensor's dtype and device."""
+    """`torch.tensor(data)` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
     return tensor(data, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad)
 
@@ -566,7 +566,7 @@ def _new_empty_strided(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """``torch.empty_strided(size, stride)`` with this tensor's dtype and device."""
+    """`torch.empty_strided(size, stride)` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
     return empty_strided(size, stride, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
 

@@ -1,7 +1,7 @@
 """Connectionist temporal classification: the likelihood of a label sequence, summed over its alignments.
 
 Graves et al. (2006), "Connectionist temporal classification: labelling unsegmented sequence data with RNNs".  An alignment
-walks through the labels with a blank before, between and after them; ``alpha`` and ``beta`` are the log-probabilities of all
+walks through the labels with a blank before, between and after them; `alpha` and `beta` are the log-probabilities of all
 walks up to, and from, a place at a time.
 """
 
@@ -25,14 +25,14 @@ __all__ = ["ctc_loss"]
 
 
 def _lattice(xp: Any, log_probs: Any, labels: Any) -> Any:
-    """The log-probability of each place's label: ``(time, batch, place)``."""
+    """The log-probability of each place's label: `(time, batch, place)`."""
     time = log_probs.shape[0]
     index = xp.broadcast_to(xp.expand_dims(labels, axis=0), (time, *labels.shape))
     return xp.take_along_axis(log_probs, index, axis=2)
 
 
 def _shifted(xp: Any, values: Any, by: int) -> Any:
-    """The values moved on by ``by`` places, minus infinity behind them (or before, for a negative ``by``)."""
+    """The values moved on by `by` places, minus infinity behind them (or before, for a negative `by`)."""
     batch, places = values.shape
     gap = xp.full((batch, min(abs(by), places)), -xp.inf, dtype=values.dtype)
     return xp.concat([gap, values[:, : max(places - by, 0)]], axis=1) if by > 0 else xp.concat([values[:, -by:], gap], axis=1)
@@ -92,7 +92,7 @@ def _log_sum(xp: Any, values: Any) -> Any:
 
 
 def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, /, zero_infinity: bool) -> Any:
-    """Minus the log-likelihood of each label sequence: infinity where it cannot be, whose slope is NaN or ``zero_infinity``."""
+    """Minus the log-likelihood of each label sequence: infinity where it cannot be, whose slope is NaN or `zero_infinity`."""
     batch = labels.shape[0]
     ends = _ends(xp, labels, target_lengths, log_probs.dtype)
     empty = xp.where(target_lengths == 0, xp.zeros((), dtype=log_probs.dtype), xp.asarray(-xp.inf, dtype=log_probs.dtype))
@@ -106,7 +106,7 @@ def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, targe
 def _ctc_backward_forward(
     xp: Any, input: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, nll: Any, /, zero_infinity: bool
 ) -> Any:
-    """The gradient of logits of which ``log_probs`` are the log-softmax: probabilities minus those given the labels."""
+    """The gradient of logits of which `log_probs` are the log-softmax: probabilities minus those given the labels."""
     time, _, classes = log_probs.shape
     lattice = _lattice(xp, log_probs, labels)
     alphas = xp.stack(_alphas(xp, lattice, labels), axis=0)
@@ -225,7 +225,7 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the log-likelihood of label sequences; see :func:`torch.nn.functional.ctc_loss`."""
+    """Minus the log-likelihood of label sequences; see `torch.nn.functional.ctc_loss`."""
     batched = log_probs.ndim != 2
     if not batched:
         log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
@@ -261,7 +261,7 @@ def _public_ctc_loss(
 ) -> Tensor:
     """Minus the log-likelihood of label sequences, unreduced (0), their mean (1) or sum (2).
 
-    See :func:`torch.nn.functional.ctc_loss`.
+    See `torch.nn.functional.ctc_loss`.
     """
     if not isinstance(reduction, int) or reduction not in (0, 1, 2):
         raise TypeError(f"ctc_loss(): argument 'reduction' must be 0, 1 or 2, not {reduction!r}")

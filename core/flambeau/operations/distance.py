@@ -17,7 +17,7 @@ __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 @composite(method=False)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of ``x1 - x2 + eps`` over the last dimension.
+    """The p-norm of `x1 - x2 + eps` over the last dimension.
 
     >>> import flambeau as torch
     >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
@@ -28,7 +28,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 @composite(method=False)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along ``dim``; lengths count as at least ``eps``.
+    """The cosine of the angle between vectors along `dim`; lengths count as at least `eps`.
 
     >>> import flambeau as torch
     >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
@@ -44,7 +44,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 @composite(method=False, grad_fn="PdistBackward0")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances of all pairs of rows ``i < j`` of a matrix, in one dimension."""
+    """The p-norm distances of all pairs of rows `i < j` of a matrix, in one dimension."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if p < 0:
@@ -56,7 +56,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 
 def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
-    """Indices ``i < j`` of all pairs."""
+    """Indices `i < j` of all pairs."""
     index = arange(count, device=device)
     where = (index.unsqueeze(1) < index).nonzero()
     return where[:, 0], where[:, 1]

@@ -84,7 +84,7 @@ def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """While training, zero each element with probability ``p`` and scale the others by ``1 / (1 - p)``."""
+    """While training, zero each element with probability `p` and scale the others by `1 / (1 - p)`."""
     return _drop(input, p, train, False)
 
 

@@ -22,9 +22,9 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sum of products that an equation names: letters for dimensions, those not in the result summed over.
 
-    The operands come one by one or as a list; instead of the equation, a list of numbers (or ``...``) may follow each
+    The operands come one by one or as a list; instead of the equation, a list of numbers (or `...`) may follow each
     operand, and one for the result the last.  Several operands are multiplied from left to right, or in the order that
-    ``opt_einsum`` finds, where it is installed.
+    `opt_einsum` finds, where it is installed.
 
     Raises:
         RuntimeError: the equation is malformed, or does not fit the operands.
@@ -236,7 +236,7 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
 def _contracted(
     one: tuple[Tensor, Labels], other: tuple[Tensor, Labels], wanted: set[Label], order: Labels
 ) -> tuple[Tensor, Labels]:
-    """The product of two operands, summed over the labels that nothing wants any more; labels are, and stay, in ``order``."""
+    """The product of two operands, summed over the labels that nothing wants any more; labels are, and stay, in `order`."""
     a, b = _without_ones(one, other), _without_ones(other, one)
     shared = set(a[1]) & set(b[1])
     a, b = _summed(*a, wanted | shared), _summed(*b, wanted | shared)
@@ -267,7 +267,7 @@ def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _stretched(tensor: Tensor, labels: Labels, order: Labels) -> Tensor:
-    """With a dimension for each label in ``order``, of size 1 for one that the operand does not have."""
+    """With a dimension for each label in `order`, of size 1 for one that the operand does not have."""
     return tensor[tuple(slice(None) if each in labels else None for each in order)]
 
 

@@ -22,7 +22,7 @@ __all__: list[str] = []
 
 atan2 = op(
     "atan2", lambda xp, input, other: xp.atan2(input, other), promote="float", scalars=False, inplace=True, aliases=("arctan2",),
-    doc="""The angle, in radians, of the point with ordinate ``input`` and abscissa ``other``, in its quadrant.
+    doc="""The angle, in radians, of the point with ordinate `input` and abscissa `other`, in its quadrant.
 
     >>> import flambeau as torch
     >>> torch.atan2(torch.tensor([1.0, -1.0]), torch.tensor([1.0, -1.0]))
@@ -41,7 +41,7 @@ def _square_of_hypot(F: Any, input: Any, other: Any) -> Any:
 hypot = op(
     "hypot", lambda xp, input, other: xp.hypot(input, other), promote="arithmetic", scalars=False, dtypes="floating",
     inplace=True,
-    doc="``sqrt(input**2 + other**2)``, without overflow on the way.",
+    doc="`sqrt(input**2 + other**2)`, without overflow on the way.",
     input=lambda F, g, input, out: g * (input / out),
     other=lambda F, g, other, out: g * (other / out),
 )  # fmt: skip
@@ -84,7 +84,7 @@ def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
 
 
 sinc = op(
-    "sinc", lambda xp, input: _sinc_forward(xp, input), promote="float", inplace=True, doc="``sin(pi x) / (pi x)``; 1 at 0.",
+    "sinc", lambda xp, input: _sinc_forward(xp, input), promote="float", inplace=True, doc="`sin(pi x) / (pi x)`; 1 at 0.",
     input=_sinc_grad,
 )  # fmt: skip
 
@@ -93,14 +93,14 @@ sinc = op(
 copysign = op(
     "copysign", lambda xp, input, other: xp.copysign(input, other), promote="float", scalars=("other",), dtypes="real",
     inplace=True,
-    doc="The absolute value of ``input`` with the sign of ``other``, minus zero's included.",
+    doc="The absolute value of `input` with the sign of `other`, minus zero's included.",
     input=lambda F, g, input, out: g * F.where(input == 0, 0.0, out / F.where(input == 0, 1.0, input)),
     other=no_slope,
 )  # fmt: skip
 nextafter = op(
     "nextafter", lambda xp, input, other: xp.nextafter(input, other), promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
-    doc="The next number that the dtype can hold, from ``input`` towards ``other``.",
+    doc="The next number that the dtype can hold, from `input` towards `other`.",
     input=lambda F, g: g,
     other=no_slope,
 )  # fmt: skip
@@ -132,7 +132,7 @@ _heaviside = op(
 
 @composite(inplace=True, out=True)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below zero, 1 above, ``values`` at zero.
+    """0 below zero, 1 above, `values` at zero.
 
     >>> import flambeau as torch
     >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
@@ -213,7 +213,7 @@ def _logaddexp2_forward(xp: Any, input: Any, other: Any) -> Any:
 
 logaddexp = op(
     "logaddexp", lambda xp, input, other: logaddexp_forward(xp, input, other), promote="float", scalars=False, dtypes="inexact",
-    doc="""``log(exp(input) + exp(other))``, without overflow on the way.
+    doc="""`log(exp(input) + exp(other))`, without overflow on the way.
 
     >>> import flambeau as torch
     >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
@@ -224,7 +224,7 @@ logaddexp = op(
 )  # fmt: skip
 logaddexp2 = op(
     "logaddexp2", _logaddexp2_forward, promote="float", scalars=False, dtypes="inexact",
-    doc="``log2(2**input + 2**other)``, without overflow on the way.",
+    doc="`log2(2**input + 2**other)`, without overflow on the way.",
     input=lambda F, g, input, other: g / (1 + F.exp2(other - input)),
     other=lambda F, g, input, other: g / (1 + F.exp2(input - other)),
 )  # fmt: skip
@@ -240,7 +240,7 @@ def _product_with(log: str) -> Callable[..., Any]:
 
 xlogy = op(
     "xlogy", _product_with("log"), promote="float", dtypes="real", inplace=True,
-    doc="""``input * log(other)``, and 0 where ``input`` is 0, unless ``other`` is NaN.
+    doc="""`input * log(other)`, and 0 where `input` is 0, unless `other` is NaN.
 
     >>> import flambeau as torch
     >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
@@ -252,7 +252,7 @@ xlogy = op(
 )  # fmt: skip
 xlog1py = op(
     "special_xlog1py", _product_with("log1p"), promote="float", dtypes="real", public=False, method=False,
-    doc="``input * log1p(other)``, and 0 where ``input`` is 0, unless ``other`` is NaN.",
+    doc="`input * log1p(other)`, and 0 where `input` is 0, unless `other` is NaN.",
     input=lambda F, g, input, other: (
         F.masked(g, (input != 0) | (other > -1)) * F.log1p(F.where((input == 0) & (other <= -1), 0.0, other))),
     other=lambda F, g, input, other: g * input / (other + 1),
@@ -277,7 +277,7 @@ def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
 
 logit = op(
     "logit", _logit_forward, promote="float", dtypes="real", inplace=True,
-    doc="""``log(x / (1 - x))``, the inverse of sigmoid; with ``eps``, of the element brought into ``[eps, 1 - eps]``.
+    doc="""`log(x / (1 - x))`, the inverse of sigmoid; with `eps`, of the element brought into `[eps, 1 - eps]`.
 
     >>> import flambeau as torch
     >>> torch.logit(torch.tensor([0.5, 0.9]))
@@ -307,7 +307,7 @@ _frexp = op(
 
 @composite(out=True)
 def frexp(input: Tensor) -> Any:
-    """A mantissa, of size in [0.5, 1), and an int32 exponent of 2, with ``mantissa * 2**exponent == input``.
+    """A mantissa, of size in [0.5, 1), and an int32 exponent of 2, with `mantissa * 2**exponent == input`.
 
     >>> import flambeau as torch
     >>> mantissa, exponent = torch.frexp(torch.tensor([6.0]))
@@ -325,7 +325,7 @@ _FREXP = make("frexp", ("mantissa", "exponent"))
 
 @composite(inplace=True, out=True, grad_fn="LdexpBackward0")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2**other``."""
+    """`input * 2**other`."""
     require_tensors("ldexp", input=input, other=other)
     if other.dtype.category < dtypes.FLOATING:
         other = other.to(input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.get_default_dtype())
@@ -354,7 +354,7 @@ def _apply(name: str, others: int) -> None:
     method.__name__ = method.__qualname__ = name
     what = {0: "f(x)", 1: "f(x, y)", 2: "f(x, y, z)"}[others]
     where = " of it and its like in the other tensors" if others else ""
-    method.__doc__ = f"Replace each element by ``{what}``, a Python function{where}."
+    method.__doc__ = f"Replace each element by `{what}`, a Python function{where}."
     setattr(Tensor, name, method)
 
 

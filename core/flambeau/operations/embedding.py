@@ -80,9 +80,9 @@ def _check_indices(name: str, indices: Tensor) -> None:
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """The rows of ``weight`` at ``indices``: shape ``(*indices.shape, weight.shape[1])``.
+    """The rows of `weight` at `indices`: shape `(*indices.shape, weight.shape[1])`.
 
-    The row ``padding_idx`` receives no gradient.  IndexError for an index that is not in the table.
+    The row `padding_idx` receives no gradient.  IndexError for an index that is not in the table.
     """
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
@@ -91,7 +91,7 @@ def embedding(
 
 
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Scale, in place, the rows at ``indices`` that are longer than ``max_norm``."""
+    """Scale, in place, the rows at `indices` that are longer than `max_norm`."""
     if weight.ndim != 2:
         raise RuntimeError(
             f"Expected 2-dimensional tensor, but got {weight.ndim}-dimensional tensor for argument #1 'weight' "
@@ -126,7 +126,7 @@ def embedding_bag(
     padding_idx: int | None,
     scale_grad_by_freq: bool,
 ) -> Tensor:
-    """The sum, mean or max of the rows of each bag; bag ``i`` starts at ``offsets[i]``.  Empty bags give zeros."""
+    """The sum, mean or max of the rows of each bag; bag `i` starts at `offsets[i]`.  Empty bags give zeros."""
     if indices.dtype is not offsets.dtype:
         common = dtypes.promote_types(indices.dtype, offsets.dtype)
         indices, offsets = indices.to(common), offsets.to(common)
@@ -233,14 +233,14 @@ def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
     lowest = full((1, rows.shape[1]), float("-inf"), dtype=rows.dtype, device=rows.device)
     dense = _embedding(cat([rows, lowest]), tensor(table, device=rows.device), -1, False)
     empty = tensor([not each for each in members], device=rows.device)
-    return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[no-any-return]  # ``max`` has two forms
+    return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[no-any-return]  # `max` has two forms
 
 
 # --- one-hot ------------------------------------------------------------------------------------------------------
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """For each class number a row of ``num_classes`` elements, 1 at the class and 0 elsewhere.
+    """For each class number a row of `num_classes` elements, 1 at the class and 0 elsewhere.
 
     Raises:
         RuntimeError: a negative class, one too large, or no class to count from.

@@ -86,7 +86,7 @@ def _near_zero(x: Any) -> Any:
 
 
 def scaled_tail(xp: Any, x: Any) -> Any:
-    """``exp(x**2) * erfc(x)`` of numbers from 1 on."""
+    """`exp(x**2) * erfc(x)` of numbers from 1 on."""
     middle, inverse = xp.clip(x, 1.0, 8.0), 1 / xp.clip(x, 8.0, math.inf)
     far = (
         inverse * polynomial(inverse, _R[::-1]) / polynomial(inverse, _S[::-1])
@@ -95,7 +95,7 @@ def scaled_tail(xp: Any, x: Any) -> Any:
 
 
 def _tail(xp: Any, x: Any) -> Any:
-    """``erfc`` of numbers from 1 on."""
+    """`erfc` of numbers from 1 on."""
     return xp.exp(-x * x) * scaled_tail(xp, x)
 
 
@@ -114,7 +114,7 @@ _accurate_erfc = in_double(erfc_forward)  # a rounding error in the square of it
 
 erf = op(
     "erf", erf_forward, promote="float_accumulate", dtypes="real", inplace=True,
-    doc="""The error function: twice the normal distribution's mass, of variance 1/2, between 0 and ``x``.
+    doc="""The error function: twice the normal distribution's mass, of variance 1/2, between 0 and `x`.
 
     >>> import flambeau as torch
     >>> torch.erf(torch.tensor([0.0, 1.0]))
@@ -124,6 +124,6 @@ erf = op(
 )  # fmt: skip
 erfc = op(
     "erfc", lambda xp, input: _accurate_erfc(xp, input), promote="float", dtypes="real", inplace=True,
-    doc="``1 - erf(x)``, accurate where that is small.",
+    doc="`1 - erf(x)`, accurate where that is small.",
     input=lambda F, g, input: g * F.exp(-input * input) * (-2 / math.sqrt(math.pi)),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What functions that make tensors have in common: ``dtype``, ``device``, ``requires_grad``, ``out``, ``pin_memory``."""
+"""What functions that make tensors have in common: `dtype`, `device`, `requires_grad`, `out`, `pin_memory`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _kind(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Kin
 
 
 def _dtype_of(out: Any) -> Dtype | None:
-    """The dtype of ``out``, where it is given."""
+    """The dtype of `out`, where it is given."""
     if out is not None and not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     return None if out is None else out.dtype

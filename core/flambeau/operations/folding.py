@@ -69,7 +69,7 @@ def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tup
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Every window of ``(N, C, H, W)`` or ``(C, H, W)`` as a column: ``(N, C * KH * KW, windows)``.
+    """Every window of `(N, C, H, W)` or `(C, H, W)` as a column: `(N, C * KH * KW, windows)`.
 
     >>> import flambeau as torch
     >>> torch.nn.functional.unfold(torch.ones(1, 3, 4, 4), 2).shape
@@ -96,7 +96,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Columns ``(N, C * KH * KW, windows)`` put back as windows of ``(N, C, *output_size)``, summed where they overlap."""
+    """Columns `(N, C * KH * KW, windows)` put back as windows of `(N, C, *output_size)`, summed where they overlap."""
     if input.ndim not in (2, 3):
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "

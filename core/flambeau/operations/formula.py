@@ -13,11 +13,11 @@ __all__ = ["formula", "no_slope"]
 
 
 def formula(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of ``F`` for derivative rules to call, which a backend may replace by a kernel of the same name.
+    """A function of `F` for derivative rules to call, which a backend may replace by a kernel of the same name.
 
     A rule runs on raw arrays in a plain backward, where the kernel serves, and on Tensors in a differentiable one, where
-    the formula does, recorded operation by operation.  The kernel takes the same arguments without ``F``, and so does
-    ``F``'s attribute of that name, which is the shorter way to it.
+    the formula does, recorded operation by operation.  The kernel takes the same arguments without `F`, and so does
+    `F`'s attribute of that name, which is the shorter way to it.
     """
     name = function.__name__
     FORMULAS[name] = function

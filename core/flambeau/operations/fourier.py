@@ -1,7 +1,7 @@
 """Discrete Fourier transforms, and the short-time one.
 
-Three records carry them all: complex to complex, real to complex, complex to real.  ``scale`` says how a transform of
-``n`` elements is normalised: not (0), by ``1 / sqrt(n)`` (1), or by ``1 / n`` (2).
+Three records carry them all: complex to complex, real to complex, complex to real.  `scale` says how a transform of
+`n` elements is normalised: not (0), by `1 / sqrt(n)` (1), or by `1 / n` (2).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = [
     "FORWARD", "INVERSE", "complex_to_complex", "complex_to_real", "normalized_dims", "real_to_complex", "scale_of", "sized",
 ]  # fmt: skip
 
-FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # ``norm`` by ``scale``
+FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # `norm` by `scale`
 
 
 def scale_of(norm: str | None, forward: bool) -> int:
-    """How a transform in this direction is normalised under ``norm``."""
+    """How a transform in this direction is normalised under `norm`."""
     names = FORWARD if forward else INVERSE
     norm = "backward" if norm is None else norm
     if norm not in names:
@@ -153,14 +153,14 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The short-time Fourier transform: spectra of windowed stretches of a signal, ``hop_length`` apart.
+    """The short-time Fourier transform: spectra of windowed stretches of a signal, `hop_length` apart.
 
     Args:
-        input: ``(*, length)``, at most one batch dimension.
-        center: pad the signal so that frame ``t`` is centred at ``t * hop_length``.
-        normalized: divide by ``sqrt(n_fft)``.
+        input: `(*, length)`, at most one batch dimension.
+        center: pad the signal so that frame `t` is centred at `t * hop_length`.
+        normalized: divide by `sqrt(n_fft)`.
         onesided: half of the frequencies only; the default for real signals.
-        return_complex: a complex result ``(*, frequencies, frames)``; else real and imaginary parts in a last dimension.
+        return_complex: a complex result `(*, frequencies, frames)`; else real and imaginary parts in a last dimension.
 
     >>> import flambeau as torch
     >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
@@ -241,7 +241,7 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal with these short-time spectra: the inverse of :func:`stft`, by windowed overlap-add (Griffin and Lim, 1984).
+    """The signal with these short-time spectra: the inverse of `stft`, by windowed overlap-add (Griffin and Lim, 1984).
 
     Raises:
         RuntimeError: somewhere no window reaches the signal.

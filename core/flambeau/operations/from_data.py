@@ -27,7 +27,7 @@ __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "t
 def tensor(
     data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A tensor holding a copy of ``data``: a number, nested sequences, an array, a tensor.
+    """A tensor holding a copy of `data`: a number, nested sequences, an array, a tensor.
 
     Raises:
         ValueError: nested sequences of unequal lengths.
@@ -174,7 +174,7 @@ def _dtype_in(data: Any) -> Dtype:
 
 
 def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
-    """Append what nested sequences of this shape hold to ``numbers``."""
+    """Append what nested sequences of this shape hold to `numbers`."""
     if dim == len(shape):
         if isinstance(data, Tensor) and data.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
@@ -195,7 +195,7 @@ def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
     if dtype.category == dtypes.INTEGER:
         return [int(each) if isinstance(each, float) else operator.index(each) for each in numbers]
     if dtype.category == dtypes.FLOATING:
-        return c_array("d", numbers).tolist()  # which, unlike ``float``, takes no strings
+        return c_array("d", numbers).tolist()  # which, unlike `float`, takes no strings
     return list(map(bool if dtype is dtypes.bool_ else complex, numbers))
 
 
@@ -277,7 +277,7 @@ def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
 
 
 def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
-    """``data`` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
+    """`data` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
     if isinstance(data, Tensor):
         return _converted(data, kind_of(dtype or data.dtype, _place(device) or data.device), copy=False)
     return from_data(data, dtype, device, copy=None)
@@ -286,14 +286,14 @@ def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> T
 def asarray(
     obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """``obj`` as a tensor: in the same memory if possible (``copy=None``), never (True), or always (False).
+    """`obj` as a tensor: in the same memory if possible (`copy=None`), never (True), or always (False).
 
     Memory is what tensors, arrays and storages have, and objects with DLPack or the buffer protocol: of the last, the bytes are
-    taken as elements of ``dtype``.  The derivatives of a tensor go on, unless ``requires_grad`` is False.
+    taken as elements of `dtype`.  The derivatives of a tensor go on, unless `requires_grad` is False.
 
     Raises:
-        ValueError: ``copy=False``, and there is no memory to share, or the elements would have to be converted or moved.
-        RuntimeError: ``copy=False`` for another library's scalar; ``requires_grad`` for a dtype that cannot.
+        ValueError: `copy=False`, and there is no memory to share, or the elements would have to be converted or moved.
+        RuntimeError: `copy=False` for another library's scalar; `requires_grad` for a dtype that cannot.
 
     >>> import flambeau as torch
     >>> torch.asarray(bytearray(b"abcd"), dtype=torch.int16).shape
@@ -323,7 +323,7 @@ def _own_place(data: Any) -> Device | None:
 
 
 def _check_alias(obj: Any, found: Tensor, kind: Kind) -> None:
-    """Refuse what ``asarray`` cannot do without a copy."""
+    """Refuse what `asarray` cannot do without a copy."""
     if found is not obj and getattr(obj, "shape", None) == ():
         raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
     if found.device != kind.device:
@@ -333,7 +333,7 @@ def _check_alias(obj: Any, found: Tensor, kind: Kind) -> None:
 
 
 def _asked_for_gradient(made: Tensor, requires_grad: bool | None) -> Tensor:
-    """A tensor that ``asarray`` has made of a tensor, with or without the derivatives of that."""
+    """A tensor that `asarray` has made of a tensor, with or without the derivatives of that."""
     if requires_grad is None:
         if made._requires_grad:
             warn_once(
@@ -371,12 +371,12 @@ def _full_name(kind: type) -> str:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of another library's array, or of a DLPack capsule.
 
-    It is a copy on another ``device``, or if ``copy`` says so.
+    It is a copy on another `device`, or if `copy` says so.
 
     Raises:
         BufferError: the memory is not given away.
         RuntimeError: neither an array nor a capsule, or a capsule that has been consumed.
-        ValueError: ``copy=False``, and the memory is on another device.
+        ValueError: `copy=False`, and the memory is on another device.
 
     >>> import numpy as np, flambeau as torch
     >>> torch.from_dlpack(np.arange(3))

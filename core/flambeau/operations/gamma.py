@@ -33,7 +33,7 @@ _LGAMMA = (
 
 
 def _stirling_correction(x: Any) -> Any:
-    """What ``(x - 1/2) log(x) - x + log(2 pi) / 2`` leaves of ``log(gamma(x))``."""
+    """What `(x - 1/2) log(x) - x + log(2 pi) / 2` leaves of `log(gamma(x))`."""
     terms = [b / (2 * k * (2 * k - 1)) for k, b in enumerate(_BERNOULLI, 1)]
     return polynomial(1 / (x * x), terms[::-1]) / x
 
@@ -95,7 +95,7 @@ def zeta_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 def _hurwitz(xp: Any, s: Any, q: Any) -> Any:
-    """The sum over ``k`` of ``(q + k)**-s`` for positive ``q``, by Euler and Maclaurin's formula after ten terms."""
+    """The sum over `k` of `(q + k)**-s` for positive `q`, by Euler and Maclaurin's formula after ten terms."""
     total = xp.zeros_like(s)
     for k in range(_LARGE):
         total = total + (q + k) ** -s
@@ -121,7 +121,7 @@ lgamma = op(
 )  # fmt: skip
 digamma = op(
     "digamma", lambda xp, input: digamma_forward(xp, input), promote="float", dtypes="real", inplace=True,
-    doc="""The derivative of :func:`lgamma`.
+    doc="""The derivative of `lgamma`.
 
     >>> import flambeau as torch
     >>> torch.digamma(torch.tensor([1.0, 0.5]))
@@ -132,7 +132,7 @@ digamma = op(
 zeta = op(
     "special_zeta", lambda xp, input, other: zeta_forward(xp, input, other), promote="float", dtypes="real", public=False,
     method=False,
-    doc="""Hurwitz's zeta function: the sum over ``k >= 0`` of ``(other + k)**-input``.
+    doc="""Hurwitz's zeta function: the sum over `k >= 0` of `(other + k)**-input`.
 
     >>> import flambeau as torch
     >>> torch.special.zeta(torch.tensor([2.0]), torch.tensor([1.0]))
@@ -164,7 +164,7 @@ _polygamma = op(
 
 @composite(method=False, out=True)
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The ``n``-th derivative of :func:`digamma`.
+    """The `n`-th derivative of `digamma`.
 
     >>> import flambeau as torch
     >>> torch.polygamma(1, torch.tensor([1.0]))
@@ -176,7 +176,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """The ``n``-th derivative of digamma."""
+    """The `n`-th derivative of digamma."""
     return polygamma(n, self)
 
 
@@ -186,7 +186,7 @@ attach(polygamma_=in_place("polygamma", _polygamma_method))
 
 @composite(inplace=True, out=True, grad_fn="MvlgammaBackward0")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p``."""
+    """The logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     if input.dtype is dtypes.bool_:
@@ -201,7 +201,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 
 def _density(xp: Any, a: Any, x: Any) -> Any:
-    """``x**a * exp(-x) / gamma(a)``; for a large ``a`` by its distance from the peak, where the factors would cancel."""
+    """`x**a * exp(-x) / gamma(a)`; for a large `a` by its distance from the peak, where the factors would cancel."""
     small, large = xp.clip(a, 0.0, _LARGE), xp.clip(a, _LARGE, math.inf)
     direct = xp.exp(small * xp.log(x) - x - _lgamma_of_positive(xp, small))
     ratio = (x - large) / large
@@ -211,7 +211,7 @@ def _density(xp: Any, a: Any, x: Any) -> Any:
 
 
 def _series(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """For ``x <= 1``: the sum over ``k > 0`` of ``a (-x)**k / (k! (a + k))``, and its derivative by ``a``."""
+    """For `x <= 1`: the sum over `k > 0` of `a (-x)**k / (k! (a + k))`, and its derivative by `a`."""
     total, slope, term = xp.zeros_like(x), xp.zeros_like(x), xp.ones_like(x)
     for k in range(1, 20):
         term = term * -x / k
@@ -221,13 +221,13 @@ def _series(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _log_factorial(xp: Any, a: Any) -> Any:
-    """``lgamma(1 + a)``, as accurate near 0 as it is small."""
+    """`lgamma(1 + a)`, as accurate near 0 as it is small."""
     near = xp.clip(a, 0.0, 1.0)
     return xp.where(a < 1, near * (near - 1) * chebyshev(2 * near - 1, _LGAMMA), _lgamma_of_positive(xp, 1 + a))
 
 
 def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """The mass below and above ``x``: of the two, the smaller is computed, the other is its complement."""
+    """The mass below and above `x`: of the two, the smaller is computed, the other is its complement."""
     ordinary = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
     a, x = xp.where(ordinary, a, 1.0), xp.where(ordinary, x, 1.0)
     near = xp.minimum(x, xp.ones_like(x))
@@ -269,7 +269,7 @@ def _incomplete_slope(F: Any, g: Any, input: Any, other: Any) -> Any:
 gammainc = op(
     "igamma", lambda xp, input, other: igamma_forward(xp, input, other), promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
-    doc="""The regularised lower incomplete gamma function: a gamma variable of shape ``input``'s chance to be below ``other``.
+    doc="""The regularised lower incomplete gamma function: a gamma variable of shape `input`'s chance to be below `other`.
 
     >>> import flambeau as torch
     >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
@@ -280,7 +280,7 @@ gammainc = op(
 gammaincc = op(
     "igammac", lambda xp, input, other: igammac_forward(xp, input, other), promote="arithmetic", scalars=False,
     dtypes="floating", inplace=True,
-    doc="The regularised upper incomplete gamma function: ``1 - igamma``, accurate where that is small.",
+    doc="The regularised upper incomplete gamma function: `1 - igamma`, accurate where that is small.",
     other=lambda F, g, input, other: _incomplete_slope(F, -g, input, other),
 )  # fmt: skip
 
@@ -291,7 +291,7 @@ gammaincc = op(
 def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
     """The derivative of a gamma sample by its shape: minus that of the distribution function, over the density.
 
-    That derivative is an integral, over either tail, of the score ``log(t) - digamma(shape)``; for a small sample, a series.
+    That derivative is an integral, over either tail, of the score `log(t) - digamma(shape)`; for a small sample, a series.
     """
     a, x = xp.broadcast_arrays(input, sample)
     near = xp.minimum(x, xp.ones_like(x))
@@ -317,7 +317,7 @@ op(
 
 @in_double
 def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
-    """The derivative of a beta(a, b) sample ``x`` by ``a``, over ``1 - x``: as for gamma, in the log-odds of the sample."""
+    """The derivative of a beta(a, b) sample `x` by `a`, over `1 - x`: as for gamma, in the log-odds of the sample."""
     score = xp.log(x) - digamma_forward(xp, a) + digamma_forward(xp, a + b)
     distance = a - (a + b) * x  # from the peak of the density of the log-odds
     scale = 1 / (xp.abs(distance) + xp.minimum(xp.sqrt((a + b) * x * (1 - x)), xp.minimum(a, b)))

@@ -1,4 +1,4 @@
-"""``x[index]`` and ``x[index] = value``; gathering and scattering."""
+"""`x[index]` and `x[index] = value`; gathering and scattering."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
     if type(self) not in FAST and overriding.wanted((self,), name="__getitem__"):
         return overriding.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
     if not self._array.ndim and type(index) is int and index == 0:
-        return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's ``loss.data[0]``: a number
+        return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's `loss.data[0]`: a number
     raw: tuple[Any, ...]
     if type(index) is int:
         raw, advanced, kind = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
@@ -424,7 +424,7 @@ attach(__delitem__=_delitem)
 
 @composite(public=False)
 def index(input: Tensor, positions: Any, dims: Any) -> Tensor:
-    """The tensor indexed at the dimensions ``positions`` alone: by an int, a slice, a tensor, a list or None each.
+    """The tensor indexed at the dimensions `positions` alone: by an int, a slice, a tensor, a list or None each.
 
     Dimensions in a tuple of their own are indexed together, as if they were flattened into one.
 
@@ -477,7 +477,7 @@ def _check_index_dtype(name: str, index: Tensor) -> None:
 
 @composite(out=True, grad_fn="IndexSelectBackward0")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of ``dim`` at the positions in ``index`` (1-d); a copy."""
+    """The slices of `dim` at the positions in `index` (1-d); a copy."""
     dim = wrap_dim(dim, input.ndim)
     _check_index_dtype("index_select", index)
     if index.ndim > 1:
@@ -513,7 +513,7 @@ def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
 
 
 def _full_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
-    """The index arrays of every element that ``gather`` along ``dim`` reads."""
+    """The index arrays of every element that `gather` along `dim` reads."""
     made = []
     for each in range(index.ndim):
         if each == dim:
@@ -533,10 +533,10 @@ _gather = op(
 
 @composite(out=True)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on.
+    """`out[i][j] = input[index[i][j]][j]` for `dim=0`, and so on.
 
     Raises:
-        RuntimeError: an index out of bounds, or a shape of ``index`` larger than ``input``'s elsewhere than in ``dim``.
+        RuntimeError: an index out of bounds, or a shape of `index` larger than `input`'s elsewhere than in `dim`.
 
     >>> import flambeau as torch
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
@@ -612,7 +612,7 @@ def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
 
 @composite(inplace=True, out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``input`` with ``src[i][j]`` added at ``[index[i][j]][j]`` for ``dim=0``, and so on."""
+    """`input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and so on."""
     dim = wrap_dim(dim, input.ndim)
     if input.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -636,7 +636,7 @@ _masked_fill = op(
 
 @composite(inplace=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """``input`` with ``value`` (a number or 0-d tensor) where ``mask`` holds."""
+    """`input` with `value` (a number or 0-d tensor) where `mask` holds."""
     if mask.dtype is dtypes.uint8:
         mask = mask.bool()
     if mask.dtype is not dtypes.bool_:
@@ -656,7 +656,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @composite(out=True, grad_fn="MaskedSelectBackward0")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where ``mask`` holds, in one dimension."""
+    """The elements where `mask` holds, in one dimension."""
     from .views import broadcast_tensors
 
     if mask.dtype is not dtypes.bool_:
@@ -667,7 +667,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @composite(out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the nonzero elements: a row each, or, ``as_tuple``, an index tensor per dimension."""
+    """The indices of the nonzero elements: a row each, or, `as_tuple`, an index tensor per dimension."""
     kind = kind_of(dtypes.int64, input.device)
     with kind.backend.guard(kind.device.index or 0):
         found = coordinates(input._kind.backend.xp, input._array) if input.ndim else ()

@@ -48,7 +48,7 @@ def _sequence(name: str, tensors: Any, empty: Exception) -> list[Any]:
 
 
 def _check_sizes(shapes: Sequence[tuple[int, ...]], dim: int) -> None:
-    """Refuse tensors that cannot be joined along ``dim``."""
+    """Refuse tensors that cannot be joined along `dim`."""
     first = shapes[0]
     before, after = first[:dim], first[dim + 1 :]
     for position, shape in enumerate(shapes):
@@ -69,7 +69,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
     Raises:
-        RuntimeError: sizes differ in another dimension than ``dim``.
+        RuntimeError: sizes differ in another dimension than `dim`.
 
     >>> import flambeau as torch
     >>> torch.cat([torch.zeros(1, 2), torch.ones(1, 2)])
@@ -115,7 +115,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
-    """The tensor laid out ``repeats`` times along each dimension (more of them than dimensions: new ones in front)."""
+    """The tensor laid out `repeats` times along each dimension (more of them than dimensions: new ones in front)."""
     repeats = sizes_given(repeats, rest)
     extra = len(repeats) - self.ndim
     if extra < 0:
@@ -135,7 +135,7 @@ attach(repeat=_repeat_method)
 
 @composite(method=False)
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """The tensor repeated ``dims`` times; fewer dims than dimensions count from the last."""
+    """The tensor repeated `dims` times; fewer dims than dimensions count from the last."""
     dims = as_shape((dims,))
     return _repeat_method(input, (1,) * (input.ndim - len(dims)) + dims)
 
@@ -154,7 +154,7 @@ _flip = op(
 
 @composite(method=False)
 def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """The elements in reverse order along ``dims``; a copy."""
+    """The elements in reverse order along `dims`; a copy."""
     return _flip_method(input, dims)
 
 
@@ -175,7 +175,7 @@ _roll = op(
 
 @composite(grad_fn="RollBackward0")
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
-    """The elements moved on by ``shifts`` along ``dims``, round the end; without ``dims``, as if flattened."""
+    """The elements moved on by `shifts` along `dims`, round the end; without `dims`, as if flattened."""
     shifts = whole_numbers("shifts", shifts)
     dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
     if not dims:
@@ -196,7 +196,7 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each slice of ``dim`` (each element, without one) repeated, all equally often or as ``repeats`` lists."""
+    """Each slice of `dim` (each element, without one) repeated, all equally often or as `repeats` lists."""
     from .creation import arange
 
     alone = input is None or repeats is None  # the repeats, without what they are of: the positions are repeated
@@ -216,12 +216,12 @@ def repeat_interleave(
     if dim is None:
         input, dim = input.reshape(-1), 0
     dim = wrap_dim(dim, input.ndim)
-    return input.index_select(dim, _repeated(repeats, input.shape[dim], dim, output_size, input.device))  # type: ignore[no-any-return]  # ``input`` is Any
+    return input.index_select(dim, _repeated(repeats, input.shape[dim], dim, output_size, input.device))  # type: ignore[no-any-return]  # `input` is Any
 
 
 @one_by_one
 def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
-    """Each position as often as ``repeats`` says."""
+    """Each position as often as `repeats` says."""
     from .creation import tensor
 
     counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats

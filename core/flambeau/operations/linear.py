@@ -72,10 +72,10 @@ _linear = op(
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``.
+    """`input @ weight.T + bias`.
 
-    Shapes: input ``(*, in_features)``, weight ``(out_features, in_features)`` or ``(in_features,)``, bias
-    ``(out_features,)`` or ``()``; the result ``(*, out_features)`` or ``(*,)``.
+    Shapes: input `(*, in_features)`, weight `(out_features, in_features)` or `(in_features,)`, bias
+    `(out_features,)` or `()`; the result `(*, out_features)` or `(*,)`.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
@@ -88,7 +88,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if out is not None:
         check("linear", out, (input, weight, bias))
-        return write_result("linear", linear(input, weight, bias), out)  # type: ignore[no-any-return]  # ``out`` itself
+        return write_result("linear", linear(input, weight, bias), out)  # type: ignore[no-any-return]  # `out` itself
     if bias is None:
         return matmul(input, t(weight))
     shape = weight._array.shape
@@ -125,9 +125,9 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
 
 @composite(method=False)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``out[..., k] = input1 @ weight[k] @ input2 + bias[k]``.
+    """`out[..., k] = input1 @ weight[k] @ input2 + bias[k]`.
 
-    Shapes: input1 ``(*, m)``, input2 ``(*, n)``, weight ``(k, m, n)``, bias ``(k,)``; the result ``(*, k)``.
+    Shapes: input1 `(*, m)`, input2 `(*, n)`, weight `(k, m, n)`, bias `(k,)`; the result `(*, k)`.
 
     Raises:
         RuntimeError: the sizes do not fit.

@@ -1,6 +1,6 @@
-"""Linear algebra in the ``torch`` namespace: what ``torch.linalg`` has by older names, and products of tensors.
+"""Linear algebra in the `torch` namespace: what `torch.linalg` has by older names, and products of tensors.
 
-The routines themselves are in ``flambeau.linalg``, which is imported when one of them is first called.
+The routines themselves are in `flambeau.linalg`, which is imported when one of them is first called.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
 
 @composite(method=False, out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """The product of ``a`` and ``b`` summed over pairs of dimensions.
+    """The product of `a` and `b` summed over pairs of dimensions.
 
-    ``dims`` is how many (the last of ``a`` with the first of ``b``), or a list of them for each.
+    `dims` is how many (the last of `a` with the first of `b`), or a list of them for each.
 
     >>> import flambeau as torch
     >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
@@ -110,7 +110,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(out=True)
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Kronecker's product: every element of ``input`` times the whole of ``other``.
+    """Kronecker's product: every element of `input` times the whole of `other`.
 
     >>> import flambeau as torch
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
@@ -125,7 +125,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(method=False, out=True)
 def chain_matmul(*matrices: Any) -> Tensor:
-    """The product of matrices in the cheapest order: :func:`torch.linalg.multi_dot`."""
+    """The product of matrices in the cheapest order: `torch.linalg.multi_dot`."""
     from ..linalg import multi_dot
 
     _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
@@ -141,10 +141,10 @@ def chain_matmul(*matrices: Any) -> Tensor:
 
 @composite(out=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The cross product of vectors of length 3 along ``dim``: without one, the first dimension of that size of ``input``.
+    """The cross product of vectors of length 3 along `dim`: without one, the first dimension of that size of `input`.
 
     Raises:
-        RuntimeError: ``input`` has no dimension of that size, or ``other`` a different size there.
+        RuntimeError: `input` has no dimension of that size, or `other` a different size there.
 
     >>> import flambeau as torch
     >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
@@ -208,10 +208,10 @@ def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
 
 @composite(method=False, grad_fn="CdistBackward0")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The p-norm distances between all rows of ``x1`` and all of ``x2``.
+    """The p-norm distances between all rows of `x1` and all of `x2`.
 
-    Shapes: x1 ``(*, n, d)``, x2 ``(*, m, d)``; the result ``(*, n, m)``.  For ``p=2`` and more than 25 points a product of
-    matrices is used, faster and less exact, unless ``compute_mode`` says otherwise.
+    Shapes: x1 `(*, n, d)`, x2 `(*, m, d)`; the result `(*, n, m)`.  For `p=2` and more than 25 points a product of
+    matrices is used, faster and less exact, unless `compute_mode` says otherwise.
 
     >>> import flambeau as torch
     >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
@@ -234,7 +234,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
 
 @composite(out=True, grad_fn="CholeskyBackward0")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """The Cholesky factor: :func:`torch.linalg.cholesky`."""
+    """The Cholesky factor: `torch.linalg.cholesky`."""
     from ..linalg.checks import check_square
     from ..linalg.decompositions import cholesky_of, refuse_indefinite
 
@@ -254,7 +254,7 @@ def _refuse_dtype(kernel: str, input: Tensor) -> None:
 
 @composite(out=True, grad_fn="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """The solution of ``A X = input``, where ``input2`` is the Cholesky factor of ``A``."""
+    """The solution of `A X = input`, where `input2` is the Cholesky factor of `A`."""
     from ..linalg.factors import cholesky_solve
 
     _check_system(input, input2, "u")
@@ -298,7 +298,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 @composite(out=True)
 def qr(input: Tensor, some: bool = True) -> Any:
-    """:func:`torch.linalg.qr`, reduced if ``some``, else complete."""
+    """`torch.linalg.qr`, reduced if `some`, else complete."""
     from .. import linalg
 
     _deprecate("qr(A, some)", "qr(A, 'reduced' if some else 'complete')")
@@ -307,7 +307,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
 @composite(out=True)
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    """Singular values as ``(U, S, V)``: the factors of ``U diag(S) V^H``, with zeros for U and V unless ``compute_uv``."""
+    """Singular values as `(U, S, V)`: the factors of `U diag(S) V^H`, with zeros for U and V unless `compute_uv`."""
     from .. import linalg
 
     if input.ndim < 2:
@@ -325,7 +325,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 def geqrf(input: Tensor) -> Any:
     """The QR factorization as LAPACK stores it: R with the reflections below its diagonal, and their factors.
 
-    :func:`torch.linalg.householder_product` makes Q of them.
+    `torch.linalg.householder_product` makes Q of them.
     """
     from ..linalg.decompositions import geqrf
 
@@ -334,7 +334,7 @@ def geqrf(input: Tensor) -> Any:
 
 @composite(out=True)
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """:func:`torch.linalg.householder_product`."""
+    """`torch.linalg.householder_product`."""
     from ..linalg import householder_product
 
     return householder_product(input, input2)
@@ -342,9 +342,9 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 
 @composite(out=True, grad_fn="OrmqrBackward0")
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """The product of ``input3`` with Q as :func:`torch.geqrf` returns it, in ``input`` and ``input2``.
+    """The product of `input3` with Q as `torch.geqrf` returns it, in `input` and `input2`.
 
-    That is ``Q input3`` or ``input3 Q``; with ``transpose``, ``Q^H`` takes the place of Q.
+    That is `Q input3` or `input3 Q`; with `transpose`, `Q^H` takes the place of Q.
     """
     from ..linalg.checks import check_floating
     from ..linalg.decompositions import reflect
@@ -382,7 +382,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
 @composite
 def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
-    """``(LU, pivots)`` of :func:`torch.linalg.lu_factor`; with ``get_infos``, they are named and ``info`` is with them."""
+    """`(LU, pivots)` of `torch.linalg.lu_factor`; with `get_infos`, they are named and `info` is with them."""
     from .. import linalg
 
     _deprecate("lu(A)", "lu_factor(A)")
@@ -398,7 +398,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -
 
 @composite(out=True)
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solution of ``A X = input`` from the LU factorization of ``A``."""
+    """The solution of `A X = input` from the LU factorization of `A`."""
     from .. import linalg
 
     _deprecate("lu_solve(B, LU, pivots)", "lu_solve(LU, pivots, B)")
@@ -407,7 +407,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 @composite(method=False, out=True, grad_fn="LuUnpackBackward0")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """``P``, ``L`` and ``U`` from the compact form of :func:`torch.linalg.lu_factor`; empty ones for what is not asked for."""
+    """`P`, `L` and `U` from the compact form of `torch.linalg.lu_factor`; empty ones for what is not asked for."""
     from ..linalg.factors import unpacked
 
     if LU_data.ndim < 2:
@@ -430,7 +430,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 @composite(out=True, grad_fn="TriangularSolveBackward0")
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """The solution of ``A X = input`` (``A^T X = input`` if ``transpose``) for triangular ``A``, with a copy of ``A``."""
+    """The solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, with a copy of `A`."""
     from ..linalg import solve_triangular
 
     _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
@@ -452,7 +452,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
 
 @composite(out=True)
 def inverse(input: Tensor) -> Tensor:
-    """The inverses of square matrices: :func:`torch.linalg.inv`."""
+    """The inverses of square matrices: `torch.linalg.inv`."""
     from ..linalg import inv
 
     return inv(input)
@@ -460,7 +460,7 @@ def inverse(input: Tensor) -> Tensor:
 
 @composite
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The pseudo-inverse: :func:`torch.linalg.pinv`, with another default."""
+    """The pseudo-inverse: `torch.linalg.pinv`, with another default."""
     from ..linalg import pinv
 
     return pinv(input, rcond)
@@ -468,7 +468,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 @composite
 def det(input: Tensor) -> Tensor:
-    """The determinants of square matrices: :func:`torch.linalg.det`."""
+    """The determinants of square matrices: `torch.linalg.det`."""
     from .. import linalg
 
     return linalg.det(input)
@@ -476,7 +476,7 @@ def det(input: Tensor) -> Tensor:
 
 @composite
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinants: NaN for negative ones, ``-inf`` for 0."""
+    """The logarithm of the determinants: NaN for negative ones, `-inf` for 0."""
     from .. import linalg
     from ..linalg.checks import promote_square
 
@@ -491,7 +491,7 @@ def logdet(input: Tensor) -> Tensor:
 
 @composite(out=True)
 def slogdet(input: Tensor) -> Any:
-    """The sign and the logarithm of the absolute value of the determinants: :func:`torch.linalg.slogdet`."""
+    """The sign and the logarithm of the absolute value of the determinants: `torch.linalg.slogdet`."""
     from .. import linalg
 
     return _SLogDet(linalg.slogdet(input))
@@ -499,7 +499,7 @@ def slogdet(input: Tensor) -> Any:
 
 @composite(out=True)
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The ``n``-th power of square matrices: :func:`torch.linalg.matrix_power`."""
+    """The `n`-th power of square matrices: `torch.linalg.matrix_power`."""
     from .. import linalg
 
     return linalg.matrix_power(input, n)
@@ -507,7 +507,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 @composite
 def matrix_exp(input: Tensor) -> Tensor:
-    """The exponential of square matrices: :func:`torch.linalg.matrix_exp`."""
+    """The exponential of square matrices: `torch.linalg.matrix_exp`."""
     from .. import linalg
 
     return linalg.matrix_exp(input)
@@ -517,7 +517,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
-    """Orthonormal columns that nearly span the range of ``A``: Halko, Martinsson, Tropp (2009), algorithm 4.4."""
+    """Orthonormal columns that nearly span the range of `A`: Halko, Martinsson, Tropp (2009), algorithm 4.4."""
     from ..linalg import qr
     from .sampling import randn
 
@@ -530,7 +530,7 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
 
 @composite(method=False)
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """About the ``q`` largest singular values of ``A`` (of ``A - M``) with their vectors, as ``(U, S, V)``, found from a
+    """About the `q` largest singular values of `A` (of `A - M`) with their vectors, as `(U, S, V)`, found from a
     random start.
     """
     from ..linalg import svd
@@ -548,7 +548,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 @composite(method=False)
 def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """About the ``q`` first principal components of the rows of ``A``, as ``(U, S, V)``; of centred columns if ``center``."""
+    """About the `q` first principal components of the rows of `A`, as `(U, S, V)`; of centred columns if `center`."""
     rows, columns = A.shape[-2:]
     if q is None:
         q = min(6, rows, columns)
@@ -576,10 +576,10 @@ def lobpcg(
     ortho_fparams: Any = None,
     ortho_bparams: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """The ``k`` largest (or smallest) eigenvalues of ``A x = lambda B x`` for symmetric ``A`` and positive-definite ``B``.
+    """The `k` largest (or smallest) eigenvalues of `A x = lambda B x` for symmetric `A` and positive-definite `B`.
 
-    Matrices are dense here, so they are found at once, by :func:`torch.linalg.eigh`, to full accuracy: a start ``X``, a
-    preconditioner, limits on iterations and a tracker make no difference, except that ``X`` gives ``k`` its default.
+    Matrices are dense here, so they are found at once, by `torch.linalg.eigh`, to full accuracy: a start `X`, a
+    preconditioner, limits on iterations and a tracker make no difference, except that `X` gives `k` its default.
     """
     from .. import linalg
     from ..linalg.checks import check_square
@@ -610,7 +610,7 @@ def lobpcg(
 
 @composite(out=True)
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
-    """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; of old, now ``linalg.eigh``."""
+    """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; of old, now `linalg.eigh`."""
     from .. import linalg
 
     half = "U" if upper else "L"
@@ -621,9 +621,9 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
 
 @composite(out=True)
 def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
-    """The least-squares solution of ``A X = input`` for ``A`` of full rank, and the QR factorization; of old.
+    """The least-squares solution of `A X = input` for `A` of full rank, and the QR factorization; of old.
 
-    Now ``linalg.lstsq``.  The solution has ``max(m, n)`` rows, as LAPACK's: below the ``n`` that matter, those whose squares
+    Now `linalg.lstsq`.  The solution has `max(m, n)` rows, as LAPACK's: below the `n` that matter, those whose squares
     add up to the residual.
     """
     from .. import linalg
@@ -641,7 +641,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
 
 @composite
 def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, Tensor]:
-    """The LU factorization of a batch of matrices, as ``(LU, pivots)``; of old, now ``linalg.lu_factor``."""
+    """The LU factorization of a batch of matrices, as `(LU, pivots)`; of old, now `linalg.lu_factor`."""
     LU, pivots, found = lu(A, pivot, get_infos=True)
     if isinstance(info, Tensor):
         info.resize_(found.shape).copy_(found)
@@ -650,7 +650,7 @@ def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, T
 
 @composite
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solutions of ``A x = b`` for a batch of vectors, from :func:`btrifact`; of old, now ``linalg.lu_solve``."""
+    """The solutions of `A x = b` for a batch of vectors, from `btrifact`; of old, now `linalg.lu_solve`."""
     return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
 
 
@@ -672,7 +672,7 @@ def _removed(name: str) -> None:
         raise RuntimeError(_REMOVED + _HINTS[name])
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Removed: raises a RuntimeError that names what to use instead of ``{name}``."
+    function.__doc__ = f"Removed: raises a RuntimeError that names what to use instead of `{name}`."
     composite(function)
 
 

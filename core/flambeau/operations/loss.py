@@ -58,7 +58,7 @@ _mse_loss = op(
 
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The squared error ``(input - target) ** 2``.
+    """The squared error `(input - target) ** 2`.
 
     >>> import flambeau as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
@@ -99,7 +99,7 @@ _huber = op(
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """Squared error near 0, absolute error beyond ``beta`` (Girshick 2015, "Fast R-CNN")."""
+    """Squared error near 0, absolute error beyond `beta` (Girshick 2015, "Fast R-CNN")."""
     check_reduction(reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -108,7 +108,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """Squared error near 0, ``delta`` times absolute error beyond ``delta`` (Huber 1964)."""
+    """Squared error near 0, `delta` times absolute error beyond `delta` (Huber 1964)."""
     check_reduction(reduction)
     delta = as_float("huber_loss", "delta", delta)
     if delta <= 0:
@@ -145,7 +145,7 @@ _soft_margin = op(
 
 
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """``log(1 + exp(-target * input))``, the target being 1 or -1."""
+    """`log(1 + exp(-target * input))`, the target being 1 or -1."""
     require_constant("soft_margin_loss", target=target)
     return gathered(reduced(_soft_margin(input, target.to(input.dtype)), reduction), "SoftMarginLossBackward0", (input,))
 
@@ -317,7 +317,7 @@ op(
 
 
 def _log_sum_exp_forward(xp: Any, input: Any, /, dim: int) -> Any:
-    """The logarithm of the sum of exponentials in two parts, along ``dim``: the largest, and what the others add to it.
+    """The logarithm of the sum of exponentials in two parts, along `dim`: the largest, and what the others add to it.
 
     One number for both would be rounded to the digits of the largest, and so would be the small losses of large logits.
     """
@@ -335,7 +335,7 @@ def _cross_entropy_forward(
 def cross_entropy_backward(
     F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
-    """``log_sum`` serves kernels only: the formula must know how it depends on ``input``."""
+    """`log_sum` serves kernels only: the formula must know how it depends on `input`."""
     slope = F.nll_loss_backward(g, target, weight, tuple(input.shape), reduction, ignore_index)
     return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
 
@@ -404,7 +404,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
 def _batched_classes(
     loss: Any, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
 ) -> Tensor:
-    """``loss`` of a batch, or of one sample made a batch."""
+    """`loss` of a batch, or of one sample made a batch."""
     check_reduction(reduction)
     ignore_index = as_int("nll_loss", "ignore_index", ignore_index)
     if not input._array.ndim:
@@ -422,9 +422,9 @@ def _batched_classes(
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
-    """Minus the log-probability of the target class; targets equal to ``ignore_index`` count nothing.
+    """Minus the log-probability of the target class; targets equal to `ignore_index` count nothing.
 
-    Shapes: input ``(N, C, *)`` or ``(C,)``, target ``(N, *)`` or ``()``.
+    Shapes: input `(N, C, *)` or `(C,)`, target `(N, *)` or `()`.
     """
     return _batched_classes(_nll_loss, input, target, weight, reduction, ignore_index)
 
@@ -439,7 +439,7 @@ def cross_entropy(
 ) -> Tensor:
     """The cross entropy of logits and targets, which are classes or probabilities of classes.
 
-    Shapes: input ``(N, C, *)`` or ``(C,)``, target ``(N, *)`` or ``()``, or that of input.
+    Shapes: input `(N, C, *)` or `(C,)`, target `(N, *)` or `()`, or that of input.
 
     >>> import flambeau as torch
     >>> torch.nn.functional.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
@@ -500,4 +500,4 @@ def _smoothed_cross_entropy(
         flat = flat.sum() / counts.sum()
     elif reduction == "sum":
         flat = flat.sum()
-    return sharp * (1 - label_smoothing) + flat * (label_smoothing / input.shape[dim])  # type: ignore[no-any-return]  # ``weight`` is Any
+    return sharp * (1 - label_smoothing) + flat * (label_smoothing / input.shape[dim])  # type: ignore[no-any-return]  # `weight` is Any

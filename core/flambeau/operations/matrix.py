@@ -20,7 +20,7 @@ from ..values import dtypes
 from ..values.scalars import converted
 from .views import reshaped_copy
 
-# ``F.mm`` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
+# `F.mm` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
 
 
 def _product(name: str) -> Callable[..., Tensor]:
@@ -58,7 +58,7 @@ _addmm = op(
 
 @composite(out=True)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices, ``(n, m) @ (m, p) -> (n, p)``."""
+    """The product of two matrices, `(n, m) @ (m, p) -> (n, p)`."""
     if input.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.ndim != 2:
@@ -75,7 +75,7 @@ def _check_inner(input: Tensor, other: Tensor) -> None:
 
 @composite(out=True)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two batches of matrices, ``(b, n, m) @ (b, m, p) -> (b, n, p)``."""
+    """The products of two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
     for name, each in (("batch1", input), ("batch2", mat2)):
         if each.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -89,7 +89,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @composite(out=True, grad_fn="MvBackward0")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector, ``(n, m) @ (m,) -> (n,)``."""
+    """The product of a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
     if input._array.shape[1] != vec._array.shape[0]:
@@ -123,7 +123,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(out=True, aliases=("ger",))
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """The outer product of two vectors, ``(n,), (m,) -> (n, m)``."""
+    """The outer product of two vectors, `(n,), (m,) -> (n, m)`."""
     if input.ndim != 1 or vec2.ndim != 1:
         wrong = input if input.ndim != 1 else vec2
         raise RuntimeError(f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {wrong.ndim}-D")
@@ -174,7 +174,7 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
     return shown_as(_bmm(input, other), "UnsafeViewBackward0")
 
 
-_without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the operator has no ``out=``
+_without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the operator has no `out=`
 
 
 def __matmul__(self: Tensor, other: Any) -> Tensor:
@@ -195,7 +195,7 @@ attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
 def _of_old(name: str, given: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The arguments of 0.2's ``f(beta, input, alpha, a, b)`` and ``f(beta, input, a, b)``, and of methods, in today's order."""
+    """The arguments of 0.2's `f(beta, input, alpha, a, b)` and `f(beta, input, a, b)`, and of methods, in today's order."""
     if len(given) > 5:
         raise TypeError(f"{name}() takes 3 positional arguments but {len(given)} were given")
     warn_of_old(name, f"{'mat, vec' if name == 'addmv' else 'first, second'}, *, beta=1, alpha=1")
@@ -204,7 +204,7 @@ def _of_old(name: str, given: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, An
 
 
 def check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
-    """Refuse what cannot be expanded to ``shape``: a product is not expanded to what is added to it."""
+    """Refuse what cannot be expanded to `shape`: a product is not expanded to what is added to it."""
     given = input._array.shape
     if given != shape and (
         len(given) > len(shape) or any(n not in (1, size) for n, size in zip(reversed(given), reversed(shape), strict=False))
@@ -234,7 +234,7 @@ def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, 
 
 @composite(inplace=True, out=True, grad_fn="AddmmBackward0")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * mat1 @ mat2``."""
+    """`beta * input + alpha * mat1 @ mat2`."""
     if of_old:
         input, mat1, mat2, beta, alpha = _of_old("addmm", (input, mat1, mat2, *of_old), alpha)
     if beta == 1 and alpha == 1 and mat1.ndim == 2 and mat2.ndim == 2 and input.ndim <= 2:
@@ -246,7 +246,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *of_old: Any, beta: Number 
 
 @composite(inplace=True, out=True, grad_fn="AddmvBackward0")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * mat @ vec``."""
+    """`beta * input + alpha * mat @ vec`."""
     if of_old:
         input, mat, vec, beta, alpha = _of_old("addmv", (input, mat, vec, *of_old), alpha)
     return _add_product(input, mv, mat, vec, beta, alpha)
@@ -254,7 +254,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *of_old: Any, beta: Number = 
 
 @composite(inplace=True, out=True, grad_fn="AddrBackward0")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * outer(vec1, vec2)``."""
+    """`beta * input + alpha * outer(vec1, vec2)`."""
     if of_old:
         input, vec1, vec2, beta, alpha = _of_old("addr", (input, vec1, vec2, *of_old), alpha)
     common = result_dtype((input, vec1, vec2))
@@ -265,7 +265,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *of_old: Any, beta: Number =
 
 @composite(inplace=True, out=True, grad_fn="BaddbmmBackward0")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * batch1 @ batch2``, batch by batch."""
+    """`beta * input + alpha * batch1 @ batch2`, batch by batch."""
     if of_old:
         input, batch1, batch2, beta, alpha = _of_old("baddbmm", (input, batch1, batch2, *of_old), alpha)
     return _add_product(input, bmm, batch1, batch2, beta, alpha)
@@ -273,14 +273,14 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *of_old: Any, beta: N
 
 @composite(out=True, grad_fn="AddbmmBackward0")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * (batch1 @ batch2).sum(0)``."""
+    """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
     if of_old:
         input, batch1, batch2, beta, alpha = _of_old("addbmm", (input, batch1, batch2, *of_old), alpha)
     return _add_product(input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
 
 
 def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """In-place form of :func:`addbmm`; ``self`` grows where it would be expanded."""
+    """In-place form of `addbmm`; `self` grows where it would be expanded."""
     check_writable(self)
     made = addbmm(snapshot(self), batch1, batch2, *of_old, beta=beta, alpha=alpha)
     return assign(self if made._array.shape == self._array.shape else self.resize_(made.shape), made)

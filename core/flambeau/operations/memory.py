@@ -85,9 +85,9 @@ _strided = op(
 )  # fmt: skip
 op(
     "replaced", replaced_forward, public=False, method=False, out=False,
-    doc="""What is at ``target`` once each element has been added to a memory of zeros at its place in ``source``.
+    doc="""What is at `target` once each element has been added to a memory of zeros at its place in `source`.
 
-    Elements of ``given``, the tensor that ``as_strided`` was called on, share what is at a place that several of them are at.
+    Elements of `given`, the tensor that `as_strided` was called on, share what is at a place that several of them are at.
     """,
     input=lambda F, g, source, target, given: F.replaced(g, target, source, given),
 )  # fmt: skip
@@ -171,7 +171,7 @@ def _is_shared(self: Tensor) -> bool:
 
 
 def _record_stream(self: Tensor, s: Any) -> None:
-    """Keep the memory from reuse until the work queued on the stream ``s`` is done."""
+    """Keep the memory from reuse until the work queued on the stream `s` is done."""
     self._kind.backend.record_stream(self._array, s)
 
 

@@ -24,7 +24,7 @@ from .views import as_shape, wrap_dim
 def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
     """The dimensions from the slowest in memory to the fastest.
 
-    RuntimeError where ``ambiguity_check`` (True, or a list of memory formats) is given and dimensions of length 1 or of one
+    RuntimeError where `ambiguity_check` (True, or a list of memory formats) is given and dimensions of length 1 or of one
     stride leave a choice.
 
     >>> import flambeau as torch
@@ -55,7 +55,7 @@ def empty_permuted(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of ``physical_layout``.
+    """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of `physical_layout`.
 
     >>> import flambeau as torch
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
@@ -91,7 +91,7 @@ def from_file(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of ``size`` elements in the memory-mapped file; with ``shared``, writes reach the file, made if need be.
+    """A tensor of `size` elements in the memory-mapped file; with `shared`, writes reach the file, made if need be.
 
     Raises:
         RuntimeError: the file cannot be opened, or is too small.
@@ -111,7 +111,7 @@ attach(dim_order=_dim_order)
 
 @composite(out=True)
 def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
-    """A uint64 hash of all elements, or of those along ``dim``: the exclusive or of their bits, as 64-bit numbers.
+    """A uint64 hash of all elements, or of those along `dim`: the exclusive or of their bits, as 64-bit numbers.
 
     >>> import flambeau as torch
     >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
@@ -145,7 +145,7 @@ def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, 
 
 
 def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What ``Module.load_state_dict`` puts in this tensor's place: ``other``, or this tensor with its values."""
+    """What `Module.load_state_dict` puts in this tensor's place: `other`, or this tensor with its values."""
     return other.detach() if assign else self.copy_(other).detach()
 
 
@@ -173,7 +173,7 @@ def _cuda_array_interface(self: Tensor) -> Any:
 
 
 def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Nothing lies below ``__torch_function__`` that could be overridden: the operation is carried out."""
+    """Nothing lies below `__torch_function__` that could be overridden: the operation is carried out."""
     return func(*args, **(kwargs or {}))
 
 

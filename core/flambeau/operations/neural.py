@@ -1,6 +1,6 @@
-"""Functions of neural networks that ``torch`` itself has: those behind ``nn.functional``, with PyTorch's order of arguments.
+"""Functions of neural networks that `torch` itself has: those behind `nn.functional`, with PyTorch's order of arguments.
 
-Where ``nn.functional`` has words for it, a mode or a reduction is a number here.
+Where `nn.functional` has words for it, a mode or a reduction is a number here.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def reduction_of(number: int) -> str:
 def max_pool1d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
-    """The maximum of windows of ``(N, C, L)`` or ``(C, L)``; see :func:`torch.nn.functional.max_pool2d`."""
+    """The maximum of windows of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.max_pool2d`."""
     return pooling.max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
 
 
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The maximum of windows of ``(N, C, L)`` or ``(C, L)``, and where it is."""
+    """The maximum of windows of `(N, C, L)` or `(C, L)`, and where it is."""
     return pooling.max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)  # type: ignore[no-any-return]  # two with indices
 
 
 def max_pool2d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
-    """The maximum of windows of ``(N, C, H, W)`` or ``(C, H, W)``; see :func:`torch.nn.functional.max_pool2d`.
+    """The maximum of windows of `(N, C, H, W)` or `(C, H, W)`; see `torch.nn.functional.max_pool2d`.
 
     >>> import flambeau as torch
     >>> torch.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
@@ -59,12 +59,12 @@ def max_pool2d(
 def max_pool3d(
     input: Tensor, kernel_size: Dims, stride: Dims | None = (), padding: Dims = 0, dilation: Dims = 1, ceil_mode: bool = False
 ) -> Tensor:
-    """The maximum of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`torch.nn.functional.max_pool2d`."""
+    """The maximum of windows of `(N, C, D, H, W)` or `(C, D, H, W)`; see `torch.nn.functional.max_pool2d`."""
     return pooling.max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]  # one without indices
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Dims) -> tuple[Tensor, Tensor]:
-    """The maximum of ``output_size`` windows of ``(N, C, L)`` or ``(C, L)``, and where it is."""
+    """The maximum of `output_size` windows of `(N, C, L)` or `(C, L)`, and where it is."""
     return adaptive_pooling.adaptive_max_pool(1, input, output_size, return_indices=True)  # type: ignore[no-any-return]  # two with indices
 
 
@@ -82,9 +82,9 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Tensor:
-    """A convolution of as many dimensions as ``weight`` has, or its transpose; the input has a batch dimension.
+    """A convolution of as many dimensions as `weight` has, or its transpose; the input has a batch dimension.
 
-    Shapes: input ``(N, C, *)``, weight ``(C_out, C / groups, *)``, or ``(C, C_out / groups, *)`` if ``transposed``.
+    Shapes: input `(N, C, *)`, weight `(C_out, C / groups, *)`, or `(C, C_out / groups, *)` if `transposed`.
 
     >>> import flambeau as torch
     >>> torch.convolution(torch.ones(1, 1, 3), torch.ones(1, 1, 2), None, (1,), (0,), (1,), False, (0,), 1)
@@ -101,9 +101,9 @@ def convolution(
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """A convolution over time that comes first, before batch and channels, with ``pad`` zeros at both ends.
+    """A convolution over time that comes first, before batch and channels, with `pad` zeros at both ends.
 
-    Shapes: input ``(T, N, C)``, weight ``(K, C, C_out)``, bias ``(C_out,)``; result ``(T + 2 * pad - K + 1, N, C_out)``.
+    Shapes: input `(T, N, C)`, weight `(K, C, C_out)`, bias `(C_out,)`; result `(T + 2 * pad - K + 1, N, C_out)`.
     """
     if input.ndim != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
@@ -125,7 +125,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
-    """The cross entropy of ``sigmoid(input)`` and ``target``; ``reduction``: 0 for all losses, 1 for mean, 2 for sum."""
+    """The cross entropy of `sigmoid(input)` and `target`; `reduction`: 0 for all losses, 1 for mean, 2 for sum."""
     word = reduction_of(as_int("binary_cross_entropy_with_logits", "reduction", reduction))
     if target.shape != input.shape:
         common = broadcast_shapes(target.shape, input.shape)
@@ -199,7 +199,7 @@ def _indices_of_maxima(weight: Tensor, indices: Tensor, bags: Tensor, maxima: Te
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norm ``pow`` of each slice of ``v`` along ``dim``, in a shape that broadcasts against ``v``; of it all for dim -1.
+    """The norm `pow` of each slice of `v` along `dim`, in a shape that broadcasts against `v`; of it all for dim -1.
 
     >>> import flambeau as torch
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))

@@ -1,4 +1,4 @@
-"""The normal distribution: its distribution function, that one's logarithm and inverse, and relatives of ``erf``."""
+"""The normal distribution: its distribution function, that one's logarithm and inverse, and relatives of `erf`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def erfcx_forward(xp: Any, input: Any) -> Any:
 
 
 def _erfc_inverse(xp: Any, q: Any) -> Any:
-    """The ``y >= 0`` with ``erfc(y) == q <= 1``: Newton's method on the logarithm, in which erfc is nearly a parabola."""
+    """The `y >= 0` with `erfc(y) == q <= 1`: Newton's method on the logarithm, in which erfc is nearly a parabola."""
     w = -xp.log(q * (2 - q))
     near, far = polynomial(xp.clip(w, 0.0, 5.0) - 2.5, _NEAR), polynomial(xp.sqrt(xp.clip(w, 5.0, 16.0)) - 3, _FAR)
     guess = xp.where(w < 5, near, far) * (1 - q)
@@ -97,7 +97,7 @@ def ndtri_forward(xp: Any, input: Any) -> Any:
 
 erfinv = op(
     "erfinv", lambda xp, input: erfinv_forward(xp, input), promote="float", dtypes="real", inplace=True,
-    doc="""The inverse of :func:`erf`, on [-1, 1]; NaN elsewhere.
+    doc="""The inverse of `erf`, on [-1, 1]; NaN elsewhere.
 
     >>> import flambeau as torch
     >>> torch.erfinv(torch.tensor([0.0, 0.5, -1.0]))
@@ -107,7 +107,7 @@ erfinv = op(
 )  # fmt: skip
 erfcx = op(
     "special_erfcx", lambda xp, input: erfcx_forward(xp, input), promote="float", dtypes="real", public=False, method=False,
-    doc="""``exp(x**2) * erfc(x)``, without overflow or underflow on the way.
+    doc="""`exp(x**2) * erfc(x)`, without overflow or underflow on the way.
 
     >>> import flambeau as torch
     >>> torch.special.erfcx(torch.tensor([0.0, 100.0]))
@@ -117,7 +117,7 @@ erfcx = op(
 )  # fmt: skip
 ndtr = op(
     "special_ndtr", lambda xp, input: ndtr_forward(xp, input), promote="float", dtypes="real", public=False, method=False,
-    doc="""The standard normal distribution function: the mass below ``x``.
+    doc="""The standard normal distribution function: the mass below `x`.
 
     >>> import flambeau as torch
     >>> torch.special.ndtr(torch.tensor([-3.0, 0.0]))
@@ -127,7 +127,7 @@ ndtr = op(
 )  # fmt: skip
 log_ndtr = op(
     "special_log_ndtr", lambda xp, input: log_ndtr_forward(xp, input), promote="float", dtypes="real", public=False, method=False,
-    doc="""The logarithm of :func:`ndtr`, accurate far into the tail.
+    doc="""The logarithm of `ndtr`, accurate far into the tail.
 
     >>> import flambeau as torch
     >>> torch.special.log_ndtr(torch.tensor([-100.0, 0.0]))
@@ -137,7 +137,7 @@ log_ndtr = op(
 )  # fmt: skip
 ndtri = op(
     "special_ndtri", lambda xp, input: ndtri_forward(xp, input), promote="float", dtypes="real", public=False, method=False,
-    doc="""The inverse of :func:`ndtr`: the number below which there is the mass ``x``.
+    doc="""The inverse of `ndtr`: the number below which there is the mass `x`.
 
     >>> import flambeau as torch
     >>> torch.special.ndtri(torch.tensor([0.0, 0.5, 0.975]))

@@ -1,6 +1,6 @@
 """Normalization by mean and variance: of batches, layers, groups and instances.
 
-One formula gives the gradient of them all.  What is normalized together is a set of dimensions; ``weight`` and ``bias``
+One formula gives the gradient of them all.  What is normalized together is a set of dimensions; `weight` and `bias`
 have the shape that broadcasts against the input.
 """
 
@@ -32,7 +32,7 @@ Dims = Sequence[int]
 
 
 def _standardized(F: Any, input: Any, dims: Dims, eps: float) -> tuple[Any, Any]:
-    """The input with mean 0 and variance 1 over ``dims``, and what it was scaled by."""
+    """The input with mean 0 and variance 1 over `dims`, and what it was scaled by."""
     centered = input - F.mean(input, dims, True)
     scale = F.rsqrt(F.mean(centered * centered, dims, True) + eps)
     return centered * scale, scale
@@ -60,8 +60,8 @@ def norm_backward(
 ) -> Any:
     """Gradients of input, weight and bias.
 
-    ``mean``, ``variance`` and ``workspace``, where a backend's forward leaves what its backward can use, serve kernels only: the
-    formula must know how they depend on ``input``.
+    `mean`, `variance` and `workspace`, where a backend's forward leaves what its backward can use, serve kernels only: the
+    formula must know how they depend on `input`.
     """
     standard, scale = _standardized(F, input, dims, eps)
     through = g if weight is None else g * weight
@@ -144,7 +144,7 @@ def _workspace(*tensors: Any) -> Any:
 
 
 def _along_channels(each: Tensor | None, ndim: int) -> Any:
-    """A parameter of the channels in the shape that broadcasts against an input of ``ndim`` dimensions."""
+    """A parameter of the channels in the shape that broadcasts against an input of `ndim` dimensions."""
     return each if each is None or ndim == 2 else each.reshape(1, -1, *(1,) * (ndim - 2))
 
 
@@ -190,7 +190,7 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel (dimension 1) over all others (Ioffe & Szegedy 2015, "Batch normalization").
 
-    By the statistics of the batch while training, when the running ones, if any, take a share ``momentum`` of them; else by the
+    By the statistics of the batch while training, when the running ones, if any, take a share `momentum` of them; else by the
     running ones.
     """
     if input.ndim < 2 and not input.numel():
@@ -292,7 +292,7 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """Normalize over the last dimensions, which have the shape ``normalized_shape`` (Ba et al. 2016, "Layer normalization").
+    """Normalize over the last dimensions, which have the shape `normalized_shape` (Ba et al. 2016, "Layer normalization").
 
     >>> import flambeau as torch
     >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), [2])

@@ -39,7 +39,7 @@ _constant_pad = op(
 
 
 def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
-    """``input`` with ``value`` around it; ``pad`` lists (before, after) from the last dimension on; negative ones crop."""
+    """`input` with `value` around it; `pad` lists (before, after) from the last dimension on; negative ones crop."""
     pad = whole_numbers("pad", pad)
     if len(pad) % 2:
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
@@ -123,7 +123,7 @@ def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """More elements around the last dimensions; see :func:`torch.nn.functional.pad`."""
+    """More elements around the last dimensions; see `torch.nn.functional.pad`."""
     pad = whole_numbers("pad", pad)
     if not isinstance(mode, str):
         raise TypeError(f"pad(): argument 'mode' (position 3) must be str, not {type(mode).__name__}")

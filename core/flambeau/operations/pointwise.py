@@ -70,7 +70,7 @@ def _sgn_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
     return F.where(modulus == 0, 0.0, (g - along * out) / safe)
 
 
-sgn = op("sgn", _sgn_forward, inplace=True, doc="``x / |x|``, or 0; the sign of a real number.", input=_sgn_grad)
+sgn = op("sgn", _sgn_forward, inplace=True, doc="`x / |x|`, or 0; the sign of a real number.", input=_sgn_grad)
 
 _conj = op(
     "conj", lambda xp, input: xp.conj(input), public=False, method=False, real_is_identity=True,
@@ -159,7 +159,7 @@ exp2 = _unary(
     lambda F, g, out: g * F.conj(out) * math.log(2),
 )
 expm1 = _unary(
-    "expm1", lambda xp, input: xp.expm1(input), "``exp(x) - 1``, accurate near 0.", lambda F, g, out: g * F.conj(out + 1)
+    "expm1", lambda xp, input: xp.expm1(input), "`exp(x) - 1`, accurate near 0.", lambda F, g, out: g * F.conj(out + 1)
 )
 log = _unary("log", lambda xp, input: xp.log(input), "The natural logarithm.", lambda F, g, input: g / F.conj(input))
 log2 = _unary(
@@ -169,7 +169,7 @@ log10 = _unary(
     "log10", lambda xp, input: xp.log10(input), "The logarithm to base 10.", lambda F, g, input: g / F.conj(input * math.log(10))
 )
 log1p = _unary(
-    "log1p", lambda xp, input: xp.log1p(input), "``log(1 + x)``, accurate near 0.", lambda F, g, input: g / F.conj(input + 1)
+    "log1p", lambda xp, input: xp.log1p(input), "`log(1 + x)`, accurate near 0.", lambda F, g, input: g / F.conj(input + 1)
 )
 
 # --- trigonometry -------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ _round = _step("round", lambda xp, input: xp.round(input), "The nearest integer;
 
 @composite(inplace=True, out=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest integer, halves to even; or the nearest number with ``decimals`` decimals.
+    """The nearest integer, halves to even; or the nearest number with `decimals` decimals.
 
     >>> import flambeau as torch
     >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
@@ -275,7 +275,7 @@ def _sigmoid_forward(xp: Any, input: Any) -> Any:
 sigmoid = _unary(
     "sigmoid",
     _sigmoid_forward,
-    "``1 / (1 + exp(-x))``.",
+    "`1 / (1 + exp(-x))`.",
     lambda F, g, out: g * F.conj(out * (1 - out)),
     promote="float_accumulate",
 )

@@ -15,7 +15,7 @@ Step = Callable[[int, Any, Any, Any], Any]  # degree k, x, and the polynomials o
 
 
 def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
-    """The polynomial of degree ``n`` (rounded towards 0; below 0 there is none, which counts as 0) at ``x``."""
+    """The polynomial of degree `n` (rounded towards 0; below 0 there is none, which counts as 0) at `x`."""
     x, n = xp.broadcast_arrays(x, xp.trunc(n))
     before, now = xp.ones_like(x), first
     made = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))
@@ -51,7 +51,7 @@ def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step,
         x = 2 * x - 1 if shifted else x
         return _evaluate(xp, x, n, first(xp.broadcast_arrays(x, n)[0]), step)
 
-    where = " of ``2 * x - 1``" if shifted else ""
+    where = " of `2 * x - 1`" if shifted else ""
     return op(
         f"special_{name}",
         lambda xp, x, n: forward(xp, x, n),
@@ -59,7 +59,7 @@ def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step,
         dtypes="real",
         public=False,
         method=False,
-        doc=f"The {called} of degree ``n``{where}.",
+        doc=f"The {called} of degree `n`{where}.",
     )
 
 

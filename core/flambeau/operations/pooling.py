@@ -111,7 +111,7 @@ def max_pool_backward(
 
 
 def _as_one_row(name: str) -> Callable[[Any], None]:
-    """Unfolds the node of a pooling of rows into a pooling of images of one row, which has a node called ``name``."""
+    """Unfolds the node of a pooling of rows into a pooling of images of one row, which has a node called `name`."""
 
     def unfold(node: Any) -> None:
         (input,) = node.edges
@@ -167,7 +167,7 @@ _max_pool_indices = op(
 
 
 def per_dimension(function: str, name: str, value: Any, n: int) -> tuple[int, ...]:
-    """An int for each of ``n`` dimensions, or one for all."""
+    """An int for each of `n` dimensions, or one for all."""
     if type(value) is int:
         return (value,) * n
     given = whole_numbers(name, value)
@@ -195,7 +195,7 @@ def _with_batch(function: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
 
 
 def pooled_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> tuple[int, ...]:
-    """The size after pooling.  With ``ceil_mode`` a last window may start inside and end outside."""
+    """The size after pooling.  With `ceil_mode` a last window may start inside and end outside."""
     made = []
     for n, k, s, p, d in zip(given, kernel, stride, padding, dilation, strict=True):
         size = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
@@ -216,7 +216,7 @@ def _geometry(
 
 @lru_cache(256)
 def _checked_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Sizes:
-    """The size of the result for an input of shape ``given``; refuses windows that cannot be."""
+    """The size of the result for an input of shape `given`; refuses windows that cannot be."""
     if min(kernel) <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel))}")
     if min(stride) <= 0:
@@ -244,7 +244,7 @@ def max_pool(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window over the last ``n`` dimensions and, if asked for, where in them (flattened) it is."""
+    """The maximum of each window over the last `n` dimensions and, if asked for, where in them (flattened) it is."""
     require_flags(f"max_pool{n}d", ceil_mode=ceil_mode)
     input, batched = _with_batch(f"max_pool{n}d", n, input)
     geometry = _geometry(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -382,7 +382,7 @@ def _mean_of_windows(
 def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
-    """The mean of windows of ``(N, C, L)`` or ``(C, L)``; see :func:`torch.nn.functional.avg_pool2d`."""
+    """The mean of windows of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.avg_pool2d`."""
     return _mean_of_windows(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
@@ -396,10 +396,10 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of windows of ``(N, C, H, W)`` or ``(C, H, W)``.
+    """The mean of windows of `(N, C, H, W)` or `(C, H, W)`.
 
-    ``stride`` is the kernel's size where not given.  Zeros in the padding count unless ``count_include_pad`` is False;
-    ``divisor_override`` replaces the number of elements.
+    `stride` is the kernel's size where not given.  Zeros in the padding count unless `count_include_pad` is False;
+    `divisor_override` replaces the number of elements.
 
     >>> import flambeau as torch
     >>> torch.nn.functional.avg_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
@@ -418,5 +418,5 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`avg_pool2d`."""
+    """The mean of windows of `(N, C, D, H, W)` or `(C, D, H, W)`; see `avg_pool2d`."""
     return _mean_of_windows(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)

@@ -22,7 +22,7 @@ def in_double(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
-    """A series of Chebyshev polynomials at ``x`` in [-1, 1], by Clenshaw's recurrence."""
+    """A series of Chebyshev polynomials at `x` in [-1, 1], by Clenshaw's recurrence."""
     ahead: Any = 0.0
     behind: Any = 0.0
     for each in reversed(coefficients[1:]):
@@ -51,9 +51,9 @@ _STEP, _FIRST, _LAST = 1 / 16, -72, 60  # of the trapezoidal rule below; from ex
 
 
 def quadrature(xp: Any, integrand: Callable[[Any], Any], scale: Any) -> Any:
-    """The integral over all ``y > 0`` of a function that decays exponentially, on a length of about ``scale``.
+    """The integral over all `y > 0` of a function that decays exponentially, on a length of about `scale`.
 
-    The trapezoidal rule in ``u``, after the substitution ``y = scale * exp(u - exp(-u))`` (Takahasi and Mori, "Double
+    The trapezoidal rule in `u`, after the substitution `y = scale * exp(u - exp(-u))` (Takahasi and Mori, "Double
     exponential formulas for numerical integration", 1974): exact to rounding with some hundred points.
     """
     total = xp.zeros_like(scale)

@@ -18,7 +18,7 @@ def _sigmoid(xp: Any, x: Any) -> Any:
 
 
 def _rows(F: Any, steps: Any) -> Any:
-    """``(steps, batch, size)`` as a matrix."""
+    """`(steps, batch, size)` as a matrix."""
     return F.reshape(steps, (steps.shape[0] * steps.shape[1], steps.shape[2]))
 
 
@@ -64,7 +64,7 @@ def lstm_backward(
 ) -> tuple[Any, Any, Any, Any]:
     """Gradients of gates, h, c and weight, backwards through time.
 
-    ``workspace``, where a backend's forward leaves what its backward can use, serves kernels only.
+    `workspace`, where a backend's forward leaves what its backward can use, serves kernels only.
     """
     if reverse:
         g_output, g_cells, gates, output, cells = (F.flip(each, (0,)) for each in (g_output, g_cells, gates, output, cells))
@@ -95,10 +95,10 @@ _lstm = op(
 
 
 def lstm_layer(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, reverse: bool = False) -> tuple[Tensor, Tensor]:
-    """The hidden states and the cells of an LSTM after each step, from the last step to the first if ``reverse``.
+    """The hidden states and the cells of an LSTM after each step, from the last step to the first if `reverse`.
 
-    Shapes: gates ``(T, B, 4 * size)``, what the input adds to input, forget, cell and output gates; h and c ``(B, size)``; weight
-    ``(4 * size, size)``.  Returns two tensors ``(T, B, size)``.
+    Shapes: gates `(T, B, 4 * size)`, what the input adds to input, forget, cell and output gates; h and c `(B, size)`; weight
+    `(4 * size, size)`.  Returns two tensors `(T, B, size)`.
     """
     _check_dtypes(gates, hidden=h, cell=c, weight=weight)
     return _lstm(gates, h, c, weight, reverse, _workspace(gates, h, c, weight))  # type: ignore[no-any-return]  # has several results
@@ -141,7 +141,7 @@ def _gru_forward(
 def gru_backward(
     F: Any, g: Any, gates: Any, h: Any, weight: Any, bias: Any, output: Any, reverse: bool, workspace: Any
 ) -> tuple[Any, Any, Any, Any]:
-    """Gradients of gates, h, weight and bias, backwards through time.  ``workspace`` as above."""
+    """Gradients of gates, h, weight and bias, backwards through time.  `workspace` as above."""
     if reverse:
         g, gates, output = (F.flip(each, (0,)) for each in (g, gates, output))
     steps, batch, size = output.shape
@@ -179,10 +179,10 @@ _gru = op(
 
 
 def gru_layer(gates: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None = None, reverse: bool = False) -> Tensor:
-    """The hidden states of a layer of gated recurrent units after each step, from the last step to the first if ``reverse``.
+    """The hidden states of a layer of gated recurrent units after each step, from the last step to the first if `reverse`.
 
-    Shapes: gates ``(T, B, 3 * size)``, what the input adds to reset gate, update gate and new state; h ``(B, size)``; weight
-    ``(3 * size, size)`` and bias ``(3 * size,)``, of what the state adds.  Returns a tensor ``(T, B, size)``.
+    Shapes: gates `(T, B, 3 * size)`, what the input adds to reset gate, update gate and new state; h `(B, size)`; weight
+    `(3 * size, size)` and bias `(3 * size,)`, of what the state adds.  Returns a tensor `(T, B, size)`.
     """
     _check_dtypes(gates, hidden=h, weight=weight)
     return _gru(gates, h, weight, bias, reverse, _workspace(gates, h, weight, bias))
@@ -224,10 +224,10 @@ _elman = op(
 
 
 def elman_layer(gates: Tensor, h: Tensor, weight: Tensor, relu: bool = False, reverse: bool = False) -> Tensor:
-    """The hidden states of an Elman network after each step: the tanh, or ``relu``, of what input and last state add up to.
+    """The hidden states of an Elman network after each step: the tanh, or `relu`, of what input and last state add up to.
 
-    Shapes: gates ``(T, B, size)``, what the input adds; h ``(B, size)``; weight ``(size, size)``.  Returns a tensor
-    ``(T, B, size)``.
+    Shapes: gates `(T, B, size)`, what the input adds; h `(B, size)`; weight `(size, size)`.  Returns a tensor
+    `(T, B, size)`.
     """
     _check_dtypes(gates, hidden=h, weight=weight)
     return _elman(gates, h, weight, relu, reverse)

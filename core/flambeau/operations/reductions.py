@@ -20,7 +20,7 @@ from .views import wrap_dim
 
 
 def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The dimensions that ``dim`` (None, an int or a sequence) means."""
+    """The dimensions that `dim` (None, an int or a sequence) means."""
     if not ndim or dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
     return tuple(each + ndim if each < 0 else each for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
@@ -40,7 +40,7 @@ def count(shape: Sequence[int], dim: Any) -> int:
 
 
 def axis_of(dim: Any, input: Any) -> Any:
-    """``dim`` as array libraries have it, to whom a number without dimensions has not even dimension 0 and -1."""
+    """`dim` as array libraries have it, to whom a number without dimensions has not even dimension 0 and -1."""
     if not input.ndim and dim is not None:
         for each in dim if isinstance(dim, (tuple, list)) else (dim,):
             wrap_dim(each, 0)
@@ -51,7 +51,7 @@ def axis_of(dim: Any, input: Any) -> Any:
 sum = op(
     "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=axis_of(dim, input), keepdims=keepdim),
     promote="sum", backward_name_along="SumBackward1",
-    doc="""The sum of all elements, or over the dimensions ``dim``; integers are summed in int64.
+    doc="""The sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
     >>> import flambeau as torch
     >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
@@ -71,7 +71,7 @@ _mean = op(
 
 @composite(out=True)
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The mean of all elements, or over the dimensions ``dim``.
+    """The mean of all elements, or over the dimensions `dim`.
 
     Raises:
         RuntimeError: the dtype is neither floating point nor complex.
@@ -126,7 +126,7 @@ def _shifted_grad(F: Any, g: Any, dim: int, by: int, input_shape: Any) -> Any:
 
 op(
     "shifted", _shifted_forward, public=False, method=False, out=False, input=_shifted_grad,
-    doc="The elements moved on by one along ``dim``, with a 1 moving in.",
+    doc="The elements moved on by one along `dim`, with a 1 moving in.",
 )  # fmt: skip
 
 
@@ -188,20 +188,20 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
 
 @composite(out=True)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The largest element, or of each slice over ``dim``; equal ones share the gradient."""
+    """The largest element, or of each slice over `dim`; equal ones share the gradient."""
     _refuse_empty("amax", input, dim)
     return amax_(input, dim, keepdim)
 
 
 @composite(out=True)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The smallest element, or of each slice over ``dim``; equal ones share the gradient."""
+    """The smallest element, or of each slice over `dim`; equal ones share the gradient."""
     _refuse_empty("amin", input, dim)
     return amin_(input, dim, keepdim)
 
 
 def _extreme(name: str, arg: str) -> Any:
-    """``max(dim)`` and ``min(dim)``: the values and where they are."""
+    """`max(dim)` and `min(dim)`: the values and where they are."""
 
     def forward(xp: Any, input: Any, /, dim: int, keepdim: bool = False) -> Any:
         where = getattr(xp, arg)(input, axis=dim, keepdims=True)
@@ -224,7 +224,7 @@ def _extreme(name: str, arg: str) -> Any:
 
 
 def select_backward(F: Any, g: Any, indices: Any, shape: Any, dim: int, keepdim: bool) -> Any:
-    """Put gradients back where ``indices`` along ``dim`` found the values."""
+    """Put gradients back where `indices` along `dim` found the values."""
     if not shape:
         return g
     if not keepdim:
@@ -259,7 +259,7 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"The {name}imum: of all elements; of each slice over ``dim``, with its indices; or of two tensors, element by element."
+        f"The {name}imum: of all elements; of each slice over `dim`, with its indices; or of two tensors, element by element."
     )
     return composite(function, out=True)
 
@@ -285,7 +285,7 @@ def _arg(name: str) -> Any:
         return record(input, None if dim is None else wrap_dim(dim, input.ndim), keepdim)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The index of the {name[3:]}imum: among all elements as if flattened, or of each slice over ``dim``."
+    function.__doc__ = f"The index of the {name[3:]}imum: among all elements as if flattened, or of each slice over `dim`."
     return composite(function, out=True)
 
 
@@ -299,7 +299,7 @@ def _truth(name: str, word: str) -> Any:
             input if input.dtype == xp.bool else input != 0, axis=axis_of(dim, input), keepdims=keepdim
         ),
         promote="truth",
-        doc=f"Whether {word} nonzero: of all, or of each slice over ``dim``.",
+        doc=f"Whether {word} nonzero: of all, or of each slice over `dim`.",
     )
     return record
 
@@ -371,7 +371,7 @@ def var(
     *,
     correction: Number | None = None,
 ) -> Tensor:
-    """The variance of all elements, or over ``dim``, with ``n - correction`` in the denominator (1 unless given)."""
+    """The variance of all elements, or over `dim`, with `n - correction` in the denominator (1 unless given)."""
     dim, correction, keepdim = _variance_arguments("var", input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim)
 
@@ -385,12 +385,12 @@ def std(
     *,
     correction: Number | None = None,
 ) -> Tensor:
-    """The standard deviation of all elements, or over ``dim``, with ``n - correction`` in the denominator."""
+    """The standard deviation of all elements, or over `dim`, with `n - correction` in the denominator."""
     return _std(input, *_variance_arguments("std", input, dim, unbiased, keepdim, correction))
 
 
 def _one_over(F: Any, x: Any) -> Any:
-    """``1 / x``; where ``x`` is 0, 0 with a slope of 0."""
+    """`1 / x`; where `x` is 0, 0 with a slope of 0."""
     zero = x == 0
     return F.masked(1 / (x + F.masked(F.ones_of(x), zero)), ~zero)
 
@@ -475,7 +475,7 @@ def _running(name: str, record: Callable[..., Tensor]) -> Any:
         return record(input, wrap_dim(dim, input.ndim), dtype=dtype)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The running {'sum' if name == 'cumsum' else 'product'} along ``dim``."
+    function.__doc__ = f"The running {'sum' if name == 'cumsum' else 'product'} along `dim`."
     return composite(function, inplace=True, out=True)
 
 
@@ -506,7 +506,7 @@ _logsumexp = op(
 
 @composite(out=True)
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """``log(sum(exp(input)))`` over ``dim``, without overflow."""
+    """`log(sum(exp(input)))` over `dim`, without overflow."""
     if not input.ndim:
         return _logsumexp(input.reshape(1), reduced_dims(dim, 1), False)
     return _logsumexp(input, dim, keepdim)
@@ -530,7 +530,7 @@ def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bo
 
 
 def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float, dim: Any, keepdim: bool) -> Any:
-    """A slope is 0 where it is not defined, at a norm of 0 and for ``p < 1`` at an element of 0, but its own slope is NaN."""
+    """A slope is 0 where it is not defined, at a norm of 0 and for `p < 1` at an element of 0, but its own slope is NaN."""
     g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
     if p == 0:
         return no_slope(F, g)

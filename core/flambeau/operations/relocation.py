@@ -1,7 +1,7 @@
 """Memory that moves, or changes its size, with all tensors that lie in it.
 
 A tensor that reaches beyond the end of a memory that has shrunk keeps its shape and its place there, but it has no elements: its
-array is a ``Dangling`` one, and its kind refuses whatever asks for them, until the memory is large enough again.
+array is a `Dangling` one, and its kind refuses whatever asks for them, until the memory is large enough again.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
 def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None:
     """Let a tensor, and all that shares its memory, lie in another one from now on: a tensor of bytes.
 
-    Each is at the place there where it was before; ``tensor``, at ``place``, if that is given.
+    Each is at the place there where it was before; `tensor`, at `place`, if that is given.
     """
     if tensor._kind.backend.is_alone(tensor._array):
         _lay(tensor, memory._array, place or _place_of(tensor))

@@ -1,7 +1,7 @@
 """Resampling: images made larger or smaller.
 
 Every method works on one dimension after the other, and each element of its result is a weighted sum of a few elements
-of the input.  Which ones, with which weights, is a ``Taps``.
+of the input.  Which ones, with which weights, is a `Taps`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["METHODS", "Taps", "resample"]
 class Taps:
     """For each element of the result, the elements of the input that it is made of, and their weights.
 
-    ``weights`` is None where every element is a copy of one.
+    `weights` is None where every element is a copy of one.
     """
 
     def __init__(self, length: int, indices: list[list[int]], weights: list[list[float]] | None) -> None:
@@ -32,7 +32,7 @@ class Taps:
         self.weights = weights
 
     def matrix(self) -> list[list[float]]:
-        """The weights as a matrix ``(result, input)``."""
+        """The weights as a matrix `(result, input)`."""
         rows = [[0.0] * self.length for _ in self.indices]
         for position, (row, places) in enumerate(zip(rows, self.indices, strict=True)):
             for tap, place in enumerate(places):
@@ -197,7 +197,7 @@ def _in_fixed_point(taps: Taps) -> Taps:
 
 
 def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None], method: str, align_corners: bool) -> Tensor:
-    """Bring the dimensions after the first two to ``sizes`` by one of ``METHODS``."""
+    """Bring the dimensions after the first two to `sizes` by one of `METHODS`."""
     exact = method.startswith("nearest")
     as_bytes = not exact and input.dtype is dtypes.uint8
     made = input.double() if as_bytes else input

@@ -102,7 +102,7 @@ def _like(name: str, fill: str) -> None:
         made = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
         return _finish(made, requires_grad, pin_memory=pin_memory)
 
-    _published(f"{name}_like", f"``torch.{name}`` in the shape, dtype, device and memory order of ``input``.", like)
+    _published(f"{name}_like", f"`torch.{name}` in the shape, dtype, device and memory order of `input`.", like)
 
 
 _like("rand", "uniform_")
@@ -122,7 +122,7 @@ def randint(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Integers drawn evenly from ``low`` (or 0) up to, without, ``high``: ``randint(high, size)``, ``randint(low, high, size)``.
+    """Integers drawn evenly from `low` (or 0) up to, without, `high`: `randint(high, size)`, `randint(low, high, size)`.
 
     >>> import flambeau as torch
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
@@ -167,7 +167,7 @@ def randint_like(
     memory_format: Any = None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """``torch.randint`` in the shape, dtype, device and memory order of ``input``."""
+    """`torch.randint` in the shape, dtype, device and memory order of `input`."""
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     if low is None and high is None:
         raise TypeError('randint_like() missing 1 required positional arguments: "high"')
@@ -191,7 +191,7 @@ def randperm(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """The integers below ``n`` in random order (Fisher & Yates' shuffle)."""
+    """The integers below `n` in random order (Fisher & Yates' shuffle)."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
     kind = _kind(dtype, device, _dtype_of(out) or dtypes.int64)
@@ -219,7 +219,7 @@ def normal(
     layout: Any = None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Normal numbers, of a mean and a standard deviation given as numbers (with ``size``) or as tensors."""
+    """Normal numbers, of a mean and a standard deviation given as numbers (with `size`) or as tensors."""
     if size is not None and (isinstance(mean, Tensor) or isinstance(std, Tensor)):
         check("normal", {"mean": "float", "std": "float"}, {"mean": mean, "std": std})
         mean, std = float(mean), float(std)
@@ -282,7 +282,7 @@ def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
 
 @composite(out=True)
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability given by the element (or by ``p``), else 0."""
+    """1 with the probability given by the element (or by `p`), else 0."""
     if p is not None:
         return input.clone().bernoulli_(p, generator=generator)
     _check_probability(input)
@@ -301,7 +301,7 @@ def _check_probability(p: Tensor) -> None:
 
 @composite(out=True)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
-    """Indices drawn with the weights in each row of ``input``; without replacement unless asked for.
+    """Indices drawn with the weights in each row of `input`; without replacement unless asked for.
 
     Raises:
         RuntimeError: a negative, infinite or NaN weight, or too few nonzero ones.
@@ -322,7 +322,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
 @composite
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Poisson numbers of the rates in ``input``."""
+    """Poisson numbers of the rates in `input`."""
     if input.numel() and input._kind.backend.extremes(input._array)[0] < 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     return _drawn(_same_kind(input, "poisson", generator), "PoissonBackward0", input)
@@ -330,20 +330,20 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 @composite(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Binomial numbers: successes in ``count`` trials of probability ``prob``."""
+    """Binomial numbers: successes in `count` trials of probability `prob`."""
     return _same_kind(count, "binomial", generator, prob._kind.backend.to_host(prob._array))
 
 
 @composite(method=False)
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Gamma numbers of shape ``input`` and rate 1."""
+    """Gamma numbers of shape `input` and rate 1."""
     sample = _same_kind(input.detach(), "gamma", generator)
     return _gamma_sample(input, sample._array) if input.requires_grad else sample
 
 
 @composite(method=False)
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Dirichlet numbers of concentration ``input``."""
+    """Dirichlet numbers of concentration `input`."""
     sample = _same_kind(input.detach(), "dirichlet", generator)
     return _dirichlet_sample(input, sample._array) if input.requires_grad else sample
 
@@ -373,7 +373,7 @@ def _refusal(name: str, dtype: Dtype) -> Exception:
 
 
 def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
-    """``tensor.name_(parameters)``: overwrite the elements with samples."""
+    """`tensor.name_(parameters)`: overwrite the elements with samples."""
 
     def method(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Tensor:
         from ..calls.inplace import check_writable
@@ -403,7 +403,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
 
 
 def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
-    """That of the method, with the parameters of the distribution in the place of ``*args``."""
+    """That of the method, with the parameters of the distribution in the place of `*args`."""
     outer = inspect.signature(method)
     tensor, _, generator, _ = outer.parameters.values()
     own = list(inspect.signature(sample).parameters.values())[4:]
@@ -412,7 +412,7 @@ def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
 
 
 def _from(name: str, named: dict[str, Any], default: Any) -> Any:
-    """What was given as ``from=``, which cannot be the name of a parameter."""
+    """What was given as `from=`, which cannot be the name of a parameter."""
     value = named.pop("from", default)
     if named:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
@@ -439,7 +439,7 @@ def _normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 0.0,
 def _random(
     raw: Any, tensor: Tensor, shape: Any, order: Any, low: Any = None, high: Any = None, *, to: Any = None, **named: Any
 ) -> Any:
-    if low is not None and high is None and to is None:  # ``random_(to)``
+    if low is not None and high is None and to is None:  # `random_(to)`
         low, high = 0, low
     high = as_python(high if to is None else to)
     low = as_python(_from("random_", named, 0 if low is None and high is not None else low))
@@ -474,19 +474,17 @@ def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0
     return raw.bernoulli(shape, tensor._kind.raw_dtype, p)
 
 
-_fill("uniform_", "Fill with numbers drawn evenly from ``[from, to)``.", _uniform, "inexact")
-_fill("normal_", "Fill with normal numbers of ``mean`` and ``std``.", _normal, "inexact")
-_fill("random_", "Fill with integers: of ``[from, to)``, of ``[0, to)``, or of all that the dtype can hold.", _random, "real")
+_fill("uniform_", "Fill with numbers drawn evenly from `[from, to)`.", _uniform, "inexact")
+_fill("normal_", "Fill with normal numbers of `mean` and `std`.", _normal, "inexact")
+_fill("random_", "Fill with integers: of `[from, to)`, of `[0, to)`, or of all that the dtype can hold.", _random, "real")
 _fill(
     "bernoulli_",
-    "Fill with 1 where a draw of probability ``p`` (a number or a tensor) succeeds, else 0.",
+    "Fill with 1 where a draw of probability `p` (a number or a tensor) succeeds, else 0.",
     _bernoulli_fill,
     "real",
 )
-_fill("exponential_", "Fill with exponential numbers of rate ``lambd``.", _exponential)
-_fill(
-    "geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.", _geometric, "real numbers"
-)
+_fill("exponential_", "Fill with exponential numbers of rate `lambd`.", _exponential)
+_fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability `p`.", _geometric, "real numbers")
 _fill("cauchy_", "Fill with Cauchy numbers.", _cauchy)
 _fill("log_normal_", "Fill with numbers whose logarithm is normal.", _log_normal)
 
@@ -512,7 +510,7 @@ def _filled(self: Tensor, value: Any) -> bool:
 
 
 def _fill_(self: Tensor, value: Any) -> Tensor:
-    """Set every element to ``value``, a number or a 0-d tensor."""
+    """Set every element to `value`, a number or a 0-d tensor."""
     from .creation import full
 
     if type(value) in self._kind.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
@@ -528,7 +526,7 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
 
 @composite(method=False)
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like ``input`` with every element ``value``, a number or a 0-d tensor."""
+    """A tensor like `input` with every element `value`, a number or a 0-d tensor."""
     made = input.clone().fill_(value)
     return shown_as(made, "FillBackward1" if isinstance(value, Tensor) else "FillBackward0")
 

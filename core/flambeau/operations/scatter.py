@@ -1,4 +1,4 @@
-"""Writing by index: ``scatter``, ``index_add``, ``index_put``, ``put``, and views put back (``select_scatter``)."""
+"""Writing by index: `scatter`, `index_add`, `index_put`, `put`, and views put back (`select_scatter`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .views import diagonal, wrap_dim
 
 
 def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
-    """For every element of ``index``, its place in a flattened tensor of ``shape``."""
+    """For every element of `index`, its place in a flattened tensor of `shape`."""
     place = xp.zeros_like(index)
     for each, length in enumerate(shape):
         if each == dim:
@@ -59,9 +59,9 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 @composite(inplace=True, out=True)
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
-    """``input`` with ``src[i][j]`` (or a number) at ``[index[i][j]][j]`` for ``dim=0``, and so on.
+    """`input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and so on.
 
-    ``reduce`` ("add" or "multiply") combines with what was there.
+    `reduce` ("add" or "multiply") combines with what was there.
 
     >>> import flambeau as torch
     >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
@@ -111,9 +111,9 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
 
 @composite(inplace=True, out=True, grad_fn="ScatterReduceBackward0")
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """``scatter``, combining all that meets in one place by "sum", "prod", "mean", "amax" or "amin".
+    """`scatter`, combining all that meets in one place by "sum", "prod", "mean", "amax" or "amin".
 
-    Without ``include_self`` the elements of ``input`` that are written to do not take part.
+    Without `include_self` the elements of `input` that are written to do not take part.
     """
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -241,7 +241,7 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 
 @composite(inplace=True, out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-    """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
+    """`input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
     if index.ndim < 2 and source.ndim != input.ndim:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
@@ -249,7 +249,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         )
     dim = _check_source("index_add", input, dim, index, source)
     if not input.ndim:
-        return input + (source.reshape(-1).sum() * alpha).to(input.dtype)  # type: ignore[no-any-return]  # ``alpha`` is Any
+        return input + (source.reshape(-1).sum() * alpha).to(input.dtype)  # type: ignore[no-any-return]  # `alpha` is Any
     scaled = source if alpha == 1 else (source * alpha).to(source.dtype)
     made = input.index_put(_along(dim, index.reshape(-1)), scaled, accumulate=True)
     return gathered(made, "IndexAddBackward0", (input, source))
@@ -257,7 +257,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 @composite(inplace=True, out=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """``input`` with the slices of ``source`` at the positions ``index`` of ``dim``."""
+    """`input` with the slices of `source` at the positions `index` of `dim`."""
     dim = _check_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return source.reshape(()).clone()
@@ -266,7 +266,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @composite(inplace=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """``input`` with ``value`` at the positions ``index`` of ``dim``."""
+    """`input` with `value` at the positions `index` of `dim`."""
     dim = wrap_dim(dim, input.ndim)
     if index.dtype is not dtypes.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -286,7 +286,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @composite(inplace=True)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """``input`` with ``values`` at ``input[indices]``; with ``accumulate``, added to what is there."""
+    """`input` with `values` at `input[indices]`; with `accumulate`, added to what is there."""
     from .indexing import NeedsLevels, _raw_index
 
     if not isinstance(indices, (tuple, list)):
@@ -323,7 +323,7 @@ _index_put_add = op(
 
 @composite(inplace=True, out=True, grad_fn="IndexReduceBackward0")
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """``index_add`` by "prod", "mean", "amax" or "amin"."""
+    """`index_add` by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
     warn_once("index_reduce() is in beta and the API may change at any time.")
@@ -360,10 +360,10 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Number | None = None,
 ) -> Tensor:
-    """The "sum", "mean", "prod", "max" or "min" of each segment of ``axis``, beginning with ``initial``.
+    """The "sum", "mean", "prod", "max" or "min" of each segment of `axis`, beginning with `initial`.
 
-    Segments are consecutive, of these ``lengths``, or begin and end at consecutive ``offsets``: tensors whose last dimension is
-    that of the segments, after all dimensions before ``axis``.
+    Segments are consecutive, of these `lengths`, or begin and end at consecutive `offsets`: tensors whose last dimension is
+    that of the segments, after all dimensions before `axis`.
 
     Args:
         data: floating-point numbers.
@@ -371,7 +371,7 @@ def segment_reduce(
         lengths, offsets: one of the two.
         indices: is refused, as in PyTorch.
         axis: the dimension that the segments divide.
-        unsafe: whether lengths need not add up to that of ``axis``.
+        unsafe: whether lengths need not add up to that of `axis`.
         initial: what an empty segment gives, by default the neutral element (NaN for the mean).
 
     >>> import flambeau as torch
@@ -399,7 +399,7 @@ def segment_reduce(
 
 
 def _reduced_segments(data: Tensor, how: str, segments: Tensor, axis: int, count: int, initial: Any) -> Tensor:
-    """What the segments come to, with sums for means; ``segments`` has the number of its segment for each element."""
+    """What the segments come to, with sums for means; `segments` has the number of its segment for each element."""
     shape = (*data.shape[:axis], count + 1, *data.shape[axis + 1 :])  # the last is for elements that are in no segment
     if how in ("amax", "amin"):  # where the limit is reached, all of the gradient is the data's
         made = data.new_full(shape, _OF_NOTHING[how]).scatter_reduce(axis, segments, data, how).narrow(axis, 0, count)
@@ -450,7 +450,7 @@ PUBLIC["segment_reduce"] = segment_reduce
 
 @composite(out=True, grad_fn="TakeBackward0")
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at the positions ``index`` of the flattened tensor."""
+    """The elements at the positions `index` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     try:
@@ -461,7 +461,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Write ``source`` at the positions ``index`` of the flattened tensor, in place."""
+    """Write `source` at the positions `index` of the flattened tensor, in place."""
     return (
         self._assign(put(self.clone(), index, source, accumulate))
         if not self.requires_grad
@@ -477,7 +477,7 @@ def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool)
 
 @composite(grad_fn="PutBackward0")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """``input`` with ``source`` at the positions ``index`` of the flattened tensor."""
+    """`input` with `source` at the positions `index` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     if index.numel() != source.numel():
@@ -494,7 +494,7 @@ attach(put_=as_method(_put_))
 
 @composite(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """The elements at ``indices`` along ``dim``, broadcast; without one, of the flattened tensor."""
+    """The elements at `indices` along `dim`, broadcast; without one, of the flattened tensor."""
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy_name}")
     if dim is None:
@@ -520,7 +520,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 @composite(inplace=True, grad_fn="MaskedScatterBackward0")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """``input`` with the elements of ``source``, in order, where ``mask`` holds."""
+    """`input` with the elements of `source`, in order, where `mask` holds."""
     from .views import broadcast_tensors
 
     if mask.dtype is not dtypes.bool_:
@@ -556,7 +556,7 @@ def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
 
 @composite(grad_fn="SelectScatterBackward0")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of ``input`` with ``src`` in place of ``input.select(dim, index)``."""
+    """A copy of `input` with `src` in place of `input.select(dim, index)`."""
     return _with_part(input, src, lambda t: t.select(dim, index), "select")
 
 
@@ -564,7 +564,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy of ``input`` with ``src`` in place of ``input[start:end:step]`` along ``dim``."""
+    """A copy of `input` with `src` in place of `input[start:end:step]` along `dim`."""
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     index = _along(wrap_dim(dim, input.ndim), slice(start, end, step))
@@ -573,7 +573,7 @@ def slice_scatter(
 
 @composite(grad_fn="DiagonalScatterBackward0")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of ``input`` with ``src`` in place of its diagonal."""
+    """A copy of `input` with `src` in place of its diagonal."""
     return _with_part(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
 
 
@@ -581,5 +581,5 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy of ``input`` with ``src`` in place of ``input.as_strided(size, stride, storage_offset)``."""
+    """A copy of `input` with `src` in place of `input.as_strided(size, stride, storage_offset)`."""
     return _with_part(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")

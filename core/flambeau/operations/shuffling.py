@@ -26,7 +26,7 @@ def _copied(moved: Tensor, shape: Any, input: Tensor) -> Tensor:
 
 @composite(method=False, grad_fn="PixelShuffleBackward0")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels into space: ``(*, C * r * r, H, W) -> (*, C, H * r, W * r)``.
+    """Channels into space: `(*, C * r * r, H, W) -> (*, C, H * r, W * r)`.
 
     Shi et al. (2016), "Real-time single image and video super-resolution using an efficient sub-pixel CNN".
 
@@ -51,7 +51,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @composite(method=False, grad_fn="PixelUnshuffleBackward0")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Space into channels: ``(*, C, H * r, W * r) -> (*, C * r * r, H, W)``."""
+    """Space into channels: `(*, C, H * r, W * r) -> (*, C * r * r, H, W)`."""
     r = downscale_factor
     _check("pixel_unshuffle", input, "downscale_factor", r)
     *lead, channels, height, width = input.shape
@@ -69,7 +69,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @composite(method=False, grad_fn="ChannelShuffleBackward0")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels dealt out: ``(groups, n)`` of them read as ``(n, groups)`` (Zhang et al. 2018, "ShuffleNet")."""
+    """The channels dealt out: `(groups, n)` of them read as `(n, groups)` (Zhang et al. 2018, "ShuffleNet")."""
     if input.ndim < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     if groups <= 0:

@@ -61,7 +61,7 @@ def _prepared(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, i
 
 @composite(out=True)
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """``exp(input)``, scaled to sum to 1 along ``dim``.
+    """`exp(input)`, scaled to sum to 1 along `dim`.
 
     >>> import flambeau as torch
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
@@ -73,7 +73,7 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
 
 @composite(out=True)
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The logarithm of the softmax along ``dim``, computed without overflow."""
+    """The logarithm of the softmax along `dim`, computed without overflow."""
     input, dim = _prepared("log_softmax", input, dim, dtype)
     return _log_softmax(input, dim) if input._array.ndim else _of_a_number(_log_softmax, input, "LogSoftmaxBackward0")
 

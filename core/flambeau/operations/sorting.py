@@ -41,7 +41,7 @@ def _named(name: str, values: Tensor, indices: Tensor) -> Any:
 
 @composite(out=True)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
-    """The elements in order along ``dim``, and where they were.
+    """The elements in order along `dim`, and where they were.
 
     >>> import flambeau as torch
     >>> torch.tensor([3, 1, 2]).sort().indices
@@ -57,7 +57,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
 
 @composite(out=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Where the elements in order along ``dim`` were."""
+    """Where the elements in order along `dim` were."""
     where: Tensor = sort(input.detach(), dim, descending)[1]
     return where
 
@@ -84,10 +84,10 @@ _topk: Callable[..., Any] = op(
 
 @composite(out=True)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The ``k`` largest (or smallest) elements along ``dim``, in order, and where they are.
+    """The `k` largest (or smallest) elements along `dim`, in order, and where they are.
 
     Raises:
-        RuntimeError: ``k`` is negative or larger than the dimension.
+        RuntimeError: `k` is negative or larger than the dimension.
     """
     if input._kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
         raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU")
@@ -101,7 +101,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def _at_rank(name: str, input: Tensor, rank: int, dim: int, keepdim: bool) -> Any:
-    """The element of one rank along ``dim``."""
+    """The element of one rank along `dim`."""
     values, indices = sort(input, dim)
     values, indices = values.select(dim, rank).clone(), indices.select(dim, rank).clone()
     if keepdim:
@@ -115,7 +115,7 @@ for _name in ("kthvalue", "median", "mode", "nanmedian"):
 
 @composite(out=True, grad_fn="KthvalueBackward0")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The ``k``-th smallest element (from 1) along ``dim``, and where it is."""
+    """The `k`-th smallest element (from 1) along `dim`, and where it is."""
     require_dtype("kthvalue_cpu", input, "real numbers")
     dim = wrap_dim(dim, input.ndim)
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
@@ -127,7 +127,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
 @composite(out=True)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median (the lower of two): of all elements; or of each slice over ``dim``, with where it is.
+    """The median (the lower of two): of all elements; or of each slice over `dim`, with where it is.
 
     NaN counts as the largest.
     """
@@ -168,7 +168,7 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 @composite(out=True, grad_fn="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along ``dim`` (the smallest of several), and its last place.  NaNs are all different."""
+    """The most frequent element along `dim` (the smallest of several), and its last place.  NaNs are all different."""
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))
@@ -234,7 +234,7 @@ def _running_extreme(name: str, of_two: str) -> Any:
         return record(input, wrap_dim(dim, input.ndim))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The running {of_two}imum along ``dim``, and where it was reached last."
+    function.__doc__ = f"The running {of_two}imum along `dim`, and where it was reached last."
     return composite(function, out=True)
 
 
@@ -254,9 +254,9 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where each element of ``input`` would go in the sorted rows of ``sorted_sequence``.
+    """Where each element of `input` would go in the sorted rows of `sorted_sequence`.
 
-    That is before equal ones, or after them (``right``).
+    That is before equal ones, or after them (`right`).
 
     >>> import flambeau as torch
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
@@ -314,7 +314,7 @@ _search = op("search", search_forward, promote="position", dtypes="real numbers"
 
 @composite(method=False, out=True)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The number of the bucket between ``boundaries`` that each element falls into."""
+    """The number of the bucket between `boundaries` that each element falls into."""
     require_operands("bucketize", input=input)
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -328,7 +328,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The different elements (or slices of ``dim``) in order; with each element's number among them, and how often each occurs.
+    """The different elements (or slices of `dim`) in order; with each element's number among them, and how often each occurs.
 
     >>> import flambeau as torch
     >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
@@ -345,14 +345,14 @@ def unique(
 
 @composite
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The elements (or slices of ``dim``) without immediate repetitions."""
+    """The elements (or slices of `dim`) without immediate repetitions."""
     require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
     return _unique_result(input, *_groups(rows, return_inverse, return_counts), dim)
 
 
 def _slices(input: Tensor, dim: int) -> Tensor:
-    """What there is at each position of ``dim``, as a row."""
+    """What there is at each position of `dim`, as a row."""
     count = input.shape[dim]
     return input.movedim(dim, 0).reshape(count, input.numel() // max(count, 1))
 
@@ -408,7 +408,7 @@ def isin(
     assume_unique: bool = False,
     invert: bool = False,
 ) -> Tensor:
-    """Where an element is among ``test_elements``; ``element`` and ``test_element`` name single numbers."""
+    """Where an element is among `test_elements`; `element` and `test_element` name single numbers."""
     from .creation import as_tensor
 
     elements = element if elements is None else elements

@@ -1,6 +1,6 @@
 """Indexing with nothing but the array API standard, for arrays that may not be written to.
 
-The standard has integers, slices, None and one Ellipsis as an index, a mask on its own, and ``take``.  Here are NumPy's other
+The standard has integers, slices, None and one Ellipsis as an index, a mask on its own, and `take`.  Here are NumPy's other
 indices in these terms, and writing as a new array.  A backend whose library can do better has kernels for it.
 """
 
@@ -31,7 +31,7 @@ def mapped(xp: Any, array: Any, function: Callable[[float], float]) -> Any:
 
 
 def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
-    """For each dimension, the coordinates of the elements that are not zero: ``xp.nonzero`` wherever it may be asked for."""
+    """For each dimension, the coordinates of the elements that are not zero: `xp.nonzero` wherever it may be asked for."""
     if _has_data_dependent_shapes(xp):
         return tuple(xp.nonzero(array))
     flat = xp.reshape(array, (-1,)) != xp.zeros((), dtype=array.dtype)
@@ -51,7 +51,7 @@ def _has_data_dependent_shapes(xp: Any) -> bool:
 
 
 def look(xp: Any, array: Any, index: Any) -> Any:
-    """``array[index]``, for any index that NumPy takes."""
+    """`array[index]`, for any index that NumPy takes."""
     array, index = _with_dimensions_for_scalar_masks(xp, array, index)
     items = _expanded(xp, array.shape, index)
     if any(map(_is_array, items)):
@@ -61,7 +61,7 @@ def look(xp: Any, array: Any, index: Any) -> Any:
 
 
 def put(xp: Any, array: Any, index: Any, value: Any) -> Any:
-    """A copy of ``array`` with ``value`` at ``index``."""
+    """A copy of `array` with `value` at `index`."""
     shape, (array, index) = array.shape, _with_dimensions_for_scalar_masks(xp, array, index)
     places = _places(xp, array.shape, _expanded(xp, array.shape, index))
     values = xp.broadcast_to(value, places.shape)
@@ -86,7 +86,7 @@ def _with_dimensions_for_scalar_masks(xp: Any, array: Any, index: Any) -> tuple[
 
 
 def overwrite(xp: Any, flat: Any, places: Any, values: Any) -> Any:
-    """A copy of ``flat`` with ``values`` at ``places``; of several writes to a place the last one stays."""
+    """A copy of `flat` with `values` at `places`; of several writes to a place the last one stays."""
     if not places.shape[0] or not flat.shape[0]:
         return xp.asarray(flat, copy=True)
     order = xp.argsort(places, stable=True)
@@ -161,7 +161,7 @@ def _inside(xp: Any, item: Any, axis: int, length: int) -> Any:
 
 
 def _places(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
-    """For each element of ``array[items]``, its place in the flattened array."""
+    """For each element of `array[items]`, its place in the flattened array."""
     arrays = any(map(_is_array, items))
     wide = [n for n, each in enumerate(items) if arrays and (_is_array(each) or isinstance(each, int))]
     block = _broadcast([items[n].shape for n in wide if _is_array(items[n])])

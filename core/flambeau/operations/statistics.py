@@ -51,7 +51,7 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
     limits = dtypes.finfo(input.dtype)
     made = where(input.isnan(), 0.0 if nan is None else nan, input)
     made = where(input == math.inf, limits.max if posinf is None else posinf, made)
-    return where(input == -math.inf, limits.min if neginf is None else neginf, made)  # type: ignore[no-any-return]  # ``where`` has two forms
+    return where(input == -math.inf, limits.min if neginf is None else neginf, made)  # type: ignore[no-any-return]  # `where` has two forms
 
 
 # --- extremes, counts ---------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
 
 @composite(out=True, grad_fn="AminmaxBackward0")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest element, of all or of each slice over ``dim``."""
+    """The smallest and the largest element, of all or of each slice over `dim`."""
     if input.is_complex() and dim is not None and not input.ndim:
         raise RuntimeError(f"aminmax not implemented for {input.dtype.legacy_name}")
     require_dtype("aminmax_cpu", input, "real")
@@ -84,7 +84,7 @@ def argwhere(input: Tensor) -> Tensor:
 
 @composite(out=True)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """``size`` rows of :func:`nonzero`, filled up with ``fill_value``."""
+    """`size` rows of `nonzero`, filled up with `fill_value`."""
     from .creation import arange
 
     holds = (input != 0).reshape(-1)
@@ -124,7 +124,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @composite(out=True)
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements fall into each of ``bins`` equal parts of ``[min, max]`` (of the data's range if both are 0)."""
+    """How many elements fall into each of `bins` equal parts of `[min, max]` (of the data's range if both are 0)."""
     min, max = (converted(float(each), input.dtype) for each in (min, max))
     require_dtype("histogram_cpu", input, "floating")
     flat = input.detach().reshape(-1)
@@ -154,7 +154,7 @@ def histogram(
 @composite(method=False)
 @one_by_one
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
-    """A histogram of points: the last dimension of ``input`` holds their coordinates."""
+    """A histogram of points: the last dimension of `input` holds their coordinates."""
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     axes = input.shape[-1]
@@ -281,7 +281,7 @@ def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
 def quantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The ``q``-quantiles: of all elements or over ``dim``; several ``q`` come as the first dimension."""
+    """The `q`-quantiles: of all elements or over `dim`; several `q` come as the first dimension."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
 
 
@@ -289,7 +289,7 @@ def quantile(
 def nanquantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The ``q``-quantiles of the elements that are not NaN."""
+    """The `q`-quantiles of the elements that are not NaN."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip_nan=True)
 
 
@@ -363,7 +363,7 @@ def norm(
     keepdim: bool = False,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """A vector norm of all elements or over ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    """A vector norm of all elements or over `dim`; "fro" is the 2-norm, "nuc" the sum of singular values."""
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
@@ -386,7 +386,7 @@ def norm(
 
 @composite(method=False, out=True, grad_fn="NormBackward1")
 def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """The 2-norm over ``dim``: one dimension, two, or all if there are none in it.
+    """The 2-norm over `dim`: one dimension, two, or all if there are none in it.
 
     >>> import flambeau as torch
     >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
@@ -399,11 +399,11 @@ def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 
 
 def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-    """The sum of the singular values of the matrices in the last two dimensions, or in ``dim``.
+    """The sum of the singular values of the matrices in the last two dimensions, or in `dim`.
 
     Args:
         input: the matrices.
-        args, kwargs: ``keepdim``, or ``dim`` and ``keepdim``.
+        args, kwargs: `keepdim`, or `dim` and `keepdim`.
         out: where the result is written.
 
     >>> import flambeau as torch
@@ -431,7 +431,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 @composite(inplace=True, out=True, grad_fn="RenormBackward0")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Each slice along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
+    """Each slice along `dim` scaled down to a p-norm of at most `maxnorm`."""
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     if p <= 0:
@@ -450,7 +450,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 @composite(out=True)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """The differences of neighbours along ``dim``, ``n`` times over."""
+    """The differences of neighbours along `dim`, `n` times over."""
     from .joining import cat
 
     if not input.ndim:
@@ -470,7 +470,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
 
 def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """All elements along ``dim`` but the first, and all but the last."""
+    """All elements along `dim` but the first, and all but the last."""
     count = max(input.shape[dim] - 1, 0)
     return input.narrow(dim, input.shape[dim] - count, count), input.narrow(dim, 0, count)
 
@@ -493,7 +493,7 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
 
 @composite(method=False, aliases=("trapz",))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
+    """The area under `y` by the trapezoidal rule, over `dim`; points at `x`, or `dx` apart."""
     _refuse_bool("trapezoid", y, x)
     after, before = _neighbours(y, dim)
     return ((after + before) * _steps("trapezoid", y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
@@ -501,7 +501,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = 
 
 @composite(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
+    """The running area under `y` by the trapezoidal rule, along `dim`."""
     _refuse_bool("cumulative_trapezoid", y, x)
     after, before = _neighbours(y, dim)
     return ((after + before) * _steps("cumulative_trapezoid", y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
@@ -509,7 +509,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, 
 
 @composite(method=False)
 def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The derivative along each of ``dim`` by central differences, one-sided at the edges."""
+    """The derivative along each of `dim` by central differences, one-sided at the edges."""
     if input.dtype is dtypes.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):
@@ -588,7 +588,7 @@ def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
 
 @composite(out=True)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """The running ``log(sum(exp))`` along ``dim``."""
+    """The running `log(sum(exp))` along `dim`."""
     if not input.ndim:
         wrap_dim(dim, 0)
         return input.clone()

@@ -43,7 +43,7 @@ _PARTS: dict[str, Any] = {  # views that show parts of the elements, or go by th
 
 
 def put_view(kind: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None) -> Any:
-    """``view_scatter`` on raw arrays; ``number`` says which of several views ``value`` is."""
+    """`view_scatter` on raw arrays; `number` says which of several views `value` is."""
     if view == "expand" and prod(value.shape) != prod(input.shape):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
@@ -58,7 +58,7 @@ Storage.put_view = staticmethod(put_view)
 view_scatter = op(
     "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params), public=False,
     method=False, out=False, backward_name="CopySlices",
-    doc="``input`` with what the view operation ``view`` shows of it replaced by ``value``.",
+    doc="`input` with what the view operation `view` shows of it replaced by `value`.",
     input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
     value=lambda F, g, view, params: seen_of(F, g, view, params),
 )  # fmt: skip

@@ -22,7 +22,7 @@ __all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """``dim`` counted from 0.  IndexError where there is no such dimension; a 0-d tensor counts as one-dimensional."""
+    """`dim` counted from 0.  IndexError where there is no such dimension; a 0-d tensor counts as one-dimensional."""
     limit = max(ndim, 1)
     if type(dim) is not int:
         dim = _as_whole(dim, "dims")
@@ -32,7 +32,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
-    """The shape meant by ``f(2, 3)`` or ``f((2, 3))``."""
+    """The shape meant by `f(2, 3)` or `f((2, 3))`."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     for each in sizes:
@@ -48,7 +48,7 @@ def _as_whole(given: Any, what: str = "sizes") -> int:
 
 
 def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
-    """The shape meant by ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``, for ``f(size, *rest)``."""
+    """The shape meant by `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`, for `f(size, *rest)`."""
     return as_shape((first, *rest) if rest else (first,))
 
 
@@ -59,7 +59,7 @@ def _refuse_negative(shape: Sequence[int], least: int) -> None:
 
 
 def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, ...]:
-    """``shape`` with its -1, if any, worked out."""
+    """`shape` with its -1, if any, worked out."""
     numel = prod(given)
     if -1 not in shape:
         if prod(shape) != numel:
@@ -129,7 +129,7 @@ def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
 
 
 def _lies_together(given: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether each dimension of ``shape`` takes elements that are evenly spaced in memory, so that a view will do."""
+    """Whether each dimension of `shape` takes elements that are evenly spaced in memory, so that a view will do."""
     blocks, following = [1], None  # evenly spaced elements, from the last dimension on
     for n, step in zip(reversed(given), reversed(strides), strict=True):
         if n == 1:
@@ -200,13 +200,13 @@ op("view_dtype", lambda xp, input, /, dtype, backend: backend.reinterpret(input,
 
 @composite
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input.view(other.size())``."""
+    """`input.view(other.size())`."""
     return _view_method(input, other.shape)
 
 
 @composite
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input.reshape(other.size())``."""
+    """`input.reshape(other.size())`."""
     return _reshape_method(input, other.shape)
 
 
@@ -259,13 +259,13 @@ attach(expand=_expand_method)
 
 @composite
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """``input.expand(other.size())``."""
+    """`input.expand(other.size())`."""
     return _expand_method(input, other.shape)
 
 
 @composite(method=False)
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """A view of the shape ``size``, by broadcasting."""
+    """A view of the shape `size`, by broadcasting."""
     return _expand_method(input, size)
 
 
@@ -295,7 +295,7 @@ _unsqueezed = _view(
 
 @composite
 def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None) -> Tensor:
-    """A view without the dimensions of length 1: all of them, or those among ``dim`` (an int or a tuple)."""
+    """A view without the dimensions of length 1: all of them, or those among `dim` (an int or a tuple)."""
     if axis is not None:
         dim = axis
     shape = input._array.shape
@@ -313,7 +313,7 @@ def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None)
 
 @composite
 def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
-    """A view with a new dimension of length 1 at ``dim``."""
+    """A view with a new dimension of length 1 at `dim`."""
     if dim is None:
         if axis is None:
             raise missing("unsqueeze", "dim")
@@ -323,7 +323,7 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None)
 
 @composite
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dimensions ``start_dim`` to ``end_dim`` made one; a view where possible.
+    """Dimensions `start_dim` to `end_dim` made one; a view where possible.
 
     >>> import flambeau as torch
     >>> torch.zeros(2, 3, 4).flatten(1).shape
@@ -342,7 +342,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Dimension ``dim`` split into ``sizes``, one of which may be -1."""
+    """Dimension `dim` split into `sizes`, one of which may be -1."""
     shape = input._array.shape
     dim = wrap_dim(dim, len(shape))
     sizes = as_shape((sizes,))
@@ -420,7 +420,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @composite
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Another name of :func:`transpose`."""
+    """Another name of `transpose`."""
     return transpose(input, axis0, axis1)
 
 
@@ -481,7 +481,7 @@ def adjoint(input: Tensor) -> Tensor:
 
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
+    """A view with dimensions `source` moved to `destination`; the others keep their order."""
     ndim = input._array.ndim
     several = isinstance(source, (tuple, list))
     if several is not isinstance(destination, (tuple, list)):
@@ -513,7 +513,7 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 
 @composite
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at ``index`` of dimension ``dim``, without that dimension; a view."""
+    """The slice at `index` of dimension `dim`, without that dimension; a view."""
     shape = input._array.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -526,7 +526,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @composite
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """``length`` slices of dimension ``dim`` from ``start`` on; a view."""
+    """`length` slices of dimension `dim` from `start` on; a view."""
     if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.ndim or start.dtype.category != dtypes.INTEGER):
@@ -545,7 +545,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @composite(out=True, grad_fn="NarrowCopyBackward0")
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """:func:`narrow` in memory of its own."""
+    """`narrow` in memory of its own."""
     if dim >= max(input.ndim, 1):
         raise RuntimeError(f"narrow_copy(): expected a dim below {input.ndim}, but got {dim}")
     return narrow(input, dim, start, length).clone()
@@ -570,7 +570,7 @@ _split = op(
 def split(
     tensor: Tensor, split_size_or_sections: Dims | None = None, dim: int = 0, *, split_size: Dims | None = None
 ) -> tuple[Tensor, ...]:
-    """Views of consecutive slices of ``dim``: of a given size each (the last may be smaller), or of the sizes listed."""
+    """Views of consecutive slices of `dim`: of a given size each (the last may be smaller), or of the sizes listed."""
     sections: Any = split_size if split_size_or_sections is None else split_size_or_sections
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -596,13 +596,13 @@ def split(
 
 @composite(aliases=("unsafe_split_with_sizes",))
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of consecutive slices of ``dim``, of the sizes listed."""
+    """Views of consecutive slices of `dim`, of the sizes listed."""
     return split(input, list(split_sizes), dim)
 
 
 @composite
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` views of consecutive slices of ``dim``, of equal size but for the last."""
+    """At most `chunks` views of consecutive slices of `dim`, of equal size but for the last."""
     if not input._array.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -627,7 +627,7 @@ _unbind = op(
 
 @composite
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of all slices along ``dim``, without that dimension."""
+    """Views of all slices along `dim`, without that dimension."""
     if not input._array.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = wrap_dim(dim, input._array.ndim)
@@ -653,7 +653,7 @@ _diagonal = _view(
 
 @composite
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonal of dimensions ``dim1`` and ``dim2``, as the last dimension."""
+    """A view of the diagonal of dimensions `dim1` and `dim2`, as the last dimension."""
     ndim = input._array.ndim
     dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if dim1 == dim2:
@@ -678,7 +678,7 @@ op(
 op("zeros_of", lambda xp, input, /, shape: xp.zeros(shape, dtype=input.dtype), public=False, method=False, out=False)
 tied = op(
     "tied", lambda xp, input, to: input, keeps_dtype=("to",), public=False, method=False, out=False,
-    doc="The input, recorded as if it depended on ``to``: as PyTorch's gradients do, though their derivatives are zero.",
+    doc="The input, recorded as if it depended on `to`: as PyTorch's gradients do, though their derivatives are zero.",
     input=lambda F, g: g, to=lambda F, g, to_shape: F.zeros_of(g, to_shape),
 )  # fmt: skip
 with_tied_gradient = op(
@@ -707,7 +707,7 @@ def _triangle(name: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     side = "lower" if name == "tril" else "upper"
-    function.__doc__ = f"The {side} triangle of matrices, the rest 0; ``diagonal`` moves its edge."
+    function.__doc__ = f"The {side} triangle of matrices, the rest 0; `diagonal` moves its edge."
     return composite(function, inplace=True, out=True)
 
 
@@ -744,7 +744,7 @@ op(
 
 
 def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """A view of all windows of length ``size``, ``step`` apart, along a dimension; they become the last one."""
+    """A view of all windows of length `size`, `step` apart, along a dimension; they become the last one."""
     if bool in (type(dimension), type(size), type(step)):
         raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")
     if not self.ndim:

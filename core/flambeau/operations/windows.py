@@ -1,4 +1,4 @@
-"""The windows of the ``torch`` namespace: those of :mod:`torch.signal.windows`, periodic unless asked otherwise."""
+"""The windows of the `torch` namespace: those of `torch.signal.windows`, periodic unless asked otherwise."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def hann_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The Hann window: ``(1 - cos(2 pi n / N)) / 2``.
+    """The Hann window: `(1 - cos(2 pi n / N)) / 2`.
 
     >>> import flambeau as torch
     >>> torch.hann_window(4)
@@ -63,7 +63,7 @@ def hamming_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The Hamming window: ``alpha - beta cos(2 pi n / N)``."""
+    """The Hamming window: `alpha - beta cos(2 pi n / N)`."""
     weights = {"a": [alpha, beta]}
     shape = shapes.general_cosine
     return _window("hamming_window", shape, window_length, periodic, weights, dtype, device, pin_memory, requires_grad)
@@ -108,7 +108,7 @@ def kaiser_window(
     pin_memory: bool | None = False,
     requires_grad: bool | None = False,
 ) -> Tensor:
-    """The Kaiser window; ``beta`` trades the width of its spectrum's peak for the height of the sidelobes."""
+    """The Kaiser window; `beta` trades the width of its spectrum's peak for the height of the sidelobes."""
     shape = shapes.kaiser
     return _window("kaiser_window", shape, window_length, periodic, {"beta": beta}, dtype, device, pin_memory, requires_grad)
 

@@ -50,7 +50,7 @@ _UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})
 
 
 def reduce_tensor(tensor: Tensor) -> Reduced:
-    """A tensor as its storage and its place in it, for ``Tensor.__reduce_ex__``."""
+    """A tensor as its storage and its place in it, for `Tensor.__reduce_ex__`."""
     function, args = _reduce_plain(tensor)
     state = tensor.__getstate__()
     if type(tensor) is Tensor and not state:
@@ -59,14 +59,14 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
 
 
 def reduce_parameter(parameter_: Tensor) -> Reduced:
-    """A parameter as its data, for ``Parameter.__reduce_ex__``."""
+    """A parameter as its data, for `Parameter.__reduce_ex__`."""
     args: tuple[Any, ...] = (parameter_.data, parameter_.requires_grad, OrderedDict())
     state = parameter_.__getstate__()
     return (parameter_with_state, (*args, state)) if state else (parameter, args)
 
 
 def reduce_storage(storage: TypedStorage | UntypedStorage) -> Reduced:
-    """A storage as its bytes, for the ``__reduce__`` of storages: what ``pickle`` does where ``save`` does better."""
+    """A storage as its bytes, for the `__reduce__` of storages: what `pickle` does where `save` does better."""
     dtype = storage.dtype if isinstance(storage, TypedStorage) else None
     return storage_of_bytes, (dtype, str(storage.device), storage.untyped().tobytes())
 
@@ -91,11 +91,11 @@ def state_of(source: Tensor) -> Any:
 
 def _own_slots(cls: type) -> list[str]:
     """The slots, under the names that they have as attributes, that a class has and Tensor has not."""
-    return [name for name in copyreg._slotnames(cls) if name not in copyreg._slotnames(Tensor)]  # type: ignore[attr-defined]  # what ``pickle`` itself asks
+    return [name for name in copyreg._slotnames(cls) if name not in copyreg._slotnames(Tensor)]  # type: ignore[attr-defined]  # what `pickle` itself asks
 
 
 def copy_sharing_storage(source: Tensor, memo: dict[Any, Any]) -> Tensor:
-    """A copy of a tensor for ``deepcopy``; tensors that share a storage have copies that share one."""
+    """A copy of a tensor for `deepcopy`; tensors that share a storage have copies that share one."""
     source = source._kind.settle(source)
     source, offset, stride = placed(source)
     return on_storage(deepcopy(source.untyped_storage(), memo), source.dtype, offset, source.size(), stride)
@@ -147,7 +147,7 @@ def parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any,
 
 
 def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> Any:
-    """A storage on a device, holding a copy of ``data``."""
+    """A storage on a device, holding a copy of `data`."""
     untyped = storage_over(bytearray(data))
     if device != "cpu":
         untyped = untyped.to(device=devices.device(device))
@@ -174,7 +174,7 @@ def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: 
 
 
 def storage_over(buffer: Any) -> UntypedStorage:
-    """A storage on the memory of ``buffer``, shared where the device allows."""
+    """A storage on the memory of `buffer`, shared where the device allows."""
     if not len(buffer):
         return UntypedStorage(0)
     storage: UntypedStorage = frombuffer(buffer, dtype=dtypes.uint8).untyped_storage()
@@ -212,7 +212,7 @@ def _set_state(made: Any, state: Any) -> Any:
 
 
 def give_state(made: Any, state: Any) -> Any:
-    """Give a tensor the attributes that :func:`state_of` found."""
+    """Give a tensor the attributes that `state_of` found."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     vars(made).update({name: value for name, value in (attributes or {}).items() if name not in _NOT_STATE})
     for name, value in (slots or {}).items():

@@ -1,7 +1,7 @@
 """Import aliases: one module tree under several names, without a second copy of anything.
 
-After ``alias("torch", "flambeau")``, ``import torch.nn.functional`` gives the very module that
-``import flambeau.nn.functional`` gives.  Aliases chain, the longest prefix wins, and nothing is imported
+After `alias("torch", "flambeau")`, `import torch.nn.functional` gives the very module that
+`import flambeau.nn.functional` gives.  Aliases chain, the longest prefix wins, and nothing is imported
 before it is asked for.
 """
 
@@ -20,13 +20,13 @@ _targets: dict[str, str] = {}
 
 
 def alias(prefix: str, target: str) -> None:
-    """Make ``prefix`` and every ``prefix.x.y`` import as ``target`` and ``target.x.y``.
+    """Make `prefix` and every `prefix.x.y` import as `target` and `target.x.y`.
 
-    The alias wins over an installed package of that name, wherever that is on ``sys.path``.
+    The alias wins over an installed package of that name, wherever that is on `sys.path`.
 
     Raises:
-        ImportError: another module called ``prefix`` has been imported already.
-        ValueError: ``target`` itself resolves to something under ``prefix``.
+        ImportError: another module called `prefix` has been imported already.
+        ValueError: `target` itself resolves to something under `prefix`.
     """
     if _targets.get(prefix) == target:
         return
@@ -43,7 +43,7 @@ def alias(prefix: str, target: str) -> None:
 
 
 def resolve(name: str) -> str:
-    """Return the real name of the module that ``name`` imports, ``name`` itself where no alias applies.
+    """Return the real name of the module that `name` imports, `name` itself where no alias applies.
 
     >>> alias("lumiere", "flambeau"); resolve("lumiere.autograd.graph")
     'flambeau.autograd.graph'
@@ -59,7 +59,7 @@ def resolve(name: str) -> str:
 
 
 def face(name: str, root: str) -> str:
-    """Return the name that an alias under ``root`` gives to the module ``name``, itself where there is none.
+    """Return the name that an alias under `root` gives to the module `name`, itself where there is none.
 
     >>> alias("lumiere.grad", "flambeau.autograd"); face("flambeau.autograd.graph", "lumiere")
     'lumiere.grad.graph'
@@ -91,7 +91,7 @@ class _Finder:
 
 
 class _Loader:
-    """Loads an alias by importing the real module, and gives the code of the real module to ``python -m``."""
+    """Loads an alias by importing the real module, and gives the code of the real module to `python -m`."""
 
     def __init__(self, real: ModuleSpec) -> None:
         self._real = real

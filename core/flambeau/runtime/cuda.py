@@ -1,7 +1,7 @@
 """CUDA devices: which there are, which one is current, and what they can do.
 
-Everything here works on the backend that owns the device type ``cuda``, found when first needed.  What such a backend
-offers beyond :class:`flambeau.backend.Backend` is listed in ``capabilities``.
+Everything here works on the backend that owns the device type `cuda`, found when first needed.  What such a backend
+offers beyond `flambeau.backend.Backend` is listed in `capabilities`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many CUDA devices can be seen; ``CUDA_VISIBLE_DEVICES`` limits them."""
+    """How many CUDA devices can be seen; `CUDA_VISIBLE_DEVICES` limits them."""
     try:
         return backend().device_count()
     except AssertionError:
@@ -133,7 +133,7 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Make a device current; a negative index changes nothing.  The context manager ``device`` is to be preferred.
+    """Make a device current; a negative index changes nothing.  The context manager `device` is to be preferred.
 
     Raises:
         ValueError: no CUDA device, or one without an index.
@@ -149,7 +149,7 @@ def set_device(device: Any) -> None:
 class device:
     """A context in which a device is current; a negative index changes nothing.
 
-    Tensors created with ``device="cuda"``, and those moved by ``cuda()``, go to the current device::
+    Tensors created with `device="cuda"`, and those moved by `cuda()`, go to the current device::
 
         with torch.cuda.device(1):
             a = torch.zeros(2, device="cuda")  # on cuda:1
@@ -183,7 +183,7 @@ def synchronize(device: Any = None) -> None:
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Ask for a warning (1, ``"warn"``) or an error (2, ``"error"``) where an operation waits for the device."""
+    """Ask for a warning (1, `"warn"`) or an error (2, `"error"`) where an operation waits for the device."""
     cuda = init()
     modes = {"default": 0, "warn": 1, "error": 2}
     if debug_mode not in (*modes, *modes.values()):
@@ -192,7 +192,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """The mode that ``set_sync_debug_mode`` set: 0, 1 or 2."""
+    """The mode that `set_sync_debug_mode` set: 0, 1 or 2."""
     return init().sync_debug_mode
 
 
@@ -200,7 +200,7 @@ def get_sync_debug_mode() -> int:
 
 
 class Properties:
-    """What is known about a device: ``name``, ``major``, ``minor``, ``total_memory`` and so on."""
+    """What is known about a device: `name`, `major`, `minor`, `total_memory` and so on."""
 
     def __init__(self, known: Any) -> None:
         self.__dict__.update(known)
@@ -229,7 +229,7 @@ def get_device_name(device: Any = None) -> str:
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a device, such as ``(9, 0)``."""
+    """The compute capability of a device, such as `(9, 0)`."""
     found = get_device_properties(device)
     return found.major, found.minor
 
@@ -251,7 +251,7 @@ def get_arch_list() -> list[str]:
 
 
 def get_gencode_flags() -> str:
-    """The flags that tell ``nvcc`` to compile for these architectures."""
+    """The flags that tell `nvcc` to compile for these architectures."""
     numbers = [arch.removeprefix("sm_") for arch in get_arch_list()]
     return " ".join(f"-gencode compute=compute_{number},code=sm_{number}" for number in numbers)
 

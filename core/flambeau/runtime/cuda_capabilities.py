@@ -1,4 +1,4 @@
-"""What a backend for CUDA devices offers beyond every backend's: the one list that ``torch.cuda`` is written against."""
+"""What a backend for CUDA devices offers beyond every backend's: the one list that `torch.cuda` is written against."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RawGraph(Protocol):
 
 
 class Accelerator(Protocol):
-    """The capabilities, by subject.  Devices are given by index; ``None`` is the current one."""
+    """The capabilities, by subject.  Devices are given by index; `None` is the current one."""
 
     name: str
     sync_debug_mode: int  # 0, or 1 to warn and 2 to raise where an operation waits for the device

@@ -42,10 +42,10 @@ _PATTERN = re.compile(r"([a-z_]\w*)(?::(0|[1-9]\d*))?")
 
 
 class device:
-    """Where a tensor lives: a type (``"cpu"``, ``"cuda"``, or a plugin's) and, where there are several, an index.
+    """Where a tensor lives: a type (`"cpu"`, `"cuda"`, or a plugin's) and, where there are several, an index.
 
     A number alone is an accelerator's.  A device is also a context manager (and decorator): tensors created inside without
-    ``device=`` go there.
+    `device=` go there.
 
     Raises:
         RuntimeError: the string names no known device type, or is malformed; a negative number, or one where there are no
@@ -150,7 +150,7 @@ _process_default: device | None = None
 
 
 def set_default_device(device: Any) -> None:
-    """Create tensors on ``device`` where none is given; None restores the backend's own.
+    """Create tensors on `device` where none is given; None restores the backend's own.
 
     >>> import flambeau as torch
     >>> torch.set_default_device("cpu"); torch.get_default_device()
@@ -181,7 +181,7 @@ def _cpu_if_selected() -> device | None:
 
 
 def canonical(place: device) -> device:
-    """The device a tensor reports: ``cpu`` has no index unless there are several, every other type always has one."""
+    """The device a tensor reports: `cpu` has no index unless there are several, every other type always has one."""
     index = place.index
     count = CPU_DEVICES if place.type == "cpu" else None
     if place.type == "cpu":
@@ -225,7 +225,7 @@ _NONE: frozenset[type] = frozenset()  # of the numbers beside half precision, no
 class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     """What all tensors of one dtype on one device have in common: a table of the kernels that serve them.
 
-    ``kind["exp"]`` is ``(kernel, result kind)``, resolved once (backend, kernel packs, promotion, casts) and looked up
+    `kind["exp"]` is `(kernel, result kind)`, resolved once (backend, kernel packs, promotion, casts) and looked up
     ever after.  Two tensors of the same kind can meet in an operation without another question asked, and
     whether they are is one comparison by identity.
     """
@@ -292,7 +292,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         return tensor
 
     def stored(self, array: Any) -> Any:
-        """What is to be in memory, so that a tensor of this kind shows ``array``."""
+        """What is to be in memory, so that a tensor of this kind shows `array`."""
         return array
 
 
@@ -300,7 +300,7 @@ Kernels = ModuleType
 
 
 def kernels_of(kind: Kind) -> Kernels:
-    """The operations on raw arrays of one kind, as attributes: the ``F`` that derivative rules are handed.
+    """The operations on raw arrays of one kind, as attributes: the `F` that derivative rules are handed.
 
     A module, because that is the one object whose attributes Python looks up fast although missing ones are computed.
     """

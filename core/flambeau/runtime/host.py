@@ -21,7 +21,7 @@ _OF_ARRAYS = frozenset({"binomial", "dirichlet", "gamma", "multinomial", "poisso
 
 
 class HostGenerator:
-    """The CPU's random stream for device ``index`` of another backend: samplers take its dtypes and give its arrays."""
+    """The CPU's random stream for device `index` of another backend: samplers take its dtypes and give its arrays."""
 
     def __init__(self, backend: Backend, index: int, stream: Any = None) -> None:
         host = for_device_type("cpu")

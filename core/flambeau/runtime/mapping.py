@@ -9,13 +9,13 @@ __all__ = ["MappedFile", "map_file"]
 
 
 class MappedFile(mmap.mmap):
-    """A file in memory; with ``filename``, where writes reach it."""
+    """A file in memory; with `filename`, where writes reach it."""
 
     filename: str | None = None
 
 
 def map_file(filename: str, shared: bool | None, nbytes: int) -> MappedFile | None:
-    """The first ``nbytes`` of a file, mapped; None for none of it, because that cannot be mapped.
+    """The first `nbytes` of a file, mapped; None for none of it, because that cannot be mapped.
 
     Args:
         filename: the path of the file.
@@ -23,7 +23,7 @@ def map_file(filename: str, shared: bool | None, nbytes: int) -> MappedFile | No
         nbytes: how many bytes.
 
     Raises:
-        TypeError: ``filename`` is no string.
+        TypeError: `filename` is no string.
         RuntimeError: the file cannot be opened, or is too small.
     """
     if not isinstance(filename, str):

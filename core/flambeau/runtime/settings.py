@@ -32,7 +32,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num: int, /) -> None:
-    """Let the CPU backend's kernels use ``num`` threads.  RuntimeError unless it is positive."""
+    """Let the CPU backend's kernels use `num` threads.  RuntimeError unless it is positive."""
     if not isinstance(num, int) or isinstance(num, bool):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
@@ -46,7 +46,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(num: int, /) -> None:
-    """Set the number that ``get_num_interop_threads`` gives."""
+    """Set the number that `get_num_interop_threads` gives."""
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
     _settings["interop_threads"] = num
@@ -71,7 +71,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """``"default"`` (0), ``"warn"`` (1) or ``"error"`` (2), about operations without a deterministic algorithm."""
+    """`"default"` (0), `"warn"` (1) or `"error"` (2), about operations without a deterministic algorithm."""
     if debug_mode not in (0, 1, 2, *_DEBUG_MODES):
         raise RuntimeError(
             f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(_DEBUG_MODES)}, but got {debug_mode}"
@@ -85,12 +85,12 @@ def get_deterministic_debug_mode() -> int:
 
 
 def get_float32_matmul_precision() -> str:
-    """``"highest"``, ``"high"`` or ``"medium"``."""
+    """`"highest"`, `"high"` or `"medium"`."""
     return _settings["matmul_precision"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Allow float32 matrix products on CUDA to round their factors (TF32) unless ``"highest"``."""
+    """Allow float32 matrix products on CUDA to round their factors (TF32) unless `"highest"`."""
     if precision not in ("highest", "high", "medium"):
         warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the setting stays as it is", stacklevel=2)
         return

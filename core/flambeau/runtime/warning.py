@@ -15,7 +15,7 @@ _warned: set[str] = set()
 
 
 def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn the first time that this is called with the message, or every time after ``set_warn_always(True)``."""
+    """Warn the first time that this is called with the message, or every time after `set_warn_always(True)`."""
     if message in _warned and not is_warn_always_enabled():
         return
     _warned.add(message)

@@ -1,8 +1,8 @@
 """Saving and loading, in PyTorch's file formats.
 
-``saving`` and ``loading`` hold the two functions; ``archive`` the zip format; ``pickles`` the pickles in it
-and what makes reading them safe; ``names`` what things are called there; ``rebuild`` how tensors are put
-together; ``locations`` which device they go to; ``options`` the settings; ``safetensors`` the other format.
+`saving` and `loading` hold the two functions; `archive` the zip format; `pickles` the pickles in it
+and what makes reading them safe; `names` what things are called there; `rebuild` how tensors are put
+together; `locations` which device they go to; `options` the settings; `safetensors` the other format.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ __all__ = [
 
 @contextmanager
 def mkdtemp() -> Iterator[str]:
-    """A temporary folder for the time of a ``with`` block.
+    """A temporary folder for the time of a `with` block.
 
     >>> import os
     >>> with mkdtemp() as folder:
@@ -88,7 +88,7 @@ def mkdtemp() -> Iterator[str]:
 def check_module_version_greater_or_equal(
     module: Any, req_version_tuple: tuple[Any, ...], error_if_malformed: bool = True
 ) -> bool:
-    """Return whether ``module.__version__`` is at least ``req_version_tuple``.
+    """Return whether `module.__version__` is at least `req_version_tuple`.
 
     A version that does not read so raises RuntimeError, or warns and counts as new enough.
 
@@ -117,5 +117,5 @@ def normalize_storage_type(storage_type: type) -> Any:
 
 
 def storage_to_tensor_type(storage: Any) -> Any:
-    """Return the tensor type that goes with a storage: ``FloatTensor`` for a ``FloatStorage``."""
+    """Return the tensor type that goes with a storage: `FloatTensor` for a `FloatStorage`."""
     return getattr(torch, storage_type(storage.dtype).name.replace("Storage", "Tensor"))

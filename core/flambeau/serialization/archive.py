@@ -20,7 +20,7 @@ _ZIP64_SIZE = 20  # what zipfile adds to the extra field of a large record
 
 
 def is_archive(file: IO[bytes]) -> bool:
-    """Whether an archive begins where ``file`` stands; it stands there still afterwards."""
+    """Whether an archive begins where `file` stands; it stands there still afterwards."""
     start = file.tell()
     magic = file.read(len(MAGIC))
     file.seek(start)

@@ -1,4 +1,4 @@
-"""``FileCheck``: a list of things that must, or must not, be found in a text in order."""
+"""`FileCheck`: a list of things that must, or must not, be found in a text in order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _COMMENT = re.compile(r"#\s*CHECK(?:-(NEXT|SAME|NOT|DAG|REGEX|SOURCE-HIGHLIGHTED
 class FileCheck:
     """A list of checks on a text, each taking up where the one before it found its match.
 
-    ``check`` looks for a string anywhere below; ``check_same`` on the same line; ``check_next`` on the next;
-    ``check_not`` wants it absent up to the next match; ``check_count`` wants it so many times; a run of
-    ``check_dag`` may match in any order; ``check_regex`` takes a regular expression;
-    ``check_source_highlighted`` wants the match underlined with ``~``.  ``run(text)`` performs the checks;
-    ``run(source, text)`` first reads some from comments such as ``# CHECK-NEXT: relu`` in ``source``.
+    `check` looks for a string anywhere below; `check_same` on the same line; `check_next` on the next;
+    `check_not` wants it absent up to the next match; `check_count` wants it so many times; a run of
+    `check_dag` may match in any order; `check_regex` takes a regular expression;
+    `check_source_highlighted` wants the match underlined with `~`.  `run(text)` performs the checks;
+    `run(source, text)` first reads some from comments such as `# CHECK-NEXT: relu` in `source`.
 
     Raises:
         RuntimeError: at the first check that fails, with the text and the check; or when there are no checks.
@@ -111,7 +111,7 @@ class _Search:
         self.check_absent(len(self.text))
 
     def match(self, kind: str, wanted: str, position: int) -> None:
-        """Find what is wanted from ``position`` on, and in the way that ``kind`` says."""
+        """Find what is wanted from `position` on, and in the way that `kind` says."""
         found = re.compile(wanted if kind == "REGEX" else re.escape(wanted)).search(self.text, position)
         if found is None:
             what = f'{"regex " if kind == "REGEX" else ""}"{wanted}"'

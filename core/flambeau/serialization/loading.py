@@ -1,4 +1,4 @@
-"""``load``: the pickle of a file, with its storages put in their places."""
+"""`load`: the pickle of a file, with its storages put in their places."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read an object from a file written by :func:`save` or PyTorch, or tensors from a ``.safetensors`` file.
+    """Read an object from a file written by `save` or PyTorch, or tensors from a `.safetensors` file.
 
     Args:
-        f: a path, or an object with ``read``, ``seek`` and ``tell``.
+        f: a path, or an object with `read`, `seek` and `tell`.
         map_location: where to put storages: a device or its name; a dict from saved location to location; a
             function from a storage in host memory and its saved location to a storage, or to None for where
             it was.  By default each goes where it was when it was saved.
-        pickle_module: where the ``Unpickler`` comes from.
-        weights_only: read nothing but tensors, plain Python data and what ``add_safe_globals`` allows, so
-            that loading runs no code from the file.  True by default, unless a ``pickle_module`` is given.
+        pickle_module: where the `Unpickler` comes from.
+        weights_only: read nothing but tensors, plain Python data and what `add_safe_globals` allows, so
+            that loading runs no code from the file.  True by default, unless a `pickle_module` is given.
         mmap: map the file into memory, so that tensors are only read when they are used.
-        pickle_load_args: for the unpickler of ``weights_only=False``, such as ``encoding="latin1"``.
+        pickle_load_args: for the unpickler of `weights_only=False`, such as `encoding="latin1"`.
 
     Raises:
         pickle.UnpicklingError: the file names what is not allowed; the message says what and how to allow it.
@@ -103,7 +103,7 @@ def load(
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """Return the names in a file that ``load(f, weights_only=True)`` would refuse.
+    """Return the names in a file that `load(f, weights_only=True)` would refuse.
 
     Raises:
         ValueError: the file has the format of PyTorch before 1.6.
@@ -142,7 +142,7 @@ def _decide_weights_only(weights_only: bool | None, pickle_module: Any) -> bool:
 
 
 def _explain(message: str) -> str:
-    """What went wrong with ``weights_only``, and what may be done about it."""
+    """What went wrong with `weights_only`, and what may be done about it."""
     if re.search(r"GLOBAL (\S+) was not an allowed global by default.", message):
         text = (
             "Weights only load failed. This file can still be loaded, to do so you have two options, "
@@ -191,7 +191,7 @@ class _ArchiveLoader:
         self._storages: dict[str, UntypedStorage] = {}
         self._memory = _map(file) if mmap else None
         if "constants.pkl" in self._archive:
-            only = "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. "
+            only = "Cannot use `weights_only=True` with TorchScript archives passed to `torch.load`. "
             raise RuntimeError(only + UNSAFE if weights_only else "TorchScript archives are not supported")
 
     def load(self, base: type, options: dict[str, Any]) -> Any:
@@ -274,7 +274,7 @@ class _LegacyLoader:
         header = self._file.read(512)
         self._file.seek(start)
         if header[257:262] == b"ustar":
-            refusal = "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + UNSAFE
+            refusal = "Cannot use `weights_only=True` with files saved in the legacy .tar format. " + UNSAFE
             raise RuntimeError(refusal if self._weights_only else "legacy .tar files cannot be loaded")
 
     def _persistent_load(self, saved_id: Any) -> Any:

@@ -30,8 +30,8 @@ def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) 
 
     Args:
         priority: packages are asked in ascending order; the first that does not answer None decides.
-        tagger: ``tagger(storage)`` is the name of the storage's location, if it is of this kind.
-        deserializer: ``deserializer(storage, location)`` is the storage, moved from host memory to there.
+        tagger: `tagger(storage)` is the name of the storage's location, if it is of this kind.
+        deserializer: `deserializer(storage, location)` is the storage, moved from host memory to there.
 
     >>> import flambeau as torch
     >>> torch.serialization.register_package(90, lambda storage: None, lambda storage, location: None)
@@ -41,7 +41,7 @@ def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) 
 
 
 def location_tag(storage: Any) -> str:
-    """Return the name of the place where ``storage`` is, such as ``"cpu"`` or ``"cuda:0"``.
+    """Return the name of the place where `storage` is, such as `"cpu"` or `"cuda:0"`.
 
     >>> import flambeau as torch
     >>> torch.serialization.location_tag(torch.ones(2).untyped_storage())
@@ -55,7 +55,7 @@ def location_tag(storage: Any) -> str:
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
-    """Return ``storage``, moved to ``location``.
+    """Return `storage`, moved to `location`.
 
     Raises:
         RuntimeError: the location is of no known kind, or is a device that is not there.
@@ -73,7 +73,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 
 def restorer(map_location: Any) -> Restorer:
-    """The function from a storage and its saved location to the storage where ``map_location`` says."""
+    """The function from a storage and its saved location to the storage where `map_location` says."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, Mapping):
@@ -91,7 +91,7 @@ def restorer(map_location: Any) -> Restorer:
 
 
 def validate_cuda_device(location: str) -> int:
-    """Return the index of the CUDA device that ``location`` names.  RuntimeError if it is not there."""
+    """Return the index of the CUDA device that `location` names.  RuntimeError if it is not there."""
     if not torch.cuda.is_available():
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "

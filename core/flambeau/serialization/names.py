@@ -40,7 +40,7 @@ _PREFIX_OF = {dtype: prefix for prefix, dtype in DTYPES.items()}
 
 
 class StorageType:
-    """A typed storage class as a file names it, such as ``FloatStorage``: no more than a dtype.
+    """A typed storage class as a file names it, such as `FloatStorage`: no more than a dtype.
 
     Raises:
         KeyError: there is no storage class of that name.
@@ -67,7 +67,7 @@ class StorageType:
 
 @cache
 def storage_type(dtype: dtypes.dtype) -> StorageType:
-    """The storage type that a file gives to elements of ``dtype``.  KeyError if there is none."""
+    """The storage type that a file gives to elements of `dtype`.  KeyError if there is none."""
     return StorageType(f"{_PREFIX_OF[dtype]}Storage")
 
 
@@ -84,7 +84,7 @@ def get_layout(name: str) -> Any:
 
 @cache
 def known() -> dict[str, Any]:
-    """All that a file may name and still be loaded with ``weights_only=True``."""
+    """All that a file may name and still be loaded with `weights_only=True`."""
     named: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
@@ -120,7 +120,7 @@ def known() -> dict[str, Any]:
 def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
     """PyTorch's module and name for a class, function or constant; None if it is not one of flambeau's.
 
-    ``name`` is the name of a constant, which, unlike a class, cannot be asked for it.
+    `name` is the name of a constant, which, unlike a class, cannot be asked for it.
     """
     if id(thing) in _known_names():
         module, _, name = _known_names()[id(thing)].rpartition(".")
@@ -140,7 +140,7 @@ def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
 
 
 def may_be_called(thing: Any, module: str, name: str) -> bool:
-    """Whether PyTorch may call ``thing`` so: where it is public, or in a module below that."""
+    """Whether PyTorch may call `thing` so: where it is public, or in a module below that."""
     own = torch_name(thing)
     return own is not None and own[1] == name and f"{module}.".startswith(f"{own[0]}.")
 
@@ -155,7 +155,7 @@ def _is_ours(module: str | None) -> bool:
 
 
 def public(module: str, name: str) -> Any:
-    """What PyTorch calls ``module.name``: there, or in the nearest module above it that has the name.
+    """What PyTorch calls `module.name`: there, or in the nearest module above it that has the name.
 
     Raises:
         AttributeError: flambeau has nothing of that name.

@@ -1,4 +1,4 @@
-"""Settings of ``save`` and ``load`` that outlive a call, and the classes that files may name."""
+"""Settings of `save` and `load` that outlive a call, and the classes that files may name."""
 
 from __future__ import annotations
 
@@ -68,33 +68,33 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def assumed_byteorder() -> str:
-    """The byte order of a file that does not say it: ``"little"`` or ``"big"``."""
+    """The byte order of a file that does not say it: `"little"` or `"big"`."""
     if _load_endianness is LoadEndianness.NATIVE:
         return sys.byteorder
     return "big" if _load_endianness is LoadEndianness.BIG else "little"
 
 
 def get_crc32_options() -> bool:
-    """Return whether ``set_crc32_options`` asks for checksums."""
+    """Return whether `set_crc32_options` asks for checksums."""
     return _computes_crc32
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Ask for checksums in saved files, or not.  They are written in any case, and ``load`` needs none."""
+    """Ask for checksums in saved files, or not.  They are written in any case, and `load` needs none."""
     global _computes_crc32
     _computes_crc32 = compute_crc32
 
 
 def get_default_mmap_options() -> int | None:
-    """Return how ``load(mmap=True)`` maps files: ``mmap.MAP_PRIVATE`` unless set otherwise."""
+    """Return how `load(mmap=True)` maps files: `mmap.MAP_PRIVATE` unless set otherwise."""
     return _mmap_flags
 
 
 class set_default_mmap_options:
-    """Set how ``load(mmap=True)`` maps files, for good, or inside a ``with`` block.
+    """Set how `load(mmap=True)` maps files, for good, or inside a `with` block.
 
     Args:
-        flags: ``mmap.MAP_PRIVATE`` (writing to a loaded tensor leaves the file alone) or ``mmap.MAP_SHARED``.
+        flags: `mmap.MAP_PRIVATE` (writing to a loaded tensor leaves the file alone) or `mmap.MAP_SHARED`.
 
     >>> import flambeau as torch, mmap
     >>> with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
@@ -122,7 +122,7 @@ class set_default_mmap_options:
 
 
 class skip_data:
-    """Inside this context, ``save`` leaves the place of the data empty, and ``load`` does not read it.
+    """Inside this context, `save` leaves the place of the data empty, and `load` does not read it.
 
     >>> import flambeau as torch, io
     >>> file = io.BytesIO()
@@ -150,7 +150,7 @@ def is_skipping_data() -> bool:
 
 
 def add_safe_globals(safe_globals: Sequence[SafeGlobal]) -> None:
-    """Let ``load(weights_only=True)`` use these classes and functions when a file names them.
+    """Let `load(weights_only=True)` use these classes and functions when a file names them.
 
     Args:
         safe_globals: classes and functions, or pairs of one and the name that files have for it.
@@ -165,17 +165,17 @@ def add_safe_globals(safe_globals: Sequence[SafeGlobal]) -> None:
 
 
 def get_safe_globals() -> list[SafeGlobal]:
-    """Return what ``add_safe_globals`` has added."""
+    """Return what `add_safe_globals` has added."""
     return list(_safe_globals)
 
 
 def clear_safe_globals() -> None:
-    """Forget what ``add_safe_globals`` has added."""
+    """Forget what `add_safe_globals` has added."""
     _safe_globals.clear()
 
 
 class safe_globals:
-    """``add_safe_globals`` inside a ``with`` block.
+    """`add_safe_globals` inside a `with` block.
 
     >>> import flambeau as torch, fractions
     >>> with torch.serialization.safe_globals([fractions.Fraction]):

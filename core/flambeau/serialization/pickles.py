@@ -228,7 +228,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
 
 
 def unsafe_globals(data: bytes) -> list[str]:
-    """The names in a pickle of protocol 2 or later that ``SafeUnpickler`` would refuse."""
+    """The names in a pickle of protocol 2 or later that `SafeUnpickler` would refuse."""
     unpickler = SafeUnpickler(io.BytesIO())
     unsafe = []
     for module, name in sorted(set(_named_globals(data))):

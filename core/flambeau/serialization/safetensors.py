@@ -1,4 +1,4 @@
-"""Reads ``.safetensors`` files: a length, a header in JSON, and the bytes of all tensors."""
+"""Reads `.safetensors` files: a length, a header in JSON, and the bytes of all tensors."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ DTYPES = {
 
 
 def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> dict[str, Tensor]:
-    """Return the tensors of a ``.safetensors`` file by name, on device ``map_location`` or else the CPU.
+    """Return the tensors of a `.safetensors` file by name, on device `map_location` or else the CPU.
 
     Raises:
-        RuntimeError: ``map_location`` is not a device; or the file is damaged.
+        RuntimeError: `map_location` is not a device; or the file is damaged.
     """
     if map_location is not None and not isinstance(map_location, str | devices.device):
         kind = "dict" if isinstance(map_location, dict) else "callable"

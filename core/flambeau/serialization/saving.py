@@ -1,4 +1,4 @@
-"""``save``: an object as a pickle in which storages are left out, and the storages beside it."""
+"""`save`: an object as a pickle in which storages are left out, and the storages beside it."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Write an object to a file that :func:`load`, and PyTorch's own, can read.
+    """Write an object to a file that `load`, and PyTorch's own, can read.
 
     Tensors that share memory share it again when loaded; all of a tensor's storage is saved even where the
     tensor is a view of a part.  A file on disk appears complete or not at all.
 
     Args:
         obj: tensors, containers of them, modules, or anything else that can be pickled.
-        f: a path, or an object with a ``write`` method.
-        pickle_module: where the ``Pickler`` comes from.
-        pickle_protocol: 2 is what ``weights_only`` readers understand.
+        f: a path, or an object with a `write` method.
+        pickle_module: where the `Pickler` comes from.
+        pickle_protocol: 2 is what `weights_only` readers understand.
         _use_new_zipfile_serialization: pass False for the format of PyTorch before 1.6.
 
     Raises:
-        AttributeError: ``f`` is neither a path nor can be written to.
-        RuntimeError: the folder of ``f`` does not exist; or one storage is used with two dtypes.
+        AttributeError: `f` is neither a path nor can be written to.
+        RuntimeError: the folder of `f` does not exist; or one storage is used with two dtypes.
 
     >>> import flambeau as torch, io
     >>> file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Signal processing: :mod:`torch.signal.windows`."""
+"""Signal processing: `torch.signal.windows`."""
 
 from __future__ import annotations
 

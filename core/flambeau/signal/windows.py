@@ -1,7 +1,7 @@
 """Windows: weights that fade a stretch of signal in and out.
 
-``sym=True`` makes one that is the same read backwards, for filters; ``sym=False`` one period of a periodic one, for spectra.
-All return float32 or float64 tensors of length ``M``, and raise ValueError for a negative length or another dtype.
+`sym=True` makes one that is the same read backwards, for filters; `sym=False` one period of a periodic one, for spectra.
+All return float32 or float64 tensors of length `M`, and raise ValueError for a negative length or another dtype.
 
 >>> import flambeau as torch
 >>> torch.signal.windows.hann(5)
@@ -36,7 +36,7 @@ def _window(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``shape(position, length of the period)`` for the positions 0 to M - 1, computed in float64."""
+    """`shape(position, length of the period)` for the positions 0 to M - 1, computed in float64."""
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
@@ -50,7 +50,7 @@ def _window(
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
-    """The sum over ``i`` of ``(-1)**i * a[i] * cos(2 pi i n / (M - 1))``."""
+    """The sum over `i` of `(-1)**i * a[i] * cos(2 pi i n / (M - 1))`."""
 
     def shape(n: Tensor, length: float) -> Tensor:
         if not isinstance(a, Iterable):
@@ -65,22 +65,22 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: A
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
-    """``alpha - (1 - alpha) cos(2 pi n / (M - 1))``."""
+    """`alpha - (1 - alpha) cos(2 pi n / (M - 1))`."""
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, **options)
 
 
 def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """The Hamming window: :func:`general_hamming` with ``alpha=0.54``."""
+    """The Hamming window: `general_hamming` with `alpha=0.54`."""
     return general_hamming(M, sym=sym, **options)
 
 
 def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """The Hann window, a raised cosine: :func:`general_hamming` with ``alpha=0.5``."""
+    """The Hann window, a raised cosine: `general_hamming` with `alpha=0.5`."""
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
 def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """The Blackman window: :func:`general_cosine` with ``a=[0.42, 0.5, 0.08]``."""
+    """The Blackman window: `general_cosine` with `a=[0.42, 0.5, 0.08]`."""
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
 
 
@@ -100,7 +100,7 @@ def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """``exp(-|n - center| / tau)``; ``center`` may only be given where ``sym`` is False."""
+    """`exp(-|n - center| / tau)`; `center` may only be given where `sym` is False."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -113,14 +113,14 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """``exp(-(n / std)**2 / 2)``, ``n`` counted from the middle."""
+    """`exp(-(n / std)**2 / 2)`, `n` counted from the middle."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return _window("gaussian", M, lambda n, length: (((n - length / 2) / std) ** 2 * -0.5).exp(), sym=sym, **options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
-    """``i0(beta sqrt(1 - t**2)) / i0(beta)``, with ``t`` from -1 to 1."""
+    """`i0(beta sqrt(1 - t**2)) / i0(beta)`, with `t` from -1 to 1."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
 

@@ -1,4 +1,4 @@
-"""``Parameter`` and ``Buffer``: tensors that a Module registers when they are assigned to it."""
+"""`Parameter` and `Buffer`: tensors that a Module registers when they are assigned to it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _BufferMeta(type):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that is a buffer of the Module it is assigned to; ``persistent`` ones are in its ``state_dict``."""
+    """A tensor that is a buffer of the Module it is assigned to; `persistent` ones are in its `state_dict`."""
 
     __slots__ = ()
     __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # what is computed from a buffer is a plain tensor

@@ -1,7 +1,7 @@
-"""Tensor types and constructors of old: ``FloatTensor(2, 3)``, ``x.type('torch.LongTensor')``, ``Variable``.
+"""Tensor types and constructors of old: `FloatTensor(2, 3)`, `x.type('torch.LongTensor')`, `Variable`.
 
-A tensor type is a name for a dtype on a device type.  It constructs tensors, is what ``x.type()`` names, and
-``isinstance(x, FloatTensor)`` asks whether ``x`` is of that type.
+A tensor type is a name for a dtype on a device type.  It constructs tensors, is what `x.type()` names, and
+`isinstance(x, FloatTensor)` asks whether `x` is of that type.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["TENSOR_TYPES", "construct", "construct_as", "set_default_tensor_type
 
 
 class TensorType(type):
-    """The class of ``FloatTensor`` and its like."""
+    """The class of `FloatTensor` and its like."""
 
     dtype: dtype
     device_type: str
@@ -64,7 +64,7 @@ class TensorType(type):
 
     @property
     def spelled(cls) -> str:
-        """The name that ``x.type()`` gives: ``torch.FloatTensor``."""
+        """The name that `x.type()` gives: `torch.FloatTensor`."""
         where = "" if cls.device_type == "cpu" else f"{cls.device_type}."
         return f"torch.{where}{cls.__name__}"
 
@@ -73,7 +73,7 @@ class TensorType(type):
 
 
 def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
-    """What ``FloatTensor(*args)`` means: sizes, data, a storage, or another tensor to share memory with."""
+    """What `FloatTensor(*args)` means: sizes, data, a storage, or another tensor to share memory with."""
     kind = kind_of(dtype, place if isinstance(place, device) else device(place))
     if not args:
         return empty(0, dtype=dtype, device=kind.device)
@@ -92,7 +92,7 @@ def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
 
 
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
-    """``Tensor(...)``, of the default dtype."""
+    """`Tensor(...)`, of the default dtype."""
     if unknown:
         raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
     if len(args) == 1 and isinstance(args[0], Tensor):
@@ -126,7 +126,7 @@ def tensor_type(dtype: dtype, device_type: str) -> TensorType:
 
 
 def find_type(wanted: Any) -> TensorType:
-    """The tensor type meant by a class or by a string such as ``'torch.cuda.LongTensor'``."""
+    """The tensor type meant by a class or by a string such as `'torch.cuda.LongTensor'`."""
     if isinstance(wanted, TensorType):
         return wanted
     if isinstance(wanted, type) and issubclass(wanted, Tensor):
@@ -147,7 +147,7 @@ def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **
     >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
     ('torch.FloatTensor', tensor([1]))
     """
-    unknown = next((name for name in kwargs if name != "async"), None)  # what ``non_blocking`` was called before Python had it
+    unknown = next((name for name in kwargs if name != "async"), None)  # what `non_blocking` was called before Python had it
     if unknown is not None:
         raise TypeError(f"type() got an unexpected keyword argument '{unknown}'")
     if dtype is None:
@@ -168,7 +168,7 @@ attach(type=_type_method, new=_new, __new__=staticmethod(construct))
 
 
 def set_default_dtype(d: dtype, /) -> None:
-    """Give Python floats, and tensors made without ``dtype=``, this floating-point dtype.
+    """Give Python floats, and tensors made without `dtype=`, this floating-point dtype.
 
     Raises:
         TypeError: the dtype is not floating point.
@@ -184,7 +184,7 @@ def set_default_dtype(d: dtype, /) -> None:
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Make ``torch.Tensor`` mean this type: its dtype, and its device for new tensors."""
+    """Make `torch.Tensor` mean this type: its dtype, and its device for new tensors."""
     global _default_type
     from ..runtime.devices import set_default_device
 

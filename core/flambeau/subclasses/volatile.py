@@ -1,4 +1,4 @@
-"""``volatile``, the ``no_grad`` of PyTorch 0.2: a property of a tensor, which spreads to all that is computed from it."""
+"""`volatile`, the `no_grad` of PyTorch 0.2: a property of a tensor, which spreads to all that is computed from it."""
 
 from __future__ import annotations
 

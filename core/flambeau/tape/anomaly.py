@@ -37,7 +37,7 @@ class set_detect_anomaly:
     """Turn anomaly mode on or off, at once; as a context manager, back again at its end.
 
     In anomaly mode, an error in backward comes with a warning that shows where the forward call was made, and a gradient
-    with a NaN in it is an error (unless ``check_nan=False``).
+    with a NaN in it is an error (unless `check_nan=False`).
 
     >>> import flambeau as torch
     >>> with torch.autograd.set_detect_anomaly(True):
@@ -57,7 +57,7 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Context in which anomaly mode is on; see :class:`set_detect_anomaly`."""
+    """Context in which anomaly mode is on; see `set_detect_anomaly`."""
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
@@ -78,7 +78,7 @@ class detect_anomaly:
 
 
 def warn_of(node: Node) -> None:
-    """Warn that the backward of ``node`` failed, and show where its forward was called."""
+    """Warn that the backward of `node` failed, and show where its forward was called."""
     text = f"Error detected in {node.name()}. {_forward_trace(node)}"
     while node.parent is not None:
         node = node.parent
@@ -93,7 +93,7 @@ def _forward_trace(node: Node) -> str:
 
 
 def check_nan(node: Node, gradients: Sequence[Any]) -> None:
-    """Refuse a NaN among the gradients that ``node`` has computed."""
+    """Refuse a NaN among the gradients that `node` has computed."""
     for index, each in enumerate(gradients):
         if each is not None and each.dtype.category >= 2 and bool(each.detach().isnan().any()):
             warn_of(node)

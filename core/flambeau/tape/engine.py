@@ -1,8 +1,8 @@
 """The engine: runs the recorded graph backwards.
 
-The same derivative rules serve twice.  A plain backward hands them raw arrays and raw kernels; ``create_graph=True`` hands
+The same derivative rules serve twice.  A plain backward hands them raw arrays and raw kernels; `create_graph=True` hands
 them Tensors and the recorded operations, so that what comes out can be differentiated again.  Nodes run in
-decreasing order of ``seq``; a heap keeps the graph's depth out of Python's stack.
+decreasing order of `seq`; a heap keeps the graph's depth out of Python's stack.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def run(
     inputs: Sequence[Any] | None = None,
     capture: bool = False,
 ) -> list[Any] | None:
-    """Push gradients from ``roots`` (edge, gradient) to the leaves.
+    """Push gradients from `roots` (edge, gradient) to the leaves.
 
-    With ``inputs`` (Tensors or GradientEdges), only they receive a gradient: returned (as Tensors, or None) with
-    ``capture``, else accumulated in ``grad``.
+    With `inputs` (Tensors or GradientEdges), only they receive a gradient: returned (as Tensors, or None) with
+    `capture`, else accumulated in `grad`.
     """
     tensors = create_graph or state.forward_levels > 0
     for _, gradient in roots:
@@ -71,7 +71,7 @@ def run(
 
 
 def run_scalar(output: Tensor, retain_graph: bool) -> None:
-    """``run`` from one recorded output of one element, on arrays, to all leaves: what a training step asks for."""
+    """`run` from one recorded output of one element, on arrays, to all leaves: what a training step asks for."""
     if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices:
         run([(output._node, one(output._kind))], retain_graph=retain_graph)
         return
@@ -90,11 +90,11 @@ def one(kind: Kind) -> Tensor:
 
 
 class Task:
-    """One backward pass: the gradients that wait for their node, in a heap by ``seq``."""
+    """One backward pass: the gradients that wait for their node, in a heap by `seq`."""
 
     alone = False  # whether the modes for user code are still to be set, because nothing has called for them yet
 
-    # Set by ``survey``:
+    # Set by `survey`:
     surveyed = False
     capture = False  # whether gradients are returned rather than accumulated
     reached: set[Any]  # the nodes and leaves that the pass comes to
@@ -112,7 +112,7 @@ class Task:
         self.leaves: dict[Tensor, Any] = {}
 
     def with_modes(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call something that may run user code, in the modes that ``run`` sets for a whole pass."""
+        """Call something that may run user code, in the modes that `run` sets for a whole pass."""
         previous, token = _grad.get(), current_task.set(self)
         _grad.set(False)
         try:
@@ -124,7 +124,7 @@ class Task:
     # --- which part of the graph to run ---
 
     def survey(self, roots: Sequence[Any], inputs: Sequence[Any] | None, capture: bool) -> None:
-        """Walk the graph: find the nodes on a path to ``inputs`` (all, without), and count the edges into each leaf."""
+        """Walk the graph: find the nodes on a path to `inputs` (all, without), and count the edges into each leaf."""
         self.surveyed, self.capture, self.edges_left, self.caught = True, capture, {}, {}
         nodes = sorted(reachable(roots), key=lambda each: each.seq)
         if inputs is not None:
@@ -144,13 +144,13 @@ class Task:
         self.reached = {*nodes, *leaves}
 
     def will_reach(self, tensor: Tensor) -> bool:
-        """Whether this pass computes a gradient for the tensor.  Only known after ``survey``."""
+        """Whether this pass computes a gradient for the tensor.  Only known after `survey`."""
         return _node_of(edge_of(tensor)) in self.reached
 
     # --- the pass ---
 
     def deliver(self, edge: Any, gradient: Any) -> None:
-        """Add ``gradient`` to what waits at ``edge``."""
+        """Add `gradient` to what waits at `edge`."""
         try:
             self.add(edge, gradient)
         except kind_of_edge(edge).backend.arithmetic_errors:  # raised before anything was added
@@ -181,7 +181,7 @@ class Task:
             self.leaves[edge] = gradient if waiting is None else waiting + gradient
 
     def drain(self, node: Any = None, gradient: Any = None) -> None:
-        """Run nodes on raw arrays, from ``node`` on, until none waits.  This loop is the price of a backward."""
+        """Run nodes on raw arrays, from `node` on, until none waits.  This loop is the price of a backward."""
         heap, pending, leaves, deliver, release = self.heap, self.pending, self.leaves, self.deliver, not self.retain_graph
         while node is not None or heap:
             if node is None:
@@ -230,7 +230,7 @@ class Task:
                     node = None
 
     def drain_carefully(self) -> None:
-        """``drain`` for a pass on Tensors, to some inputs only, with hooks on leaves, or watched by anomaly mode."""
+        """`drain` for a pass on Tensors, to some inputs only, with hooks on leaves, or watched by anomaly mode."""
         while self.heap:
             node = heappop(self.heap)[1]
             gradients = self.step(node, self.pending.pop(node))
@@ -260,7 +260,7 @@ class Task:
     # --- at the end ---
 
     def finish(self) -> None:
-        """Add the gradients that have arrived to the ``grad`` of their tensors."""
+        """Add the gradients that have arrived to the `grad` of their tensors."""
         leaves, targets = self.leaves, self.targets
         while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
             leaf, gradient = leaves.popitem()
@@ -361,7 +361,7 @@ class Task:
                 self.caught[edge] = each
 
     def before_tensors(self, node: Node, hooks: Any, gradient: Any) -> Any:
-        """The hooks of the node's output tensors, and those tensors' own ``grad``, where it is retained."""
+        """The hooks of the node's output tensors, and those tensors' own `grad`, where it is retained."""
         gradients = self.wrapped(node, gradient)
         for index, table in hooks.tensor.items():
             gradients[index] = call_tensor_hooks(table.values(), gradients[index])
@@ -386,7 +386,7 @@ class Task:
         return seen if self.tensors else raw(seen)
 
     def apply_carefully(self, node: Node, gradient: Any, given: tuple[Any, ...]) -> Sequence[Any]:
-        """``apply``, for a node that works on Tensors, has hooks, or is watched by anomaly mode; ``given`` is for post-hooks."""
+        """`apply`, for a node that works on Tensors, has hooks, or is watched by anomaly mode; `given` is for post-hooks."""
         token = running.set(node)
         try:
             if node.takes_tensors:
@@ -455,7 +455,7 @@ def on_device_of(kind: Kind) -> AbstractContextManager[Any]:
 
 
 def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
-    """Add to ``leaf.grad``: in place, or recorded where the graph is kept differentiable."""
+    """Add to `leaf.grad`: in place, or recorded where the graph is kept differentiable."""
     grad, kind = leaf._grad, leaf._kind
     if leaf._has_hooks and (dtype := leaf.__dict__.get("_grad_dtype")) is not None:
         kind = kind.to(dtype)
@@ -544,13 +544,13 @@ def _sum_to(gradient: Any, given: tuple[int, ...], shape: tuple[int, ...], F: An
 
 
 def is_expansion(given: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether ``shape`` can be broadcast to ``given``, so that a gradient of that shape can be summed to it."""
+    """Whether `shape` can be broadcast to `given`, so that a gradient of that shape can be summed to it."""
     extra = len(given) - len(shape)
     return extra >= 0 and all(n in (1, m) for n, m in zip(shape, given[extra:], strict=True))
 
 
 def sum_to_size(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """Sum a Tensor to ``shape``, which must be broadcastable to its own."""
+    """Sum a Tensor to `shape`, which must be broadcastable to its own."""
     return _sum_to(tensor, tuple(tensor.shape), shape, RECORDED)
 
 
@@ -582,7 +582,7 @@ def _node_of(edge: Any) -> Any:
 
 
 def reachable(roots: Iterable[Any]) -> set[Node]:
-    """All nodes that can be reached from the edges ``roots``."""
+    """All nodes that can be reached from the edges `roots`."""
     found: set[Node] = set()
     stack = [_node_of(edge) for edge in roots if edge is not None]
     while stack:

@@ -1,4 +1,4 @@
-"""Whether operations are recorded: ``no_grad``, ``enable_grad``, ``set_grad_enabled``, ``inference_mode``."""
+"""Whether operations are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Mode:
-    """A context manager that is also a decorator, of functions, generators and (for their ``__init__``) classes."""
+    """A context manager that is also a decorator, of functions, generators and (for their `__init__`) classes."""
 
     def __enter__(self) -> Any:
         raise NotImplementedError
@@ -81,7 +81,7 @@ class _GradMode(Mode):
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         if callable(function):  # used bare, as @no_grad
-            self.__init__()  # type: ignore[misc]  # ``__new__`` has made something callable
+            self.__init__()  # type: ignore[misc]  # `__new__` has made something callable
             return self(function)
         return self
 
@@ -107,7 +107,7 @@ class no_grad(_GradMode):
 
 
 class enable_grad(_GradMode):
-    """Record inside, even within ``no_grad``.  A context manager and a decorator."""
+    """Record inside, even within `no_grad`.  A context manager and a decorator."""
 
 
 class set_grad_enabled(Mode):
@@ -142,7 +142,7 @@ class set_grad_enabled(Mode):
 
 
 class inference_mode(Mode):
-    """``no_grad``, and the tensors made inside can never be recorded later.  A context manager and a decorator.
+    """`no_grad`, and the tensors made inside can never be recorded later.  A context manager and a decorator.
 
     >>> import flambeau as torch
     >>> with torch.inference_mode():
@@ -154,7 +154,7 @@ class inference_mode(Mode):
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
         if callable(mode):  # used bare, as @inference_mode
-            self.__init__()  # type: ignore[misc]  # ``__new__`` has made something callable
+            self.__init__()  # type: ignore[misc]  # `__new__` has made something callable
             return self(mode)
         return self
 

@@ -26,12 +26,12 @@ next_seq = itertools.count().__next__
 
 
 class Node:
-    """One recorded operation.  Its class is named as PyTorch names it (``MulBackward0``) and holds what a call saved.
+    """One recorded operation.  Its class is named as PyTorch names it (`MulBackward0`) and holds what a call saved.
 
-    ``edges`` has an entry per tensor argument: the node that made the argument, the argument itself where it is a leaf,
-    or None where no gradient is wanted.  ``seq`` counts up as nodes are made, so decreasing order is a valid order for
-    backward.  ``kind`` and ``shape`` describe the output; its gradient is brought to them (unbroadcast, cast) before it
-    is handed to ``apply``.
+    `edges` has an entry per tensor argument: the node that made the argument, the argument itself where it is a leaf,
+    or None where no gradient is wanted.  `seq` counts up as nodes are made, so decreasing order is a valid order for
+    backward.  `kind` and `shape` describe the output; its gradient is brought to them (unbroadcast, cast) before it
+    is handed to `apply`.
     """
 
     __slots__ = ("__dict__", "__weakref__", "edges", "hooks", "kind", "outputs", "seq", "shape")
@@ -42,10 +42,10 @@ class Node:
     outputs: tuple[tuple[Kind, tuple[int, ...]], ...] | None  # kind and shape of each, where there are several
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
-    takes_tensors = False  # whether ``apply`` works on Tensors in every backward, as a user's Function does
+    takes_tensors = False  # whether `apply` works on Tensors in every backward, as a user's Function does
     decompose: ClassVar[Callable[[Node], None] | None] = None  # turns the node into those that PyTorch has
-    keeps_none = False  # whether ``apply`` wants None, not zeros, for outputs that received no gradient
-    along: str | None = None  # its name where ``dim`` is given, if that is another overload
+    keeps_none = False  # whether `apply` wants None, not zeros, for outputs that received no gradient
+    along: str | None = None  # its name where `dim` is given, if that is another overload
     trace: list[str] | None = None  # where the forward call was made, and
     parent: Node | None = None  # the node whose backward made it; kept in anomaly mode
 
@@ -66,7 +66,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """``(node, output number)`` per tensor argument; leaves appear as ``AccumulateGrad``."""
+        """`(node, output number)` per tensor argument; leaves appear as `AccumulateGrad`."""
         self.show()
         return tuple(public_edge(edge) for edge in self.edges)
 
@@ -76,12 +76,12 @@ class Node:
         return made
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after this node's backward; it may return new grad_inputs."""
+        """Call `hook(grad_inputs, grad_outputs)` after this node's backward; it may return new grad_inputs."""
         self.show()
         return self.own_hooks().add("post", hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before this node's backward; it may return new grad_outputs."""
+        """Call `hook(grad_outputs)` before this node's backward; it may return new grad_outputs."""
         return self.own_hooks().add("pre", hook)
 
     def show(self) -> None:
@@ -147,7 +147,7 @@ class Output:
 
 
 class AccumulateGrad(Node):
-    """The face of a leaf in ``next_functions``.  The graph itself points at the leaf."""
+    """The face of a leaf in `next_functions`.  The graph itself points at the leaf."""
 
     __slots__ = ("_variable",)
 
@@ -178,7 +178,7 @@ class Error(Node):
 
     @classmethod
     def before(cls, tensor: Tensor, message: str) -> Error:
-        """A node that made ``tensor``, and raises RuntimeError with this message where a backward comes to it."""
+        """A node that made `tensor`, and raises RuntimeError with this message where a backward comes to it."""
         node = cls()
         node.edges, node.seq, node.hooks, node.outputs = (None,), next_seq(), None, None
         node.kind, node.shape, node.message = tensor._kind, tensor._array.shape, message
@@ -214,7 +214,7 @@ def public_edge(edge: Any) -> tuple[Node | None, int]:
 
 
 def add_leaf_hook(leaf: Tensor, table: str, hook: Callable[..., Any]) -> RemovableHandle:
-    """Register a hook in one of the tables in the leaf's ``__dict__``."""
+    """Register a hook in one of the tables in the leaf's `__dict__`."""
     leaf._has_hooks = True
     state.leaf_hooks = True
     return add_hook(leaf.__dict__.setdefault(table, {}), hook)

@@ -1,7 +1,7 @@
 """What nodes keep of the forward: tensors with the version they had, released or packed away by hooks.
 
-A saved tensor is ``(holder, array, version)``; a released one is ``RELEASED``; one that a hook packed is ``(Packed,)``.
-An output is held by an alias without history (``_output_of`` in its ``__dict__``), so that no reference cycle arises.
+A saved tensor is `(holder, array, version)`; a released one is `RELEASED`; one that a hook packed is `(Packed,)`.
+An output is held by an alias without history (`_output_of` in its `__dict__`), so that no reference cycle arises.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def is_one(value: Any) -> bool:
 
 
 def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> Tensor:
-    """The array as a tensor in the place of ``holder``: an output of ``node``, or whatever the holder's history says."""
+    """The array as a tensor in the place of `holder`: an output of `node`, or whatever the holder's history says."""
     tensor = tensor_class.wrap(array, holder._kind)
     tensor._storage = holder._storage
     if index is not None:
@@ -139,7 +139,7 @@ def refuse_inference() -> NoReturn:
 
 
 def short_name(node: Node) -> str:
-    """The node's name as PyTorch's messages have it: ``Mul`` for ``MulBackward0``."""
+    """The node's name as PyTorch's messages have it: `Mul` for `MulBackward0`."""
     return re.sub(r"Backward\d*$", "", node.name())
 
 
@@ -209,7 +209,7 @@ def _relink(leaf: Tensor | None, tensor: Tensor) -> Node | None:
 
 
 class SavedTensor:
-    """One tensor that a node saved, or what hooks made of it: ``grad_fn._raw_saved_self``."""
+    """One tensor that a node saved, or what hooks made of it: `grad_fn._raw_saved_self`."""
 
     __slots__ = ("_field", "_node", "_owner", "_position")
 
@@ -221,7 +221,7 @@ class SavedTensor:
         return value if self._position is None or value is RELEASED else value[self._position]
 
     def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        """Let ``pack_hook(tensor)`` decide what is kept, and ``unpack_hook(packed)`` bring the tensor back."""
+        """Let `pack_hook(tensor)` decide what is kept, and `unpack_hook(packed)` bring the tensor back."""
         value = self._value()
         if value is None or value is RELEASED:
             state = (
@@ -262,7 +262,7 @@ class SavedTensor:
 
 
 def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
-    """What a node saved in a slot, as PyTorch shows it: ``_saved_other`` and, for tensors, ``_raw_saved_other``."""
+    """What a node saved in a slot, as PyTorch shows it: `_saved_other` and, for tensors, `_raw_saved_other`."""
     name = _PUBLIC_NAMES.get(field, field)
 
     def saved(self: Node) -> Any:

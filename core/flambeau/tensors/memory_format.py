@@ -14,7 +14,7 @@ __all__ = [
 
 
 class memory_format:
-    """An order of dimensions in memory, such as ``torch.channels_last``."""
+    """An order of dimensions in memory, such as `torch.channels_last`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -57,7 +57,7 @@ def memory_order(tensor: Tensor, wanted: memory_format | None = None) -> tuple[i
 
 
 class layout:
-    """How elements are stored; flambeau's tensors are ``torch.strided``."""
+    """How elements are stored; flambeau's tensors are `torch.strided`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -74,12 +74,12 @@ Tensor.layout = strided
 
 
 def is_tensor(obj: Any, /) -> bool:
-    """Whether ``obj`` is a Tensor."""
+    """Whether `obj` is a Tensor."""
     return isinstance(obj, Tensor)
 
 
 def typename(obj: Any, /) -> str:
-    """The name of the object's type, with its module; ``torch.FloatTensor`` and the like for tensors.
+    """The name of the object's type, with its module; `torch.FloatTensor` and the like for tensors.
 
     >>> import flambeau as torch
     >>> torch.typename(torch.ones(1)), torch.typename(1)

@@ -50,7 +50,7 @@ class Storage:
         return [view for view in (reference() for reference in self.views) if view is not None]
 
     def views_of(self, tensor: Tensor) -> list[Tensor]:
-        """The views that show ``tensor`` itself, and not another view of it."""
+        """The views that show `tensor` itself, and not another view of it."""
         return [each for each in self.alive() if source_of(each) is tensor]
 
     # --- where arrays are immutable ---
@@ -67,7 +67,7 @@ class Storage:
         return made
 
     def replace(self, target: Tensor, array: Any) -> None:
-        """Give ``target`` its new array, and replay all that shares its memory."""
+        """Give `target` its new array, and replay all that shares its memory."""
         root = _put_back(target, array)
         for each in self.alive():
             if memory_root(each) is root:

@@ -1,6 +1,6 @@
-"""``Tensor``: an array, its kind, and its place in the recorded graph.
+"""`Tensor`: an array, its kind, and its place in the recorded graph.
 
-The class holds what a tensor is; what can be done with it is attached by the operations (``flambeau/operations``).
+The class holds what a tensor is; what can be done with it is attached by the operations (`flambeau/operations`).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ new = object.__new__
 class Tensor(Members):
     """A multi-dimensional array of elements of one dtype, on one device, that remembers how it was computed.
 
-    Use :func:`torch.tensor` to make one from data.  ``Tensor(2, 3)`` is the constructor of old: uninitialised float32
-    of that shape; ``Tensor([1, 2])`` holds the data.
+    Use `torch.tensor` to make one from data.  `Tensor(2, 3)` is the constructor of old: uninitialised float32
+    of that shape; `Tensor([1, 2])` holds the data.
 
     >>> import flambeau as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -65,7 +65,7 @@ class Tensor(Members):
 
     @staticmethod
     def _make_subclass(cls: type[Tensor], data: Tensor, requires_grad: bool = False) -> Any:
-        """``data`` as an instance of a subclass, sharing its memory."""
+        """`data` as an instance of a subclass, sharing its memory."""
         made = data.detach()._as(cls)
         made.requires_grad_(requires_grad)
         return made
@@ -78,7 +78,7 @@ class Tensor(Members):
         return made
 
     def as_subclass(self, cls: type[Tensor]) -> Any:
-        """The same tensor as an instance of ``cls``, sharing memory and history."""
+        """The same tensor as an instance of `cls`, sharing memory and history."""
         return self._as(cls)
 
     # --- shape and memory -----------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ class Tensor(Members):
         return tuple.__new__(Size, self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the length of dimension ``dim``."""
+        """The shape, or the length of dimension `dim`."""
         if dim is None:
             return tuple.__new__(Size, self._array.shape)
         shape = self._array.shape
@@ -298,7 +298,7 @@ class Tensor(Members):
 
     @property
     def grad_dtype(self) -> dtypes.dtype | None:
-        """The dtype that ``grad`` has, the tensor's own unless another is set; of leaves only.
+        """The dtype that `grad` has, the tensor's own unless another is set; of leaves only.
 
         None lets any gradient be assigned.
 
@@ -329,7 +329,7 @@ class Tensor(Members):
         self._has_hooks = True  # to be asked for where the gradient is accumulated
 
     def retain_grad(self) -> None:
-        """Fill ``grad`` in backward although this is not a leaf."""
+        """Fill `grad` in backward although this is not a leaf."""
         if not self._requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None:
@@ -342,7 +342,7 @@ class Tensor(Members):
         return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of anything
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(grad)`` whenever this tensor's gradient is computed; what it returns, if anything, replaces it."""
+        """Call `hook(grad)` whenever this tensor's gradient is computed; what it returns, if anything, replaces it."""
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is None:
@@ -351,7 +351,7 @@ class Tensor(Members):
         return node.own_hooks().add_for_output(index, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call ``hook(self)`` after ``grad`` of this leaf has been accumulated."""
+        """Call `hook(self)` after `grad` of this leaf has been accumulated."""
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
@@ -410,7 +410,7 @@ class Tensor(Members):
         base = self
         while base._view is not None:
             base = base._view[0]
-        became = base.__dict__.get("_became")  # where it is what a tensor was, before ``t_`` or its like
+        became = base.__dict__.get("_became")  # where it is what a tensor was, before `t_` or its like
         if became is not None and became() is not None:
             base = became()
         return None if base is self else base
@@ -546,7 +546,7 @@ class Tensor(Members):
         return self._kind.backend.to_dlpack(self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
-        """The tensor on another device: the array API standard's name for :meth:`to`."""
+        """The tensor on another device: the array API standard's name for `to`."""
         if stream is not None:
             raise ValueError(f"to_device() takes no stream, but got {stream!r}")
         return self.to(device)
@@ -556,7 +556,7 @@ Tensor.__module__ = "flambeau"
 
 
 def attach(**members: Any) -> None:
-    """Give ``Tensor`` methods and properties, by name, that are defined elsewhere."""
+    """Give `Tensor` methods and properties, by name, that are defined elsewhere."""
     for name, member in members.items():
         setattr(Tensor, name, member)
 

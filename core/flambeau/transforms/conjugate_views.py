@@ -1,6 +1,6 @@
-"""Tensors that show memory conjugated, or negated: what ``conj()`` gives, and the imaginary part of that.
+"""Tensors that show memory conjugated, or negated: what `conj()` gives, and the imaginary part of that.
 
-Such a tensor is an ordinary one of a ``LazyKind``, and its array is the memory as it is.  The kind has kernels for views alone,
+Such a tensor is an ordinary one of a `LazyKind`, and its array is the memory as it is.  The kind has kernels for views alone,
 so that any other operation goes the general way, where the tensor is first *settled*: given what it shows as memory of its own.
 What reads or writes elements without an operation asks the kind's backend, which knows how the memory is meant.
 """
@@ -54,7 +54,7 @@ for _name in ("astype", "extremes", "item", "to_host", "tolist", "truth"):
 
 
 class LazyKind(Kind):
-    """The kind of tensors whose memory is meant conjugated (``turn`` is "conj") or negated ("neg")."""
+    """The kind of tensors whose memory is meant conjugated (`turn` is "conj") or negated ("neg")."""
 
     __slots__ = ("plain", "turn", "turned")
 
@@ -155,7 +155,7 @@ def show(tensor: Tensor, turn: str) -> Tensor:
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view that shares memory with the tensor; a real tensor itself.
 
-    Nothing is computed before the elements are used: see :func:`resolve_conj`.
+    Nothing is computed before the elements are used: see `resolve_conj`.
 
     >>> import flambeau as torch
     >>> x = torch.tensor([1 + 2j])

@@ -1,10 +1,10 @@
 """Forward-mode differentiation: dual tensors, which carry a tangent along with their value.
 
-No operation has a rule of its own for this.  The derivative rules give the map ``g -> J^T g``; it is linear in ``g``, so
-differentiating it by ``g`` once more, with the tangent as weight, gives ``J t``.
+No operation has a rule of its own for this.  The derivative rules give the map `g -> J^T g`; it is linear in `g`, so
+differentiating it by `g` once more, with the tangent as weight, gives `J t`.
 
 A level is one tangent direction.  While any is open, the generated fast path is left and every operation comes by
-``propagate``.  Levels can be nested (``func.jvp`` does); the tangents of an inner level carry tangents of the outer ones.
+`propagate`.  Levels can be nested (`func.jvp` does); the tangents of an inner level carry tangents of the outer ones.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class dual_level(Mode):
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of ``tensor`` that carries ``tangent``.
+    """A view of `tensor` that carries `tangent`.
 
     Raises:
         RuntimeError: no level is open, shapes differ, or one of the two is a dual already.
@@ -160,7 +160,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def set_tangent(tensor: Tensor, level: Level, tangent: Tensor) -> None:
-    """Let ``tensor`` carry ``tangent``."""
+    """Let `tensor` carry `tangent`."""
     if tangent._array.shape != tensor._array.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
@@ -219,7 +219,7 @@ def primal_of(tensor: Tensor, level: Level) -> Tensor:
 
 
 def copy_tangents(source: Tensor, target: Tensor) -> None:
-    """Let ``target``, which has the value of ``source``, have its tangents too."""
+    """Let `target`, which has the value of `source`, have its tangents too."""
     for level in levels():
         tangent = tangent_of(source, level)
         if tangent is not None:
@@ -282,7 +282,7 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
 def propagate(
     level: Level, tensors: Sequence[Any], compute: Callable[[], Any], derive: Callable[[list[Any], Any], Sequence[Any]]
 ) -> Any:
-    """``compute()`` without the level's tangents, and then what ``derive(tangents, result)`` says are the results' tangents."""
+    """`compute()` without the level's tangents, and then what `derive(tangents, result)` says are the results' tangents."""
     with _hidden(tensors, level) as given:
         result = compute()
         results = [result] if isinstance(result, Tensor) else list(result)
@@ -305,11 +305,11 @@ def _has_from_base(tensor: Tensor, level: Level) -> bool:
 
 
 def along(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
-    """``function(tensor)`` for a linear function of one tensor: the tangent goes through it too."""
+    """`function(tensor)` for a linear function of one tensor: the tangent goes through it too."""
     level = innermost_level([tensor])
     if level is None:
         return function(tensor)
-    return propagate(  # type: ignore[no-any-return]  # what ``function`` returns
+    return propagate(  # type: ignore[no-any-return]  # what `function` returns
         level, [tensor], lambda: along(function, tensor), lambda given, result: [along(function, given[0])]
     )
 
@@ -393,7 +393,7 @@ def _blank(result: Tensor) -> Tensor:
 
 
 def overwrite(target: Tensor, source: Tensor) -> None:
-    """``target`` was overwritten with the value of ``source``: give it the tangents of ``source``."""
+    """`target` was overwritten with the value of `source`: give it the tangents of `source`."""
     for level in levels():
         new = tangent_of(source, level)
         if new is not None or tangent_of(target, level) is not None:
@@ -419,7 +419,7 @@ def _zeros(tensor: Tensor) -> Tensor:
 
 
 def follow(tensor: Tensor, seen: Tensor) -> None:
-    """``tensor`` has become what ``seen`` is, another view of its memory: let it have the tangents of that."""
+    """`tensor` has become what `seen` is, another view of its memory: let it have the tangents of that."""
     for level in levels():
         tangent = tangent_of(seen, level)
         if tangent is not None:

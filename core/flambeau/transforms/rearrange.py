@@ -1,4 +1,4 @@
-"""``rearrange``: reordering, splitting and joining dimensions by a pattern of their names."""
+"""`rearrange`: reordering, splitting and joining dimensions by a pattern of their names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ELLIPSIS = "…"
 
 
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
-    """The tensor with its dimensions arranged as the right side of ``pattern`` says.
+    """The tensor with its dimensions arranged as the right side of `pattern` says.
 
-    Parentheses stand for one dimension that several names make up; ``...`` for all dimensions that have no name; ``1`` for a
+    Parentheses stand for one dimension that several names make up; `...` for all dimensions that have no name; `1` for a
     dimension of that length.  Lengths that do not follow from the tensor are given by keyword.
 
     Raises:
@@ -43,7 +43,7 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
         raise ValueError(f"Identifiers only on one side of expression (should be on both): {sorted(set(order) ^ set(wanted))}")
     split = tensor.reshape([lengths[name] for name in order])
     moved = split.permute([order.index(name) for name in wanted])
-    return moved.reshape([prod(lengths[name] for name in group) for group in right])  # type: ignore[no-any-return]  # ``tensor`` is Any
+    return moved.reshape([prod(lengths[name] for name in group) for group in right])  # type: ignore[no-any-return]  # `tensor` is Any
 
 
 def _sides(pattern: str) -> tuple[list[list[str]], list[list[str]]]:

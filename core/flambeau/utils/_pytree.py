@@ -23,7 +23,7 @@ IsLeaf = Callable[[Any], bool] | None
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree, in order, and its structure; what ``is_leaf`` says so of is not looked into."""
+    """The leaves of a tree, in order, and its structure; what `is_leaf` says so of is not looked into."""
     return flatten(tree, is_leaf)
 
 
@@ -49,7 +49,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree with ``func`` applied to its leaves, and to what is in their places in ``rests``."""
+    """The tree with `func` applied to its leaves, and to what is in their places in `rests`."""
     leaves, spec = flatten(tree, is_leaf)
     return unflatten(map(func, leaves, *(flatten_up_to(rest, spec) for rest in rests)), spec)
 
@@ -61,7 +61,7 @@ def tree_map_only(
     tree: Any,
     is_leaf: IsLeaf = None,
 ) -> Any:
-    """The tree with ``func`` applied to those leaves that are of a type, or that a function chooses."""
+    """The tree with `func` applied to those leaves that are of a type, or that a function chooses."""
     asked = type_or_types_or_pred
 
     def chosen(leaf: Any) -> bool:
@@ -71,10 +71,10 @@ def tree_map_only(
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` holds for all leaves."""
+    """Whether `pred` holds for all leaves."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` holds for any leaf."""
+    """Whether `pred` holds for any leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))

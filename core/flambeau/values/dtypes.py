@@ -1,6 +1,6 @@
 """Element types and how they combine.
 
-A ``dtype`` is an interned object, compared by identity.  Promotion follows PyTorch: a tensor's category (bool, integer,
+A `dtype` is an interned object, compared by identity.  Promotion follows PyTorch: a tensor's category (bool, integer,
 floating, complex) decides before its width does, and 0-d tensors and Python scalars only matter through their category.
 """
 
@@ -45,7 +45,7 @@ BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 
 
 class dtype:
-    """The type of a tensor's elements, such as ``torch.float32``.
+    """The type of a tensor's elements, such as `torch.float32`.
 
     >>> import flambeau as torch
     >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.float64.to_complex()
@@ -125,7 +125,7 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The floating-point dtype given to Python floats; ``torch.float32`` unless set otherwise."""
+    """The floating-point dtype given to Python floats; `torch.float32` unless set otherwise."""
     return _default
 
 
@@ -145,7 +145,7 @@ _BAREBONES_UNSIGNED = frozenset({uint16, uint32, uint64})
 
 @cache
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that holds both ``type1`` and ``type2``, PyTorch's way.
+    """The smallest dtype that holds both `type1` and `type2`, PyTorch's way.
 
     >>> import flambeau as torch
     >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)
@@ -201,7 +201,7 @@ def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: 
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether ``from_`` may be written into ``to``: never to a lower category.
+    """Whether `from_` may be written into `to`: never to a lower category.
 
     >>> import flambeau as torch
     >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
@@ -216,7 +216,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 class iinfo:
-    """Limits of an integer dtype: ``bits``, ``min``, ``max``.
+    """Limits of an integer dtype: `bits`, `min`, `max`.
 
     >>> import flambeau as torch
     >>> torch.iinfo(torch.int8)
@@ -245,7 +245,7 @@ _MANTISSA_AND_EXPONENT = {float16: (10, 5), bfloat16: (7, 8), float32: (23, 8), 
 
 
 class finfo:
-    """Limits of a floating-point dtype: ``bits``, ``eps``, ``max``, ``min``, ``tiny``, ``resolution``.
+    """Limits of a floating-point dtype: `bits`, `eps`, `max`, `min`, `tiny`, `resolution`.
 
     >>> import flambeau as torch
     >>> torch.finfo(torch.float16).max

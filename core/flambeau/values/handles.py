@@ -1,4 +1,4 @@
-"""The handle that every ``register_..._hook`` returns."""
+"""The handle that every `register_..._hook` returns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _next_id = itertools.count().__next__
 
 
 class RemovableHandle:
-    """Removes one hook: by ``remove()``, or at the end of a ``with`` block.
+    """Removes one hook: by `remove()`, or at the end of a `with` block.
 
     >>> from flambeau.utils.hooks import RemovableHandle
     >>> hooks = {}

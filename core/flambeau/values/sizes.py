@@ -1,4 +1,4 @@
-"""``torch.Size``: a shape."""
+"""`torch.Size`: a shape."""
 
 from __future__ import annotations
 

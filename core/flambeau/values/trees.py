@@ -53,7 +53,7 @@ def _parts(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Spec]:
-    """The leaves of a tree, in order, and its structure; what ``is_leaf`` says so of is not looked into.
+    """The leaves of a tree, in order, and its structure; what `is_leaf` says so of is not looked into.
 
     >>> flatten({"a": (1, 2), "b": 3})[0]
     [1, 2, 3]
@@ -87,13 +87,13 @@ def _build(leaves: Iterator[Any], spec: Spec) -> Any:
 
 
 def tree_map(function: Callable[..., Any], tree: Any) -> Any:
-    """The tree with ``function`` applied to its leaves."""
+    """The tree with `function` applied to its leaves."""
     leaves, spec = flatten(tree)
     return unflatten(map(function, leaves), spec)
 
 
 def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
-    """For each leaf of a tree of structure ``spec``, the leaf of ``prefix`` above it; None where they do not fit."""
+    """For each leaf of a tree of structure `spec`, the leaf of `prefix` above it; None where they do not fit."""
     if spec.type is None:
         return [prefix] if _parts(prefix) is None else None
     parts = _parts(prefix)
@@ -111,7 +111,7 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
 
 
 def flatten_up_to(tree: Any, spec: Spec) -> list[Any]:
-    """What a tree has where one of structure ``spec`` has its leaves; ValueError where it has not that structure."""
+    """What a tree has where one of structure `spec` has its leaves; ValueError where it has not that structure."""
     if spec.type is None:
         return [tree]
     parts = _parts(tree)

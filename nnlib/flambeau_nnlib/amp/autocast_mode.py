@@ -53,7 +53,7 @@ _state = _State()
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is autocast for a device type, such as ``"cpu"``.
+    """Whether there is autocast for a device type, such as `"cpu"`.
 
     >>> is_autocast_available("cpu")
     True
@@ -67,7 +67,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
-    """Turn casting on or off for a type of device, by default CUDA. Takes effect inside a region of :class:`autocast`."""
+    """Turn casting on or off for a type of device, by default CUDA. Takes effect inside a region of `autocast`."""
     place, value = ("cuda", device_type) if enabled is None else (device_type, enabled)
     if not isinstance(value, bool):
         raise TypeError(f"enabled must be a bool (got {type(value).__name__})")
@@ -106,7 +106,7 @@ def clear_autocast_cache() -> None:
 
 
 def _deprecated(name: str, device_type: str, current: Callable[..., Any], given: str = "") -> Callable[..., Any]:
-    """A function for one type of device: ``current``, which takes any."""
+    """A function for one type of device: `current`, which takes any."""
     better = f"torch.{current.__name__}('{device_type}'{', ' * bool(given)}{given})"
 
     def function(*args: Any) -> Any:
@@ -116,7 +116,7 @@ def _deprecated(name: str, device_type: str, current: Callable[..., Any], given:
         return current(device_type, *args)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``{better}``.  Deprecated."
+    function.__doc__ = f"`{better}`.  Deprecated."
     return function
 
 
@@ -131,12 +131,12 @@ set_autocast_gpu_dtype = _deprecated("set_autocast_gpu_dtype", "cuda", set_autoc
 class autocast:
     """A region, as a context or a decorator, in which operations choose the precision they run in.
 
-    Matrix products and convolutions run in ``dtype`` (default: bfloat16 on the CPU, else float16).
+    Matrix products and convolutions run in `dtype` (default: bfloat16 on the CPU, else float16).
     Operations that need the range, such as losses, run in float32. All others take what they get. Wrap the
     forward pass and the loss, not the backward pass. See Micikevicius et al., `Mixed Precision Training
     <https://arxiv.org/abs/1710.03740>`_.
 
-    Raises ValueError if ``device_type`` is not a string, RuntimeError if there is no such device type.
+    Raises ValueError if `device_type` is not a string, RuntimeError if there is no such device type.
     Warns, and does nothing, for a dtype other than bfloat16 and float16, or without the device.
 
     >>> with autocast("cpu"):
@@ -323,10 +323,10 @@ def snapshot() -> Callable[[], contextlib.AbstractContextManager]:
 def custom_fwd(
     fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: torch.dtype | None = None
 ) -> Callable[..., Any]:
-    """Decorator for ``forward`` of a custom autograd Function, to go with :func:`custom_bwd`.
+    """Decorator for `forward` of a custom autograd Function, to go with `custom_bwd`.
 
-    With ``cast_inputs``, in an autocast region the floating-point tensors among the arguments are cast to
-    that dtype, and ``forward`` runs with autocast off. Raises ValueError if ``device_type`` is not a string.
+    With `cast_inputs`, in an autocast region the floating-point tensors among the arguments are cast to
+    that dtype, and `forward` runs with autocast off. Raises ValueError if `device_type` is not a string.
     """
     _check_device_type(device_type)
     if fwd is None:
@@ -346,7 +346,7 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorator for ``backward`` of a custom autograd Function: run with the settings of ``forward``."""
+    """Decorator for `backward` of a custom autograd Function: run with the settings of `forward`."""
     _check_device_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -22,7 +22,7 @@ class OptState(enum.Enum):
 
 
 class _Progress:
-    """What an optimizer has done since the last ``update``."""
+    """What an optimizer has done since the last `update`."""
 
     def __init__(self) -> None:
         self.stage = OptState.READY
@@ -33,11 +33,11 @@ class GradScaler:
     """Multiplies the loss by a factor, divides the gradients by it, and adapts the factor.
 
     If gradients overflow, the optimizer's step is left out and the factor is multiplied by
-    ``backoff_factor``. After ``growth_interval`` steps without that it is multiplied by ``growth_factor``.
-    In each iteration call ``scale``, ``step`` and ``update``. See Micikevicius et al., `Mixed Precision
+    `backoff_factor`. After `growth_interval` steps without that it is multiplied by `growth_factor`.
+    In each iteration call `scale`, `step` and `update`. See Micikevicius et al., `Mixed Precision
     Training <https://arxiv.org/abs/1710.03740>`_.
 
-    Raises AssertionError if ``growth_factor`` <= 1 or ``backoff_factor`` >= 1. With ``enabled=False``
+    Raises AssertionError if `growth_factor` <= 1 or `backoff_factor` >= 1. With `enabled=False`
     everything passes through.
 
     >>> import flambeau as torch
@@ -84,7 +84,7 @@ class GradScaler:
         self._progress: defaultdict[int, _Progress] = defaultdict(_Progress)
 
     def scale(self, outputs: torch.Tensor | Iterable[torch.Tensor]) -> Any:
-        """``outputs``, a tensor or an iterable of them, times the scale factor."""
+        """`outputs`, a tensor or an iterable of them, times the scale factor."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, torch.Tensor):
@@ -109,7 +109,7 @@ class GradScaler:
                 )
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of ``optimizer`` by the scale factor now, to clip them or look at them.
+        """Divide the gradients of `optimizer` by the scale factor now, to clip them or look at them.
 
         Raises RuntimeError if that is done twice in an iteration, ValueError for float16 gradients.
         """
@@ -126,7 +126,7 @@ class GradScaler:
         progress.stage = OptState.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """``optimizer.step(*args, **kwargs)`` with unscaled gradients, unless one is infinite or NaN.
+        """`optimizer.step(*args, **kwargs)` with unscaled gradients, unless one is infinite or NaN.
 
         Raises RuntimeError for a closure, or if called twice in an iteration.
         """
@@ -230,7 +230,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from ``state_dict``. Raises RuntimeError if that is empty, as one of a disabled scaler is."""
+        """Go on from `state_dict`. Raises RuntimeError if that is empty, as one of a disabled scaler is."""
         if not self._enabled:
             return
         if not state_dict:

@@ -85,7 +85,7 @@ _OPERATORS = {"rmatmul": "matmul", "rpow": "pow"}
 
 
 def operation_name(function: Callable) -> str:
-    """The name by which the tables know ``function``, be it a function, a method or an operator."""
+    """The name by which the tables know `function`, be it a function, a method or an operator."""
     name = getattr(function, "__name__", "")
     if name.startswith("__"):
         name = name.strip("_")

@@ -63,18 +63,18 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args, **kwargs)``, without keeping what its backward needs: that is computed once more.
+    """`function(*args, **kwargs)`, without keeping what its backward needs: that is computed once more.
 
-    With ``use_reentrant=False`` (recommended) the graph is recorded as usual, and only the saved tensors are
+    With `use_reentrant=False` (recommended) the graph is recorded as usual, and only the saved tensors are
     left out. With True the function runs without a graph and is differentiated by a backward inside of
-    backward: some tensor among ``args`` must require a gradient, ``autograd.grad`` does not work, and
-    ``kwargs`` are not supported.
+    backward: some tensor among `args` must require a gradient, `autograd.grad` does not work, and
+    `kwargs` are not supported.
 
     Args:
         preserve_rng_state: draw the same random numbers again. Default: True.
         context_fn: returns two contexts, for the forward pass and for the recomputation.
-        determinism_check: ``"default"`` compares shapes, dtypes and devices of the recomputed tensors;
-        ``"none"`` not. debug: let an error of this check list the operations of both passes. early_stop: end
+        determinism_check: `"default"` compares shapes, dtypes and devices of the recomputed tensors;
+        `"none"` not. debug: let an error of this check list the operations of both passes. early_stop: end
         the recomputation as soon as all that is needed is there.
 
     Raises CheckpointError in backward if the recomputation differs, ValueError for options that do not go
@@ -132,9 +132,9 @@ def _default_use_reentrant(name: str) -> bool:
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
-    """Pass ``input`` through ``functions`` in ``segments`` parts, checkpointing all but the last.
+    """Pass `input` through `functions` in `segments` parts, checkpointing all but the last.
 
-    ``functions`` is a Sequential or a list. The keyword ``preserve_rng_state`` is that of :func:`checkpoint`.
+    `functions` is a Sequential or a list. The keyword `preserve_rng_state` is that of `checkpoint`.
 
     >>> import flambeau as torch
     >>> x = torch.tensor([4.0], requires_grad=True)
@@ -167,7 +167,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """A context that overrides the ``debug`` argument of every :func:`checkpoint` in it; None does not."""
+    """A context that overrides the `debug` argument of every `checkpoint` in it; None does not."""
     global _debug_override
     before, _debug_override = _debug_override, enabled
     try:
@@ -178,7 +178,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """A context that overrides the ``early_stop`` argument of every :func:`checkpoint` in it."""
+    """A context that overrides the `early_stop` argument of every `checkpoint` in it."""
     global _early_stop_override
     before, _early_stop_override = _early_stop_override, enable
     try:

@@ -43,7 +43,7 @@ class _SaveInputs(torch.autograd.Function):
 
 
 class Recomputation:
-    """A call of ``function`` that can be repeated."""
+    """A call of `function` that can be repeated."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ _TIP = (
 
 
 class _Refill:
-    """Puts the tensors saved by one recomputation into the holders of ``frame``."""
+    """Puts the tensors saved by one recomputation into the holders of `frame`."""
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame

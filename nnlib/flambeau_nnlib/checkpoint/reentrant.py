@@ -14,13 +14,13 @@ __all__ = ["CheckpointFunction", "check_backward_validity", "detach_variable"]
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warn if no tensor among ``inputs`` requires a gradient."""
+    """Warn if no tensor among `inputs` requires a gradient."""
     if not any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
 def detach_variable(inputs: tuple) -> tuple:
-    """``inputs``, a tuple, with its tensors detached. They still require a gradient if they did."""
+    """`inputs`, a tuple, with its tensors detached. They still require a gradient if they did."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
@@ -29,7 +29,7 @@ def detach_variable(inputs: tuple) -> tuple:
 
 
 class CheckpointFunction(torch.autograd.Function):
-    """``checkpoint`` with ``use_reentrant=True``, as an autograd function."""
+    """`checkpoint` with `use_reentrant=True`, as an autograd function."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable, preserve_rng_state: bool, *args: Any) -> Any:

@@ -37,7 +37,7 @@ SAC_IGNORED_OPS = {torch.Tensor.detach}
 
 
 class SelectiveCheckpointContext:
-    """What a policy function is told about a call: its result, ``op_output``."""
+    """What a policy function is told about a call: its result, `op_output`."""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute
@@ -47,16 +47,16 @@ class SelectiveCheckpointContext:
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Callable[..., Any] | list[Callable], allow_cache_entry_mutation: bool = False
 ) -> tuple[AbstractContextManager, AbstractContextManager]:
-    """The contexts for ``context_fn`` of ``checkpoint`` that keep the results of some operations.
+    """The contexts for `context_fn` of `checkpoint` that keep the results of some operations.
 
-    ``policy_fn_or_list`` is a list of functions whose results to keep, or a function that is called as
-    ``policy(context, op, *args, **kwargs)`` after each operation and returns a :class:`CheckpointPolicy`, or
-    whether to keep its result. Operations are seen as the checkpointed function calls them: ``linear``, not
+    `policy_fn_or_list` is a list of functions whose results to keep, or a function that is called as
+    `policy(context, op, *args, **kwargs)` after each operation and returns a `CheckpointPolicy`, or
+    whether to keep its result. Operations are seen as the checkpointed function calls them: `linear`, not
     the product in it.
 
     Raises ValueError for an item of the list that is no function, TypeError if it is neither list nor
     function. If a kept tensor is modified in place, backward raises RuntimeError, unless
-    ``allow_cache_entry_mutation``.
+    `allow_cache_entry_mutation`.
 
     >>> import functools
     >>> import flambeau as torch
@@ -87,7 +87,7 @@ _USED = object()
 
 
 class _SelectiveMode(torch.overrides.TorchFunctionMode):
-    """Numbers the calls of each operation. Subclasses say what to do with the one called ``key``."""
+    """Numbers the calls of each operation. Subclasses say what to do with the one called `key`."""
 
     sees_methods = False
 
@@ -108,7 +108,7 @@ class _SelectiveMode(torch.overrides.TorchFunctionMode):
 
 
 class _KeepMode(_SelectiveMode):
-    """Asks the policy, and puts what it wants kept into ``storage``."""
+    """Asks the policy, and puts what it wants kept into `storage`."""
 
     def __init__(self, policy_fn: Callable[..., Any], storage: dict[tuple[str, int], Any]) -> None:
         self.policy_fn = policy_fn
@@ -135,7 +135,7 @@ class _KeepMode(_SelectiveMode):
 
 
 class _ReplayMode(_SelectiveMode):
-    """Returns what is in ``storage``, and runs the rest."""
+    """Returns what is in `storage`, and runs the rest."""
 
     def __init__(self, storage: dict[tuple[str, int], Any], allow_mutation: bool) -> None:
         self.storage = storage

@@ -26,7 +26,7 @@ class DefaultDeviceType:
 
     @staticmethod
     def get_device_type() -> str:
-        """Get it; unless set, it is the accelerator's if there is one, or ``"cpu"``."""
+        """Get it; unless set, it is the accelerator's if there is one, or `"cpu"`."""
         return DefaultDeviceType._device_type or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -62,7 +62,7 @@ def _infer_device_type(args: Any) -> str:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[torch.Tensor]]:
-    """The devices that the tensors in ``args`` are on, without the CPU, and their random states."""
+    """The devices that the tensors in `args` are on, without the CPU, and their random states."""
     device_type = _infer_device_type(args)
     devices = [tensor.get_device() for tensor in _accelerated(args)]
     states = []
@@ -74,7 +74,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[torch.Tensor]]:
 
 
 def set_device_states(devices: Iterable[int], states: Iterable[torch.Tensor], *, device_type: str | None = None) -> None:
-    """Set the random states of ``devices``."""
+    """Set the random states of `devices`."""
     device_type = device_type or DefaultDeviceType.get_device_type()
     if device_type == "meta":
         return

@@ -80,7 +80,7 @@ def _root(group: Any, rank: int | None, group_rank: int | None, default: int = 0
 def broadcast(
     tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """Overwrite the tensor of every process with that of ``src``."""
+    """Overwrite the tensor of every process with that of `src`."""
     root = _root(group, src, group_src)
 
     def collective(exchange: Exchange) -> Tensor:
@@ -102,7 +102,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 def all_reduce_coalesced(
     tensors: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """``all_reduce`` of several tensors."""
+    """`all_reduce` of several tensors."""
     return _run(group, async_op, lambda exchange: [each.copy_(exchange.reduced(each, op)) for each in tensors])
 
 
@@ -114,7 +114,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Overwrite the tensor of ``dst`` with all of them joined."""
+    """Overwrite the tensor of `dst` with all of them joined."""
     root = _root(group, dst, group_dst)
 
     def collective(exchange: Exchange) -> Tensor:
@@ -137,7 +137,7 @@ def all_gather_coalesced(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """``all_gather`` of several tensors; ``output_tensor_lists[rank]`` takes those of a rank."""
+    """`all_gather` of several tensors; `output_tensor_lists[rank]` takes those of a rank."""
 
     def collective(exchange: Exchange) -> None:
         for position, tensor in enumerate(input_tensor_list):
@@ -167,7 +167,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Fill the list of ``dst`` with the tensors of all processes."""
+    """Fill the list of `dst` with the tensors of all processes."""
     root = _root(group, dst, group_dst)
     _check_list("gather_list", gather_list, group, root)
 
@@ -187,7 +187,7 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Overwrite each process's tensor with its own from the list of ``src``."""
+    """Overwrite each process's tensor with its own from the list of `src`."""
     root = _root(group, src, group_src)
     _check_list("scatter_list", scatter_list, group, root)
 
@@ -224,7 +224,7 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """``reduce_scatter`` of one tensor in equal parts."""
+    """`reduce_scatter` of one tensor in equal parts."""
     found = group_of(group)
     parts = input.reshape(-1).chunk(found.size()) if found is not None else ()
     return reduce_scatter(output, parts, op, group, async_op)
@@ -250,7 +250,7 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """``all_to_all`` of the parts of one tensor along its first dimension: equal ones, or of the sizes given."""
+    """`all_to_all` of the parts of one tensor along its first dimension: equal ones, or of the sizes given."""
     found = group_of(group)
     if found is None:
         return None
@@ -267,7 +267,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """``barrier``, whose error names a rank that has not come in time."""
+    """`barrier`, whose error names a rank that has not come in time."""
     found = group_of(group)
     if found is None:
         return
@@ -321,7 +321,7 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0
 
 
 class P2POp:
-    """``isend`` or ``irecv`` with its arguments, for ``batch_isend_irecv``."""
+    """`isend` or `irecv` with its arguments, for `batch_isend_irecv`."""
 
     def __init__(
         self,
@@ -351,7 +351,7 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
 def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """Overwrite the objects in every process's list with those of ``src``.  They are pickled: trust the job's processes."""
+    """Overwrite the objects in every process's list with those of `src`.  They are pickled: trust the job's processes."""
     root = _root(group, src, group_src)
 
     def collective(exchange: Exchange) -> None:
@@ -375,7 +375,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None, group_dst: int | None = None
 ) -> None:
-    """Fill the list of ``dst`` with the objects of all processes."""
+    """Fill the list of `dst` with the objects of all processes."""
     root = _root(group, dst, group_dst)
     _check_list("object_gather_list", object_gather_list, group, root)
 
@@ -394,7 +394,7 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Put each process's own object from the list of ``src`` first in its output list."""
+    """Put each process's own object from the list of `src` first in its output list."""
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     root = _root(group, src, group_src)

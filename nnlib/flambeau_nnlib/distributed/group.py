@@ -97,7 +97,7 @@ class Work:
 
 
 class ProcessGroup:
-    """Some of the processes of a job.  Ranks inside a group count from 0; ``ranks`` gives those in the job.
+    """Some of the processes of a job.  Ranks inside a group count from 0; `ranks` gives those in the job.
 
     Collectives run one after the other in a thread of the group, in the order they were called in.
     """
@@ -128,7 +128,7 @@ class ProcessGroup:
         self._receivers.shutdown(wait=False, cancel_futures=True)
 
     def run(self, collective: Callable[[Exchange], Any]) -> Work:
-        """Do ``collective`` with messages of its own, after all before it."""
+        """Do `collective` with messages of its own, after all before it."""
         self._sequence += 1
         exchange = Exchange(self, (self.group_name, self._sequence))
         return Work(self._thread.submit(torch.no_grad()(collective), exchange))

@@ -11,7 +11,7 @@ __all__ = ["Server"]
 
 
 class Server:
-    """Listens at a port (any free one for 0), and runs ``serve(connection)`` in a thread for each that connects."""
+    """Listens at a port (any free one for 0), and runs `serve(connection)` in a thread for each that connects."""
 
     def __init__(self, host: str, port: int, serve: Callable[[Connection], None]) -> None:
         self._listener = Listener((host, port), backlog=128)

@@ -120,7 +120,7 @@ class Store:
         raise TypeError(f"{type(self).__name__} cannot be used as a store")
 
     def _change(self, key: str, change: Callable[[bytes | None], bytes | None]) -> Any:
-        """Replace a value by what ``change`` makes of it, with nobody between; returns the new one."""
+        """Replace a value by what `change` makes of it, with nobody between; returns the new one."""
         raise TypeError(f"{type(self).__name__} cannot be used as a store")
 
 
@@ -197,11 +197,11 @@ def _table_of(contents: bytes) -> dict[str, bytes]:
 
 
 class TCPStore(Store):
-    """A store that the process with ``is_master`` serves to all others.
+    """A store that the process with `is_master` serves to all others.
 
     Args:
         host_name, port: where; port 0 takes any that is free.
-        world_size: how many processes there will be; the master waits for them where ``wait_for_workers``.
+        world_size: how many processes there will be; the master waits for them where `wait_for_workers`.
     """
 
     def __init__(

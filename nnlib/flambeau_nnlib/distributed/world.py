@@ -65,7 +65,7 @@ class DebugLevel(Enum):
 
 
 class Backend(str):
-    """The name of what carries messages: ``"gloo"`` here, over sockets of one machine."""
+    """The name of what carries messages: `"gloo"` here, over sockets of one machine."""
 
     UNDEFINED, GLOO, NCCL, UCC, MPI = "undefined", "gloo", "nccl", "ucc", "mpi"
     backend_list = [UNDEFINED, GLOO, NCCL, UCC, MPI]
@@ -92,7 +92,7 @@ class BackendConfig:
 
 
 class GroupMember:
-    """``WORLD`` is the group of all processes; ``NON_GROUP_MEMBER`` is what others get for a group they are not in."""
+    """`WORLD` is the group of all processes; `NON_GROUP_MEMBER` is what others get for a group they are not in."""
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER: Any = -100
@@ -115,7 +115,7 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether processes can talk by NCCL; devices of one process can (``nn.DataParallel``)."""
+    """Whether processes can talk by NCCL; devices of one process can (`nn.DataParallel`)."""
     return False
 
 
@@ -140,7 +140,7 @@ def is_initialized() -> bool:
 
 
 def default_group() -> ProcessGroup:
-    """The group of all processes.  ValueError before ``init_process_group``."""
+    """The group of all processes.  ValueError before `init_process_group`."""
     if GroupMember.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return GroupMember.WORLD
@@ -160,7 +160,7 @@ _opened: Store | None = None  # the store of the job, where it was made here
 
 
 def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[Any]]) -> None:
-    """Let ``handler(url)`` serve ``init_method="scheme://..."``: it yields a store, the rank and the world's size."""
+    """Let `handler(url)` serve `init_method="scheme://..."`: it yields a store, the rank and the world's size."""
     if scheme in _handlers:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
     _handlers[scheme] = handler
@@ -169,7 +169,7 @@ def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[Any
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
     """Yields a store that all processes share, this one's rank, and how many there are.
 
-    ``env://`` reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; ``tcp://host:port`` and ``file:///path`` say it.
+    `env://` reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; `tcp://host:port` and `file:///path` say it.
     """
     parts = urlparse(url)
     if parts.scheme not in _handlers:
@@ -227,11 +227,11 @@ def init_process_group(
     """Join the other processes of a job.
 
     Args:
-        backend: ``"gloo"``.
-        init_method: where to meet them, as for ``rendezvous``; ``env://`` by default.
+        backend: `"gloo"`.
+        init_method: where to meet them, as for `rendezvous`; `env://` by default.
         timeout: how long to wait for others.
         world_size, rank: how many processes there are, and which one this is.
-        store: a store that all share, in place of ``init_method``.
+        store: a store that all share, in place of `init_method`.
 
     Raises:
         ValueError: called twice, or something is missing.
@@ -355,7 +355,7 @@ def split_group(
     group_desc: str | None = None,
     backend: Any = None,
 ) -> Any:
-    """The group this process is in, of those that a group is split into; ``split_ranks`` are ranks in it."""
+    """The group this process is in, of those that a group is split into; `split_ranks` are ranks in it."""
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     parents = get_process_group_ranks(parent_pg)

@@ -15,7 +15,7 @@ __all__ = ["check_leaf", "init_reductions", "rebuild_tensor", "reduce_storage", 
 
 
 def check_leaf(tensor: torch.Tensor) -> None:
-    """Raise RuntimeError if ``tensor`` has a history, which cannot leave its process."""
+    """Raise RuntimeError if `tensor` has a history, which cannot leave its process."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not "
@@ -25,7 +25,7 @@ def check_leaf(tensor: torch.Tensor) -> None:
 
 
 def reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Move ``tensor`` into shared memory and describe where it lies there."""
+    """Move `tensor` into shared memory and describe where it lies there."""
     check_leaf(tensor)
     layout = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset())
     if tensor.is_cuda and tensor.numel():
@@ -46,14 +46,14 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
 def rebuild_tensor(
     cls: type, block: SharedBlock, dtype: torch.dtype, layout: tuple[Any, ...], requires_grad: bool
 ) -> torch.Tensor:
-    """The tensor of type ``cls`` that lies in ``block``."""
+    """The tensor of type `cls` that lies in `block`."""
     return _as_type(cls, block_tensor(block, dtype).as_strided(*layout), requires_grad)
 
 
 def _rebuild_borrowed(
     cls: type, loan: tuple[Any, ...], dtype: torch.dtype, layout: tuple[Any, ...], requires_grad: bool
 ) -> torch.Tensor:
-    """The tensor of type ``cls`` in the memory that another process lends."""
+    """The tensor of type `cls` in the memory that another process lends."""
     return _as_type(cls, sharing.borrow(*loan).view(dtype).as_strided(*layout), requires_grad)
 
 
@@ -68,7 +68,7 @@ def _as_type(cls: type, tensor: torch.Tensor, requires_grad: bool) -> torch.Tens
 
 
 def reduce_storage(storage: Any) -> tuple[Any, ...]:
-    """Move a storage into shared memory, as :func:`reduce_tensor` does, or copy it where there is none."""
+    """Move a storage into shared memory, as `reduce_tensor` does, or copy it where there is none."""
     if isinstance(storage, torch.TypedStorage):
         return _rebuild_typed, (storage.untyped(), storage.dtype)
     return _rebuild_storage, (storage.as_tensor(torch.uint8),)

@@ -35,7 +35,7 @@ _DIRECTORY = _SHM if _SHM.is_dir() else Path(tempfile.gettempdir())
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names that :func:`set_sharing_strategy` knows.
+    """The names that `set_sharing_strategy` knows.
 
     >>> sorted(get_all_sharing_strategies())
     ['file_descriptor', 'file_system']
@@ -51,9 +51,9 @@ def get_sharing_strategy() -> str:
 def set_sharing_strategy(new_strategy: str) -> None:
     """Choose how tensors that are shared from now on are passed to other processes.
 
-    ``"file_descriptor"`` leaves nothing behind, however a process ends, but needs two open files for each
-    tensor, and the sender has to live until the receiver has taken it. ``"file_system"`` sends the name of a
-    file in ``/dev/shm``.
+    `"file_descriptor"` leaves nothing behind, however a process ends, but needs two open files for each
+    tensor, and the sender has to live until the receiver has taken it. `"file_system"` sends the name of a
+    file in `/dev/shm`.
 
     Raises AssertionError for another name.
     """
@@ -81,7 +81,7 @@ class SharedBlock(mmap.mmap):
 
     @classmethod
     def create(cls, size: int) -> SharedBlock:
-        """A new block of ``size`` zero bytes."""
+        """A new block of `size` zero bytes."""
         path = None
         if _strategy == "file_system":
             descriptor, name = tempfile.mkstemp(prefix="flambeau-", dir=_DIRECTORY)
@@ -154,17 +154,17 @@ reduction.ForkingPickler.register(SharedBlock, _reduce_block)
 
 
 def shared_block(tensor: torch.Tensor) -> SharedBlock | None:
-    """The block that holds the storage of ``tensor``, if one does."""
+    """The block that holds the storage of `tensor`, if one does."""
     return _by_address.get(tensor.untyped_storage().data_ptr())
 
 
 def is_shared(tensor: torch.Tensor) -> bool:
-    """Whether ``tensor`` lies in memory that other processes can map."""
+    """Whether `tensor` lies in memory that other processes can map."""
     return shared_block(tensor) is not None
 
 
 def share(tensor: torch.Tensor) -> SharedBlock:
-    """Move the storage of a CPU ``tensor``, and all tensors in it, to shared memory, and return the block it is in."""
+    """Move the storage of a CPU `tensor`, and all tensors in it, to shared memory, and return the block it is in."""
     block = shared_block(tensor)
     if block is None:
         block = _share_storage(tensor)
@@ -182,5 +182,5 @@ def _share_storage(tensor: torch.Tensor) -> SharedBlock:
 
 
 def block_tensor(block: SharedBlock, dtype: torch.dtype) -> torch.Tensor:
-    """The memory of ``block`` as a 1-D tensor."""
+    """The memory of `block` as a 1-D tensor."""
     return torch.frombuffer(block, dtype=dtype, count=len(block) // dtype.itemsize)

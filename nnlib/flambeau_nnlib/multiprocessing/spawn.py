@@ -32,7 +32,7 @@ TERMINATION_PERIOD = 30.0  # seconds a process may take to end after SIGTERM
 
 
 class ProcessException(Exception):
-    """Process ``error_index``, whose id was ``error_pid``, failed."""
+    """Process `error_index`, whose id was `error_pid`, failed."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
@@ -49,7 +49,7 @@ class ProcessRaisedException(ProcessException):
 
 
 class ProcessExitedException(ProcessException):
-    """The process ended with ``exit_code``, or by the signal ``signal_name``."""
+    """The process ended with `exit_code`, or by the signal `signal_name`."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None) -> None:
         super().__init__(msg, error_index, error_pid)
@@ -73,11 +73,11 @@ class ProcessContext:
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until some process ends, ``timeout`` seconds at most; call it again while it returns False.
+        """Wait until some process ends, `timeout` seconds at most; call it again while it returns False.
 
-        Returns True once all have succeeded. If one fails, the others get ``grace_period`` seconds to end by
-        themselves, then they are terminated, and :class:`ProcessRaisedException` or
-        :class:`ProcessExitedException` is raised.
+        Returns True once all have succeeded. If one fails, the others get `grace_period` seconds to end by
+        themselves, then they are terminated, and `ProcessRaisedException` or
+        `ProcessExitedException` is raised.
         """
         for sentinel in multiprocessing.connection.wait(list(self.sentinels), timeout) if self.sentinels else ():
             index = self.sentinels.pop(sentinel)
@@ -122,7 +122,7 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """The older name of :class:`ProcessContext`."""
+    """The older name of `ProcessContext`."""
 
     def __init__(self, processes: Sequence[Any], error_files: Sequence[str]) -> None:
         warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
@@ -137,10 +137,10 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run ``fn(index, *args)`` in ``nprocs`` processes, with ``index`` from 0 on.
+    """Run `fn(index, *args)` in `nprocs` processes, with `index` from 0 on.
 
-    Waits for them and returns None, or returns their :class:`ProcessContext` if ``join`` is False. With the
-    start method ``"spawn"`` or ``"forkserver"``, ``fn`` has to be importable by name.
+    Waits for them and returns None, or returns their `ProcessContext` if `join` is False. With the
+    start method `"spawn"` or `"forkserver"`, `fn` has to be importable by name.
     """
     mp = multiprocessing.get_context(start_method)
     # Failures come back in files: a process that dies while it writes to a queue leaves the queue locked.
@@ -170,9 +170,9 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """:func:`start_processes` in fresh interpreters: ``fn`` has to be importable by name.
+    """`start_processes` in fresh interpreters: `fn` has to be importable by name.
 
-    Raises :class:`ProcessRaisedException` or :class:`ProcessExitedException` for the first process that
+    Raises `ProcessRaisedException` or `ProcessExitedException` for the first process that
     fails.
     """
     if start_method != "spawn":

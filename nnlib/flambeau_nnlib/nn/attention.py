@@ -20,7 +20,7 @@ __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
 class SDPBackend(Enum):
-    """A way of computing ``scaled_dot_product_attention``."""
+    """A way of computing `scaled_dot_product_attention`."""
 
     ERROR = -1
     MATH = 0
@@ -43,7 +43,7 @@ def sdpa_kernel(backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool 
     """Within, allow only these ways of computing attention; where several serve, the fastest is taken in any case.
 
     Raises:
-        AssertionError: ``backends`` is neither a backend nor a list of them.
+        AssertionError: `backends` is neither a backend nor a list of them.
     """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(

@@ -76,7 +76,7 @@ _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "ref
 
 
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """The points that affine maps `theta` give to the pixels of images of `size`, for :func:`grid_sampler`."""
+    """The points that affine maps `theta` give to the pixels of images of `size`, for `grid_sampler`."""
     require_flags("affine_grid_generator", align_corners=align_corners)
     if len(size) not in (4, 5):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
@@ -84,7 +84,7 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 
 
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """Images or volumes sampled at the points of `grid`; see :func:`torch.nn.functional.grid_sample`.
+    """Images or volumes sampled at the points of `grid`; see `torch.nn.functional.grid_sample`.
 
     `interpolation_mode`: 0 for linear, 1 for nearest, 2 for cubic.  `padding_mode`, what is outside: 0 for zeros, 1 for the
     nearest edge, 2 for reflection.
@@ -102,13 +102,13 @@ def _word(name: str, words: Sequence[str], number: int) -> str:
 
 
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """:func:`grid_sampler` for images `(N, C, H, W)` and grids `(N, H', W', 2)`."""
+    """`grid_sampler` for images `(N, C, H, W)` and grids `(N, H', W', 2)`."""
     _check_dims(4, input, grid)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """:func:`grid_sampler` for volumes `(N, C, D, H, W)` and grids `(N, D', H', W', 3)`."""
+    """`grid_sampler` for volumes `(N, C, D, H, W)` and grids `(N, D', H', W', 3)`."""
     _check_dims(5, input, grid)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 

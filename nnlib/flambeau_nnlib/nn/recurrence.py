@@ -260,7 +260,7 @@ def _of_one_state(name: str, mode: str, what: str) -> Callable[..., tuple[Tensor
     function.__doc__ = f"""{what}: outputs and final hidden states.
 
     Args:
-        args, kwargs: as those of :func:`lstm`, but `hx` is one tensor.
+        args, kwargs: as those of `lstm`, but `hx` is one tensor.
     """
     return function
 
@@ -321,7 +321,7 @@ def rnn_tanh_cell(
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """One step of an Elman network with ReLU; see :func:`rnn_tanh_cell`."""
+    """One step of an Elman network with ReLU; see `rnn_tanh_cell`."""
     return _cell("RNN_RELU", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
 
 

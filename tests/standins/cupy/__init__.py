@@ -1,7 +1,7 @@
 """A stand-in for CuPy on NumPy, for machines without a GPU: several devices, streams that record, pools that count.
 
 Arrays know their device, and an operation that meets an array of another than the current one raises, as one does that meets
-a NumPy array.  Kernels are compiled for the host and run thread by thread.  ``LOG`` records what a GPU would have been told.
+a NumPy array.  Kernels are compiled for the host and run thread by thread.  `LOG` records what a GPU would have been told.
 """
 
 from __future__ import annotations

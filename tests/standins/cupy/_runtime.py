@@ -198,7 +198,7 @@ def _set_device(index):
 
 
 def make_cuda():
-    """The module ``cupy.cuda``."""
+    """The module `cupy.cuda`."""
     from . import _host
 
     runtime = types.SimpleNamespace(

@@ -1,4 +1,4 @@
-"""The stand-in's ``cupyx``."""
+"""The stand-in's `cupyx`."""
 
 import numpy as np
 from cupy import _check, _plain

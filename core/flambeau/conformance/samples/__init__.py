@@ -1,6 +1,6 @@
 """The sample table: for each operation, calls with inputs and a NumPy formula for the result.
 
-A family is a module with a list ``SAMPLES`` (and, where bad calls have a story to tell, ``BAD``).  Everything that is to
+A family is a module with a list `SAMPLES` (and, where bad calls have a story to tell, `BAD`).  Everything that is to
 hold for all operations is checked over the whole table, here on any backend and in the tests against PyTorch.
 """
 

@@ -26,7 +26,7 @@ def _method(
     grad: bool = True,
     **fields: Any,
 ) -> Sample:
-    """``x.name(*args, other inputs)``, of a copy of ``x`` where that writes to it."""
+    """`x.name(*args, other inputs)`, of a copy of `x` where that writes to it."""
     writes = name.endswith("_")
 
     def call(torch: Any, x: Any, *others: Any) -> Any:

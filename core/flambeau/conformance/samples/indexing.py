@@ -11,7 +11,7 @@ __all__ = ["BAD", "SAMPLES"]
 
 
 def _pick(item: Any, *inputs: Input) -> Sample:
-    """``x[item(other inputs)]``."""
+    """`x[item(other inputs)]`."""
     return Sample(
         "Tensor.__getitem__",
         lambda torch, x, *rest: torch.Tensor.__getitem__(x, item(*rest)),
@@ -23,7 +23,7 @@ def _pick(item: Any, *inputs: Input) -> Sample:
 
 
 def _write(item: Any, value: Input, *inputs: Input) -> Sample:
-    """A clone of ``x`` after ``x[item(other inputs)] = value``."""
+    """A clone of `x` after `x[item(other inputs)] = value`."""
 
     def call(torch: Any, x: Any, value: Any, *rest: Any) -> Any:
         x = x.clone()

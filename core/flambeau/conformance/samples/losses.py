@@ -82,7 +82,7 @@ def _of(
 
 
 def _classes(name: str, log_probs: Any, *inputs: Any, **options: Any) -> list[Sample]:
-    """Samples of ``nll_loss`` or ``cross_entropy``, plain and with all their options."""
+    """Samples of `nll_loss` or `cross_entropy`, plain and with all their options."""
 
     def sample(reduction: str) -> list[Sample]:
         def plain(torch: Any, x: Any, t: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The functions of neural networks that ``torch`` itself has, with its order of arguments; dropout where nothing is random."""
+"""The functions of neural networks that `torch` itself has, with its order of arguments; dropout where nothing is random."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def _shares(space: Sequence[int], sizes: Sequence[int]) -> Windows:
 
 
 def _pool(np: Any, x: Any, windows: Windows, combine: Any, dilation: int = 1) -> Any:
-    """``combine(elements inside, flat positions of them, whole size of the window)`` of every window."""
+    """`combine(elements inside, flat positions of them, whole size of the window)` of every window."""
     n = len(windows)
     space = x.shape[x.ndim - n :]
     flat = np.arange(np.prod(space, dtype=int)).reshape(space)

@@ -109,7 +109,7 @@ def _extreme(name: str, np_name: str) -> list[Sample]:
 
 
 def _spread(name: str) -> list[Sample]:
-    """``var`` or ``std``, with any correction."""
+    """`var` or `std`, with any correction."""
 
     def mean_too(np: Any, x: Any) -> Any:
         return getattr(np, name)(x, 0, ddof=1), np.mean(x, 0)

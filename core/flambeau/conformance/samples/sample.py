@@ -22,9 +22,9 @@ NUMBERS = (*REALS, *COMPLEX)
 
 @dataclass(frozen=True)
 class Input:
-    """How to make one argument: random values between ``low`` and ``high``, or ``values`` themselves.
+    """How to make one argument: random values between `low` and `high`, or `values` themselves.
 
-    Without a ``dtype`` it takes the dtype that the sample is run with.
+    Without a `dtype` it takes the dtype that the sample is run with.
     """
 
     shape: tuple[int, ...]
@@ -76,7 +76,7 @@ def apart(*shape: int) -> Input:
 
 
 def index(*shape: int, high: int) -> Input:
-    """Integers from 0 to below ``high``."""
+    """Integers from 0 to below `high`."""
     return Input(shape, 0, high - 1, "int64")
 
 
@@ -95,13 +95,13 @@ class Sample:
     """One call of an operation, with a formula for what it must give.
 
     Args:
-        name: where the operation is found in ``torch``: ``"exp"``, ``"Tensor.view"``, ``"linalg.inv"``.
-        call: ``(torch, *tensors)``; it reaches the operation by that name, so that other forms can take its place.
+        name: where the operation is found in `torch`: `"exp"`, `"Tensor.view"`, `"linalg.inv"`.
+        call: `(torch, *tensors)`; it reaches the operation by that name, so that other forms can take its place.
         inputs: one for each tensor.
-        reference: ``(np, *arrays)``, the same in NumPy; it is given double precision.
+        reference: `(np, *arrays)`, the same in NumPy; it is given double precision.
         dtypes: what to run it with.
-        result: the dtype of the result (of each result, in a tuple): ``"same"`` as the first input that has the sample's
-            dtype, ``"float"`` (integers become float32), ``"sum"`` (integers become int64), ``"real"``, ``"complex"``,
+        result: the dtype of the result (of each result, in a tuple): `"same"` as the first input that has the sample's
+            dtype, `"float"` (integers become float32), `"sum"` (integers become int64), `"real"`, `"complex"`,
             or a dtype.
         grad: whether it has derivatives.
         elementwise: whether the inputs may have any shapes that broadcast.
@@ -140,9 +140,9 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Bad:
-    """A call that must raise ``error`` (the name of a built-in exception).
+    """A call that must raise `error` (the name of a built-in exception).
 
-    With ``strides``, where memory has them; with ``values``, which are what is wrong, where work is not queued.
+    With `strides`, where memory has them; with `values`, which are what is wrong, where work is not queued.
     """
 
     name: str

@@ -14,7 +14,7 @@ _WIDE = ("float64", "float32")
 
 
 def _cosines(*coefficients: float) -> Callable[..., Any]:
-    """A window that is a sum of cosines, of ``size`` elements."""
+    """A window that is a sum of cosines, of `size` elements."""
 
     def window(np: Any, size: int) -> Any:
         angle = 2 * np.pi * np.arange(size) / (size - 1)
@@ -63,7 +63,7 @@ def _cosine(np: Any, size: int) -> Any:
 
 
 def _stft(np: Any, x: Any, n: int, hop: int) -> Any:
-    """Spectra of stretches of ``n`` samples, which begin ``hop`` apart."""
+    """Spectra of stretches of `n` samples, which begin `hop` apart."""
     return np.stack([np.fft.rfft(x[start : start + n]) for start in range(0, len(x) - n + 1, hop)], -1)
 
 

@@ -49,7 +49,7 @@ def _of_table(name: str, *values: list[float], expected: list[float]) -> Sample:
 
 
 def _recurrence(first: Callable[..., Any], step: Callable[..., Any]) -> Callable[..., Any]:
-    """The polynomial of degree 4, from those of degree 0 and 1 and the one that follows ``n`` and ``n - 1``."""
+    """The polynomial of degree 4, from those of degree 0 and 1 and the one that follows `n` and `n - 1`."""
 
     def formula(np: Any, x: Any) -> Any:
         before, last = np.ones_like(x), first(x)

@@ -1,6 +1,6 @@
 """Arrays with hidden leading dimensions, and the array-API functions on them.
 
-A ``BatchedArray`` shows its last dimensions and hides the first ``depth`` ones, one for each ``vmap`` that it is inside of.
+A `BatchedArray` shows its last dimensions and hides the first `depth` ones, one for each `vmap` that it is inside of.
 A hidden dimension may have length 1 where the array is the same for the whole batch.  The functions of the array API, on which
 all operations are built, are given for such arrays here; so every operation can be batched, and none knows of it.
 """
@@ -20,7 +20,7 @@ Array = Any
 
 
 class BatchedArray:
-    """An array of the library below (``raw``) that hides its first ``depth`` dimensions.
+    """An array of the library below (`raw`) that hides its first `depth` dimensions.
 
     A view remembers how it was taken, so that it can be taken again after its parent has been given new memory: an array
     that is the same for the whole batch gets some for each member when one of them is written to.
@@ -162,7 +162,7 @@ _add_operators()
 
 
 def view(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of ``Namespace`` that gives ``raw -> raw`` of a view, made to give the view."""
+    """A method of `Namespace` that gives `raw -> raw` of a view, made to give the view."""
 
     @functools.wraps(function)
     def taken(self: Namespace, array: Any, *args: Any, **kwargs: Any) -> BatchedArray:
@@ -174,7 +174,7 @@ def view(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Namespace:
-    """The array API for arrays with ``depth`` hidden dimensions over the library ``inner``.
+    """The array API for arrays with `depth` hidden dimensions over the library `inner`.
 
     What is not defined here works element by element, or has no arrays in it.
     """
@@ -221,7 +221,7 @@ class Namespace:
         return BatchedArray(raw, self)
 
     def aligned(self, arrays: Sequence[Any], ndim: int = 0) -> list[Any]:
-        """The raw arrays, with as many visible dimensions each as the longest has (at least ``ndim``)."""
+        """The raw arrays, with as many visible dimensions each as the longest has (at least `ndim`)."""
         ndim = max([ndim, *(getattr(each, "ndim", 0) for each in arrays)])
         return [self._with_ndim(each, ndim) if type(each) is BatchedArray else each for each in arrays]
 
@@ -566,7 +566,7 @@ class _Extension:
 
 
 class Linalg(_Extension):
-    """``linalg``: functions of the last two dimensions."""
+    """`linalg`: functions of the last two dimensions."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -599,7 +599,7 @@ class Linalg(_Extension):
 
 
 class Fourier(_Extension):
-    """``fft``: functions along some axes."""
+    """`fft`: functions along some axes."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

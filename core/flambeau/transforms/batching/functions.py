@@ -1,4 +1,4 @@
-"""Functions with a backward of their own (``torch.autograd.Function``) inside the transforms of ``torch.func``."""
+"""Functions with a backward of their own (`torch.autograd.Function`) inside the transforms of `torch.func`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extend
 
 
 class VmapInfo(NamedTuple):
-    """What a ``vmap`` static method is told of the batch."""
+    """What a `vmap` static method is told of the batch."""
 
     batch_size: int
     randomness: str
@@ -29,7 +29,7 @@ def check_transformable(cls: type[Function]) -> None:
     """Refuse a Function that does not say how it is to be transformed.
 
     Raises:
-        RuntimeError: it has no ``setup_context``, or, inside ``vmap``, no rule for batches.
+        RuntimeError: it has no `setup_context`, or, inside `vmap`, no rule for batches.
     """
     if not cls.has_own("setup_context"):
         raise RuntimeError(
@@ -51,7 +51,7 @@ def check_transformable(cls: type[Function]) -> None:
 
 
 def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], Any]) -> Any:
-    """``run()`` or, for arguments inside a batch, the user's ``vmap`` with the whole of the innermost one in sight."""
+    """`run()` or, for arguments inside a batch, the user's `vmap` with the whole of the innermost one in sight."""
     leaves, spec = flatten(args)
     levels = {level for each in leaves if isinstance(each, Tensor) for level in levels_of(each._kind)}
     if cls.generate_vmap_rule or not levels:
@@ -64,7 +64,7 @@ def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], 
 
 
 def _batch_dim(tensor: Tensor, level: Level) -> int | None:
-    """Where the batch of this level is: where the caller of ``torch.vmap`` had it, for a tensor that comes from there."""
+    """Where the batch of this level is: where the caller of `torch.vmap` had it, for a tensor that comes from there."""
     if level not in levels_of(tensor._kind):
         return None
     of, dim = tensor.__dict__.get("_hidden_at", (level, 0))
@@ -72,7 +72,7 @@ def _batch_dim(tensor: Tensor, level: Level) -> int | None:
 
 
 def _inside(returned: Any, level: Level) -> Any:
-    """What a ``vmap`` static method returned, its outputs inside the batch again."""
+    """What a `vmap` static method returned, its outputs inside the batch again."""
     if not (isinstance(returned, tuple) and len(returned) == 2):
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "

@@ -1,4 +1,4 @@
-"""``x[index]`` and ``x[index] = value`` for arrays with hidden dimensions."""
+"""`x[index]` and `x[index] = value` for arrays with hidden dimensions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALL = slice(None)
 
 
 def get(array: BatchedArray, index: Any) -> BatchedArray:
-    """``array[index]``: a view unless there are arrays in the index."""
+    """`array[index]`: a view unless there are arrays in the index."""
     items = _items(array, index)
     if not _has_arrays(items):
         full = (ALL,) * array.depth + items
@@ -34,7 +34,7 @@ def _taken(array: BatchedArray, picked: Any) -> Any:
 
 
 def put(array: BatchedArray, index: Any, value: Any) -> None:
-    """``array[index] = value``."""
+    """`array[index] = value`."""
     xp, k, items = array.xp, array.depth, _items(array, index)
     hidden = xp.hidden_shape([array, value, *items])
     array.give_memory(hidden)

@@ -1,7 +1,7 @@
 """Kinds of batched tensors, and the way into and out of a batch.
 
-A batched tensor is an ordinary Tensor of a ``BatchedKind``, whose arrays hide one dimension per *level* (one call of
-``vmap``).  Its operations are found in its kind like any others; two tensors of different levels are first *lifted* to have
+A batched tensor is an ordinary Tensor of a `BatchedKind`, whose arrays hide one dimension per *level* (one call of
+`vmap`).  Its operations are found in its kind like any others; two tensors of different levels are first *lifted* to have
 both.  Entering and leaving a level are operations with derivatives: the gradient of a tensor that is the same for the
 whole batch is the sum over the batch.
 """
@@ -128,7 +128,7 @@ class BatchedBackend(Backend):
         return array  # type: ignore[no-any-return]  # given as Any
 
     def copied_to(self, other: Any, array: Any, index: int = 0) -> BatchedArray:
-        return other.xp.made(self.inner.copied_to(other.inner, self.xp.lifted(array).raw, index))  # type: ignore[no-any-return]  # ``other`` is Any
+        return other.xp.made(self.inner.copied_to(other.inner, self.xp.lifted(array).raw, index))  # type: ignore[no-any-return]  # `other` is Any
 
     def root(self, array: Any) -> tuple[Any, int]:
         flat, offset = self.inner.root(array.raw)
@@ -239,7 +239,7 @@ def _shared(plain: Kind, depth: int) -> Kernels:
 
 
 def with_levels(plain: Kind, levels: tuple[Level, ...]) -> Kind:
-    """The kind like ``plain`` inside ``levels``."""
+    """The kind like `plain` inside `levels`."""
     if not levels:
         return plain
     key = plain, levels
@@ -260,7 +260,7 @@ BatchDevice.batched = staticmethod(with_levels)
 
 
 def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """The tensor inside ``level``: with dimension ``dim`` hidden as the batch, or, without one, the same for all."""
+    """The tensor inside `level`: with dimension `dim` hidden as the batch, or, without one, the same for all."""
     tensor = tensor._kind.settle(tensor)
     kind = tensor._kind
     if level in levels_of(kind):
@@ -269,12 +269,12 @@ def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
     made = with_levels(plain_of(kind), levels)
     inside = _moved(tensor, "add_level", made, level, dim, levels.index(level))
     if dim:
-        inside.__dict__["_hidden_at"] = level, dim  # a Function's ``vmap`` is told where the batch was
+        inside.__dict__["_hidden_at"] = level, dim  # a Function's `vmap` is told where the batch was
     return inside
 
 
 def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """The tensor outside ``level``: with the batch as dimension ``dim``, or, without one, the sum over the batch."""
+    """The tensor outside `level`: with the batch as dimension `dim`, or, without one, the sum over the batch."""
     levels = levels_of(tensor._kind)
     if level not in levels:
         tensor = add_level(tensor, level, None)
@@ -355,7 +355,7 @@ def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def lift(tensor: Tensor, levels: Any) -> Tensor:
-    """The tensor inside all of ``levels``; it is the same for all members of those that it has not been in."""
+    """The tensor inside all of `levels`; it is the same for all members of those that it has not been in."""
     for level in sorted(set(levels) - set(levels_of(tensor._kind)), key=lambda each: each.number):
         tensor = add_level(tensor, level, None)
     return tensor

@@ -1,4 +1,4 @@
-"""The ``vmap`` calls that are going on."""
+"""The `vmap` calls that are going on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BatchDevice", "Level", "active", "going_on", "levels_of"]
 
 
 class Level:
-    """One ``vmap`` that is going on: the size of its batch, and what it says of random numbers."""
+    """One `vmap` that is going on: the size of its batch, and what it says of random numbers."""
 
     __slots__ = ("__weakref__", "_devices", "kinds", "number", "randomness", "size")
 

@@ -1,4 +1,4 @@
-"""Random numbers inside ``vmap``."""
+"""Random numbers inside `vmap`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class BatchedGenerator:
 
 
 def sampled(array: BatchedArray, kind: Kind) -> Tensor:
-    """What has been drawn for a tensor of ``kind``, inside those levels whose members differ."""
+    """What has been drawn for a tensor of `kind`, inside those levels whose members differ."""
     levels = active()
     kept = [position for position, level in enumerate(levels) if level.randomness == "different" or array.raw.shape[position] > 1]
     inner = array.xp.inner

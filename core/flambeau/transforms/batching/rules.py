@@ -1,6 +1,6 @@
 """Operations that are batched by a rule of their own: it is faster than the array-API forward, or that one does not do.
 
-A rule takes a ``BatchedBackend`` and gives a kernel.
+A rule takes a `BatchedBackend` and gives a kernel.
 """
 
 from __future__ import annotations

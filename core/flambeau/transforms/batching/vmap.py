@@ -1,4 +1,4 @@
-"""``vmap``: a function of single examples made one of batches."""
+"""`vmap`: a function of single examples made one of batches."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _numbers = itertools.count(1)
 def vmap(
     func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """``func`` for whole batches: it is called once, with tensors that hide their batch dimension from it.
+    """`func` for whole batches: it is called once, with tensors that hide their batch dimension from it.
 
     Args:
         in_dims: which dimension of each argument is the batch (None: the argument is the same for all): an int, or a tuple
             as nested as the arguments.  Keyword arguments are the same for all.
         out_dims: where the batch goes in the results.
-        randomness: what random operations do: ``"error"``, ``"different"`` numbers for each member of the batch, or the
-            ``"same"``.
+        randomness: what random operations do: `"error"`, `"different"` numbers for each member of the batch, or the
+            `"same"`.
         chunk_size: work on no more than so many members at once.
 
     Raises:

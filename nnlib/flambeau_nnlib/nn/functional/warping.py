@@ -68,7 +68,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 
 def points_of(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """The points that affine maps give to the pixels of images of ``size``."""
+    """The points that affine maps give to the pixels of images of `size`."""
     n, space = len(size) - 2, list(size[2:])
     axes = [_axis(length, align_corners, theta) for length in space]
     columns = [axis.reshape([-1 if i == dim else 1 for i in range(n)]).expand(space) for dim, axis in enumerate(axes)]
@@ -130,7 +130,7 @@ def grid_sample(
 
 
 def sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
-    """Images sampled at the points of ``grid``, once the words are known to be right."""
+    """Images sampled at the points of `grid`, once the words are known to be right."""
     _check_grid(input, grid, mode)
     require_dtype(f"grid_sampler_{input.dim() - 2}d_cpu", input, "floating")
     made = _sample(input, grid, mode, padding_mode, align_corners)

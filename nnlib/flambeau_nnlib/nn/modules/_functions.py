@@ -12,7 +12,7 @@ __all__ = ["CrossMapLRN2d"]
 
 
 def _summed(values: Tensor, window: Tensor) -> Tensor:
-    """For each channel, the sum over those that are in its row of ``window``."""
+    """For each channel, the sum over those that are in its row of `window`."""
     return torch.einsum("cj,njhw->nchw", window.to(values.dtype), values)
 
 

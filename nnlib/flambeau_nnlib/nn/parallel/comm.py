@@ -1,4 +1,4 @@
-"""What devices tell each other: ``torch.cuda.comm``.  Nothing here has a history; ``functions`` has what differentiates."""
+"""What devices tell each other: `torch.cuda.comm`.  Nothing here has a history; `functions` has what differentiates."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_a
 
 
 def broadcast(tensor: Tensor, devices: Sequence[Any] | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
-    """The tensor on each of ``devices``, or written into the tensors of ``out``.
+    """The tensor on each of `devices`, or written into the tensors of `out`.
 
     Raises:
-        RuntimeError: not exactly one of ``devices`` and ``out`` is given, or there are no devices.
+        RuntimeError: not exactly one of `devices` and `out` is given, or there are no devices.
     """
     if (devices is None) == (out is None):
         raise RuntimeError(f"Exactly one of 'devices' and 'out' must be specified, but got devices={devices} and out={out}")
@@ -33,7 +33,7 @@ def broadcast_coalesced(tensors: Sequence[Tensor], devices: Sequence[Any], buffe
 
 
 def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
-    """The sum of tensors of one shape on several devices, on ``destination`` (the current device by default).
+    """The sum of tensors of one shape on several devices, on `destination` (the current device by default).
 
     Raises:
         ValueError: their shapes differ.
@@ -62,11 +62,11 @@ def scatter(
     *,
     out: Sequence[Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
-    """A part of the tensor on each of ``devices``, of ``chunk_sizes`` along ``dim``, or written into the tensors of ``out``.
+    """A part of the tensor on each of `devices`, of `chunk_sizes` along `dim`, or written into the tensors of `out`.
 
     Raises:
-        RuntimeError: the sizes do not add up, there are no devices, or ``out`` is given together with ``devices`` or
-            ``chunk_sizes``.
+        RuntimeError: the sizes do not add up, there are no devices, or `out` is given together with `devices` or
+            `chunk_sizes`.
     """
     if out is None:
         places = _receivers(devices, "scatter")
@@ -79,7 +79,7 @@ def scatter(
 
 
 def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of several devices joined along ``dim``, on ``destination`` or in ``out``."""
+    """Tensors of several devices joined along `dim`, on `destination` or in `out`."""
     if not tensors:
         raise RuntimeError("Expected at least one tensor to gather from")
     if out is not None and destination is not None:

@@ -1,4 +1,4 @@
-"""``DistributedDataParallel``: one process for each copy of the network, gradients averaged among them."""
+"""`DistributedDataParallel`: one process for each copy of the network, gradients averaged among them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DistributedDataParallel(Module):
 
     Raises:
         RuntimeError: no parameter wants a gradient.
-        ValueError: ``torch.distributed`` has not been initialized.
+        ValueError: `torch.distributed` has not been initialized.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ __all__ = ["Broadcast", "Gather", "ReduceAdd", "Scatter"]
 
 
 class Broadcast(Function):
-    """``apply(devices, *tensors)``: all tensors for the first device, then all for the second, and so on."""
+    """`apply(devices, *tensors)`: all tensors for the first device, then all for the second, and so on."""
 
     @staticmethod
     def forward(ctx: Any, devices: Sequence[torch.device], *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -32,7 +32,7 @@ class Broadcast(Function):
 
 
 class ReduceAdd(Function):
-    """``apply(destination, count, *tensors)``: of ``count`` tensors of each device, the sum of those in the same position."""
+    """`apply(destination, count, *tensors)`: of `count` tensors of each device, the sum of those in the same position."""
 
     @staticmethod
     def forward(ctx: Any, destination: torch.device, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -46,7 +46,7 @@ class ReduceAdd(Function):
 
 
 class Scatter(Function):
-    """``apply(devices, sizes, dim, tensor)``: a part of the tensor for each device."""
+    """`apply(devices, sizes, dim, tensor)`: a part of the tensor for each device."""
 
     @staticmethod
     def forward(
@@ -61,7 +61,7 @@ class Scatter(Function):
 
 
 class Gather(Function):
-    """``apply(destination, dim, *tensors)``: the tensors joined along ``dim``; 0-d ones become a vector."""
+    """`apply(destination, dim, *tensors)`: the tensors joined along `dim`; 0-d ones become a vector."""
 
     @staticmethod
     def forward(ctx: Any, destination: torch.device, dim: int, *tensors: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ def parallel_apply(
     kwargs_tup: Sequence[dict[str, Any]] | None = None,
     devices: Sequence[Any] | None = None,
 ) -> list[Any]:
-    """``modules[i](*inputs[i], **kwargs_tup[i])`` for all ``i`` at once, each on its device.
+    """`modules[i](*inputs[i], **kwargs_tup[i])` for all `i` at once, each on its device.
 
     Args:
         modules: one for each device.

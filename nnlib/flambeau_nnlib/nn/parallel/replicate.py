@@ -19,7 +19,7 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
     """For each device, a copy of the network with its parameters and buffers there.
 
     The copies' parameters are functions of the network's, so that a backward through them all adds up in the network's
-    ``grad``; ``detach`` cuts them off.  What a copy sets on itself is lost, but the buffers of the copy on the network's
+    `grad`; `detach` cuts them off.  What a copy sets on itself is lost, but the buffers of the copy on the network's
     own device are the network's.
     """
     places = as_devices(devices)

@@ -16,7 +16,7 @@ __all__ = ["gather", "scatter", "scatter_kwargs"]
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
-    """For each device, ``inputs`` with every tensor in it replaced by its part along ``dim``; other objects are shared.
+    """For each device, `inputs` with every tensor in it replaced by its part along `dim`; other objects are shared.
 
     >>> import flambeau as torch
     >>> scatter(torch.arange(3), ["cpu", "cpu"])
@@ -36,7 +36,7 @@ def _scatter(value: Any, devices: Sequence[torch.device], dim: int) -> Any:
 
 
 def _like(container: Any, members: Sequence[Any]) -> Any:
-    """Members in a container of the same type; ``(key, value)`` pairs for a dict."""
+    """Members in a container of the same type; `(key, value)` pairs for a dict."""
     return type(container)._make(members) if hasattr(container, "_fields") else type(container)(members)
 
 
@@ -53,7 +53,7 @@ def scatter_kwargs(
 
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
-    """The results of all devices as one: tensors joined along ``dim`` on ``target_device``, containers member by member.
+    """The results of all devices as one: tensors joined along `dim` on `target_device`, containers member by member.
 
     Raises:
         ValueError: dicts have different keys.

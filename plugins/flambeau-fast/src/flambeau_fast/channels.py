@@ -16,7 +16,7 @@ LEAST = 1 << 12
 
 
 def _images(input: Any) -> Any:
-    """``(sample, channel, place)``."""
+    """`(sample, channel, place)`."""
     return input.reshape(*input.shape[:2], -1)
 
 

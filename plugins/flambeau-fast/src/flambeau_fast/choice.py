@@ -44,7 +44,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
-    """Register a kernel under its name, for float32 arrays of ``least`` elements; argument ``of`` is the one looked at."""
+    """Register a kernel under its name, for float32 arrays of `least` elements; argument `of` is the one looked at."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")

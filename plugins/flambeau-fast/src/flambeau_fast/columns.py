@@ -31,7 +31,7 @@ def suits_weight(batch: int, shape: Sizes, stride: Sizes) -> bool:
 
 
 def _batch_last(array: Any, padding: Sizes = (0, 0)) -> Any:
-    """``(channel, row, column, sample)``, with zeros around the images."""
+    """`(channel, row, column, sample)`, with zeros around the images."""
     batch, channels, height, width = array.shape
     (down, right), wide = padding, any(padding)
     made = (np.zeros if wide else np.empty)((channels, height + 2 * down, width + 2 * right, batch), FLOAT)

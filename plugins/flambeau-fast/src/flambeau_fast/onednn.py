@@ -1,7 +1,7 @@
 """oneDNN, through its C interface: what is needed for products of matrices and convolutions of float32 arrays.
 
 A *plan* is a primitive made for certain shapes and strides, with memory objects that are pointed at the arrays of each call.
-Making one compiles code, so plans are kept, for each thread its own.  The library is that of the wheel ``onednn-cpu-gomp``, which
+Making one compiles code, so plans are kept, for each thread its own.  The library is that of the wheel `onednn-cpu-gomp`, which
 runs on GNU OpenMP's threads, as numba's loops do: one set of threads, so that none waits for a processor that another one holds.
 """
 
@@ -69,7 +69,7 @@ class Library:
         self.stream = self.made("stream_create", self.engine, 1)
 
     def made(self, function: str, *args: Any) -> Any:
-        """The object that ``dnnl_function`` gives through its first argument."""
+        """The object that `dnnl_function` gives through its first argument."""
         found = _Object()
         status = getattr(self.functions, f"dnnl_{function}")(byref(found), *args)
         if status:
@@ -162,7 +162,7 @@ class _Primitive:
 class Plan:
     """A primitive, and the reorders from and to plain arrays where it wants its arguments in a layout of its own.
 
-    ``arguments`` are what each array is, its shape and strides, in the order in which they are given to a call; the last is
+    `arguments` are what each array is, its shape and strides, in the order in which they are given to a call; the last is
     the result.
     """
 
@@ -227,7 +227,7 @@ _local = threading.local()
 
 
 def kept(key: Hashable, make: Callable[[], Plan | Copy]) -> Plan | Copy:
-    """The plan of this thread for ``key``, made when it is first asked for."""
+    """The plan of this thread for `key`, made when it is first asked for."""
     plans = _local.__dict__.setdefault("plans", {})
     plan = plans.get(key)
     if plan is None:
@@ -253,18 +253,18 @@ Geometry = tuple[Sizes, Sizes, Sizes]  # stride, padding, dilation
 
 
 def convolution(input: Any, weight: Any, bias: Any, out: Any, geometry: Geometry, free: bool) -> Any:
-    """``free`` lets the library choose layouts, at the price of reorders.  The bias may be None."""
+    """`free` lets the library choose layouts, at the price of reorders.  The bias may be None."""
     given = ((SOURCE, input), (WEIGHTS, weight), (BIAS, bias), (RESULT, out))
     return _convolution("forward", [each for each in given if each[1] is not None], geometry, free)
 
 
 def convolution_input(grad: Any, weight: Any, out: Any, geometry: Geometry, free: bool) -> Any:
-    """The gradient of the input, into ``out``."""
+    """The gradient of the input, into `out`."""
     return _convolution("backward_data", [(RESULT_SLOPE, grad), (WEIGHTS, weight), (SOURCE_SLOPE, out)], geometry, free)
 
 
 def convolution_weight(grad: Any, input: Any, out: Any, geometry: Geometry, free: bool) -> Any:
-    """The gradient of the weight, into ``out``."""
+    """The gradient of the weight, into `out`."""
     return _convolution("backward_weights", [(RESULT_SLOPE, grad), (SOURCE, input), (WEIGHTS_SLOPE, out)], geometry, free)
 
 

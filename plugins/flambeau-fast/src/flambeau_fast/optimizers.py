@@ -33,7 +33,7 @@ def adam_step(
     decoupled: bool = False,
     maximize: bool = False,
 ) -> bool | None:
-    """Adam, or AdamW where the decay is ``decoupled``; ``largest`` is AMSGrad's.  All arrays are contiguous."""
+    """Adam, or AdamW where the decay is `decoupled`; `largest` is AMSGrad's.  All arrays are contiguous."""
     if largest is not None or not is_dense(param, grad, mean, square):
         return None
     correction = math.sqrt(1 - beta2**step)

@@ -29,7 +29,7 @@ def _is_2x2(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes) -> bo
 
 
 def _windows(array: Any) -> Any:
-    """``(image, window, row, window, column)``."""
+    """`(image, window, row, window, column)`."""
     height, width = array.shape[2:]
     return array.reshape(-1, height // 2, 2, width // 2, 2)
 

@@ -17,7 +17,7 @@ STRIPS = 16  # of rows whose gradients are summed apart, whatever the number of 
 
 
 def _rows(dim: int, *arrays: Any) -> list[Any] | None:
-    """The arrays as matrices, where ``dim`` is the last."""
+    """The arrays as matrices, where `dim` is the last."""
     if dim not in (-1, arrays[0].ndim - 1) or not is_dense(*arrays) or len({each.shape for each in arrays}) > 1:
         return None
     return [each.reshape(-1, each.shape[-1]) for each in arrays]
@@ -122,7 +122,7 @@ def layer_norm(
 
 
 def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, workspace: Any) -> Any:
-    """The part of ``norm_backward`` that is of ``layer_norm`` here, with the moments that it kept; None if it is not."""
+    """The part of `norm_backward` that is of `layer_norm` here, with the moments that it kept; None if it is not."""
     moments = workspace.get("row moments") if workspace else None
     found = None if moments is None or not is_dense(g) else _normal_rows(input, weight, None, dims)
     if found is None:

@@ -17,7 +17,7 @@ __all__ = ["Call", "calls"]
 
 
 class Call(NamedTuple):
-    """A kernel's name and arguments; ``in_place`` if it is one of the kernels of in-place forms."""
+    """A kernel's name and arguments; `in_place` if it is one of the kernels of in-place forms."""
 
     name: str
     args: tuple[Any, ...]
@@ -35,7 +35,7 @@ class _Draw:
         return self.random.standard_normal(shape, FLOAT)
 
     def shape(self, least: int, ndim: int = 3) -> tuple[int, ...]:
-        """A shape of ``least`` elements or somewhat more."""
+        """A shape of `least` elements or somewhat more."""
         rest = [int(n) for n in self.random.integers(1, 20, ndim - 1)]
         return -(-least // prod(rest)), *rest
 

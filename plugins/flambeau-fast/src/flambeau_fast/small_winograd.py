@@ -40,7 +40,7 @@ def _transformed(matrix: Any, array: Any) -> Any:
 
 
 def _tiles(images: Any, size: int, start: Sizes, down: int, right: int) -> Any:
-    """``(place, tile, channel)``: tiles of ``size x size``, two apart, of images that begin at ``start`` of the first."""
+    """`(place, tile, channel)`: tiles of `size x size`, two apart, of images that begin at `start` of the first."""
     batch, channels, height, width = images.shape
     room = np.zeros((batch, 2 * down + size - 2, 2 * right + size - 2, channels), FLOAT)
     rows, columns = (min(n, end - at) for n, end, at in zip((height, width), room.shape[1:3], start, strict=True))
@@ -56,7 +56,7 @@ def _halves(size: Sizes) -> tuple[int, ...]:
 
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
-    """The convolution of stride 1 with a weight ``(outputs, channels, 3, 3)``."""
+    """The convolution of stride 1 with a weight `(outputs, channels, 3, 3)`."""
     return _convolve(input, weight, True, bias, padding)
 
 

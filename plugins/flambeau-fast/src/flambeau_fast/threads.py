@@ -16,7 +16,7 @@ _setters: list[Callable[[int], None]] = []
 
 
 def set_num_threads(count: int) -> None:
-    """Let kernels use ``count`` threads, or as many as there are."""
+    """Let kernels use `count` threads, or as many as there are."""
     _asked[:] = [count]
     for setter in _setters:
         setter(count)

@@ -1,6 +1,6 @@
 """Convolution of 3 x 3 windows with a quarter of the multiplications (Lavin & Gray 2016, after S. Winograd).
 
-As in the NumPy backend's ``winograd``, with transforms compiled and products by oneDNN.
+As in the NumPy backend's `winograd`, with transforms compiled and products by oneDNN.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _room(tiles: int, channels: int) -> Any:
 
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
-    """The convolution of stride 1 with a weight ``(outputs, channels, 3, 3)``."""
+    """The convolution of stride 1 with a weight `(outputs, channels, 3, 3)`."""
     turned = weight.swapaxes(0, 1)
     return _convolve(input, onednn.copied(turned, np.empty(turned.shape, FLOAT)), _WEIGHT2, bias, padding)
 
@@ -59,7 +59,7 @@ def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
 
 
 def _convolve(input: Any, weight: Any, transform: Any, bias: Any, padding: Sizes) -> Any:
-    """``weight`` is ``(channels, outputs, 3, 3)``."""
+    """`weight` is `(channels, outputs, 3, 3)`."""
     (channels, outputs), gemm = weight.shape[:2], onednn.gemm()
     images = _channels_last(input)
     height, width = (n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True))

@@ -1,4 +1,4 @@
-"""flambeau on JAX: a device type ``jax`` whose arrays are immutable and whose kernels XLA compiles."""
+"""flambeau on JAX: a device type `jax` whose arrays are immutable and whose kernels XLA compiles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # small prog
 
 
 class _New:
-    """``jax.numpy`` with new arrays from NumPy: for JAX to fill them, XLA would compile a program for each shape."""
+    """`jax.numpy` with new arrays from NumPy: for JAX to fill them, XLA would compile a program for each shape."""
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(jnp, name)
@@ -44,7 +44,7 @@ _NEW = _New()
 
 
 class JaxBackend(Backend):
-    """Arrays are ``jax.Array``; ``xp`` is ``jax.numpy``, which follows the array API standard."""
+    """Arrays are `jax.Array`; `xp` is `jax.numpy`, which follows the array API standard."""
 
     name = "jax"
     device_type = "jax"

@@ -65,7 +65,7 @@ def _are_few(traced: Iterable[Any]) -> bool:
 
 
 class Programs:
-    """The programs used last, ``most`` of them at least: shapes that are new all the time do not fill the memory.
+    """The programs used last, `most` of them at least: shapes that are new all the time do not fill the memory.
 
     A program that is forgotten is loaded from JAX's folder of compiled programs when it is needed again.
     """

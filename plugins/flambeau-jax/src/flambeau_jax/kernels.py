@@ -1,4 +1,4 @@
-"""Operations that JAX has something better for than the array API: indices, and writes by ``.at``."""
+"""Operations that JAX has something better for than the array API: indices, and writes by `.at`."""
 
 from __future__ import annotations
 

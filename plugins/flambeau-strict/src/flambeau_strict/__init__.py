@@ -1,4 +1,4 @@
-"""flambeau on array-api-strict: a device type ``strict`` whose arrays follow the array API standard, and no more."""
+"""flambeau on array-api-strict: a device type `strict` whose arrays follow the array API standard, and no more."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ array_api_strict.set_array_api_strict_flags(boolean_indexing=False, data_depende
 
 
 class StrictBackend(Backend):
-    """Arrays are ``array_api_strict.Array``."""
+    """Arrays are `array_api_strict.Array`."""
 
     name = "strict"
     device_type = "strict"

@@ -29,7 +29,7 @@ class MyBackend(Backend):
 
 
 def relu(input: Any) -> Any:
-    """A kernel takes the arguments of the operation's forward, without its ``xp``."""
+    """A kernel takes the arguments of the operation's forward, without its `xp`."""
     return mylibrary.clip(input, min=0)
 
 

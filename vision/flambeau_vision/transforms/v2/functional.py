@@ -141,7 +141,7 @@ def resized_crop(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Cut out a rectangle, then :func:`resize` it."""
+    """Cut out a rectangle, then `resize` it."""
     return resize(crop(inpt, top, left, height, width), size, interpolation, antialias=antialias)
 
 

@@ -35,7 +35,7 @@ loop = numba.njit(cache=True, **_OPTIONS)
 
 
 def compiled_for(signature: Any) -> Callable[..., Any]:
-    """As ``compiled``, for arguments of these types alone: for arrays in several layouts, once."""
+    """As `compiled`, for arguments of these types alone: for arrays in several layouts, once."""
     return numba.njit(signature, parallel=True, cache=True, **_OPTIONS)
 
 

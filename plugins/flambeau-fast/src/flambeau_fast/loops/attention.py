@@ -31,7 +31,7 @@ def _shares(scores, scale):
 
 @compiled_for(void(int64, _HEADS, _HEADS, _HEADS, _HEADS, float32))
 def attention(gemm, out, query, key, value, scale):
-    """``(sample, head, place, feature)``."""
+    """`(sample, head, place, feature)`."""
     heads = query.shape[1]
     for number in prange(len(query) * heads):
         n, h = number // heads, number % heads

@@ -1,4 +1,4 @@
-"""Channels of images ``(sample, channel, place)``: moments, batch normalization and its gradient.
+"""Channels of images `(sample, channel, place)`: moments, batch normalization and its gradient.
 
 A thread works on all samples of a channel.
 """
@@ -44,7 +44,7 @@ def affine(out, x, factor, offset):
 
 @compiled
 def norm_backward(made, weight_slope, bias_slope, g, x, mean, scale, factor, fixed):
-    """``scale`` is one over the standard deviation, ``factor`` that times the weight."""
+    """`scale` is one over the standard deviation, `factor` that times the weight."""
     batch, channels, places = x.shape
     for c in prange(channels):
         total, along, middle = 0.0, 0.0, mean[c]

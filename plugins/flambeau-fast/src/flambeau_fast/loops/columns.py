@@ -1,7 +1,7 @@
-"""Gradients of convolutions by products of matrices, with the batch innermost: ``(channel, row, column, sample)``.
+"""Gradients of convolutions by products of matrices, with the batch innermost: `(channel, row, column, sample)`.
 
 The windows' elements at one place of the kernel, for a row of windows, then lie in one piece: the columns of a row of windows,
-``(channel and place, window and sample)``, are copies of as many pieces.  Images come with their padding.
+`(channel and place, window and sample)`, are copies of as many pieces.  Images come with their padding.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def strips(channels: int) -> int:
 
 @inlined
 def _unfold(columns, images, top, height, width, down, right):
-    """The columns of the windows that begin in row ``top``, of ``height`` by ``width`` places, ``down`` and ``right`` apart."""
+    """The columns of the windows that begin in row `top`, of `height` by `width` places, `down` and `right` apart."""
     at = 0
     for channel in range(len(images)):
         for r in range(height):
@@ -47,9 +47,9 @@ def _fold(images, columns, top, height, width, down, right):
 
 @compiled
 def weight_gradient(gemm, parts, slopes, images, height, width, down, right):
-    """Into ``(strip, output, channel and place)``, the sum over a strip of rows of windows; it comes as zeros.
+    """Into `(strip, output, channel and place)`, the sum over a strip of rows of windows; it comes as zeros.
 
-    ``slopes`` are ``(output, row, window and sample)``.
+    `slopes` are `(output, row, window and sample)`.
     """
     strips, rows = len(parts), slopes.shape[1]
     for strip in prange(strips):
@@ -61,7 +61,7 @@ def weight_gradient(gemm, parts, slopes, images, height, width, down, right):
 
 @compiled
 def input_gradient(gemm, images, slopes, weight, height, width, down, right, strips):
-    """The images come as zeros; ``weight`` is ``(output, channel and place)``.  A thread works on a strip of channels."""
+    """The images come as zeros; `weight` is `(output, channel and place)`.  A thread works on a strip of channels."""
     channels = len(images)
     for strip in prange(strips):
         first, last = strip * channels // strips, (strip + 1) * channels // strips

@@ -197,7 +197,7 @@ def addcdiv_(target, first, second, value):
 
 @compiled
 def adam_step(param, grad, mean, square, sign, decay, shrink, share, kept, rate, eps):
-    """As ``optimizers.adam_step`` names them; ``share`` is 1 - beta1, ``kept`` beta2, and ``sign`` -1 to maximize."""
+    """As `optimizers.adam_step` names them; `share` is 1 - beta1, `kept` beta2, and `sign` -1 to maximize."""
     for i in prange(param.size):
         before = param[i] * shrink
         slope = sign * grad[i] + decay * before

@@ -16,7 +16,7 @@ def strips(width: int) -> int:
 
 @compiled
 def sum_rows(out, rows, places, strips):
-    """Add each of the rows to that of ``out`` which is its place; a thread does so for a strip of the columns."""
+    """Add each of the rows to that of `out` which is its place; a thread does so for a strip of the columns."""
     width = rows.shape[1]
     for strip in prange(strips):
         first, last = strip * width // strips, (strip + 1) * width // strips

@@ -1,6 +1,6 @@
-"""Products of matrices, by oneDNN's ``dnnl_sgemm``: called from compiled code, where an array's address costs nothing.
+"""Products of matrices, by oneDNN's `dnnl_sgemm`: called from compiled code, where an array's address costs nothing.
 
-``gemm`` is the address of that function.  A matrix is given in row-major order; *turned*, its transpose is what is meant.
+`gemm` is the address of that function.  A matrix is given in row-major order; *turned*, its transpose is what is meant.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AS_IS, _TURNED = ord("N"), ord("T")
 
 @intrinsic
 def _sgemm(typing, gemm, turned_a, turned_b, rows, columns, depth, a, a_step, b, b_step, kept, out, out_step):
-    """``out = a @ b + kept * out``."""
+    """`out = a @ b + kept * out`."""
     sizes = (types.int64,) * 3
     signature = types.int32(
         types.int64, types.boolean, types.boolean, *sizes, a, types.int64, b, types.int64, types.float32, out, types.int64
@@ -57,7 +57,7 @@ def _sgemm(typing, gemm, turned_a, turned_b, rows, columns, depth, a, a_step, b,
 
 @inlined
 def multiply(gemm, out, a, turned_a, b, turned_b, kept):
-    """``out = a @ b + kept * out``; rows may lie apart, elements of a row may not."""
+    """`out = a @ b + kept * out`; rows may lie apart, elements of a row may not."""
     depth = a.shape[0] if turned_a else a.shape[1]
     _sgemm(
         gemm,
@@ -83,7 +83,7 @@ def product(gemm, out, a, turned_a, b, turned_b):
 
 @loop
 def affine(gemm, out, a, turned_a, b, turned_b, bias):
-    """``a @ b + bias``."""
+    """`a @ b + bias`."""
     for i in range(len(out)):
         row = out[i]
         for j in range(len(row)):

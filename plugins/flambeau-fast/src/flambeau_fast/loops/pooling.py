@@ -1,4 +1,4 @@
-"""Maxima and means of windows of images ``(image, height, width)``, and their gradients; a thread works on an image at a time.
+"""Maxima and means of windows of images `(image, height, width)`, and their gradients; a thread works on an image at a time.
 
 The gradient of a maximum goes to the first of the window's elements that equals it, as in PyTorch.
 """
@@ -29,13 +29,13 @@ def max_pool(out, x, height, width, down, right, top, left):
 
 @inlined
 def _is_more(a, b):
-    """Whether ``a`` takes the place of ``b`` as the maximum; NaN takes all."""
+    """Whether `a` takes the place of `b` as the maximum; NaN takes all."""
     return (a > b) | (a != a)
 
 
 @compiled
 def max_pool_2x2(out, x):
-    """Two by two, side by side: the common case.  ``x`` is ``(image, window, row, window, column)``."""
+    """Two by two, side by side: the common case.  `x` is `(image, window, row, window, column)`."""
     for image in prange(len(x)):
         for i in range(out.shape[1]):
             for j in range(out.shape[2]):
@@ -47,7 +47,7 @@ def max_pool_2x2(out, x):
 
 @compiled
 def max_pool_2x2_backward(made, g, x):
-    """As ``max_pool_backward``, without a branch; ``made`` need not be zeros."""
+    """As `max_pool_backward`, without a branch; `made` need not be zeros."""
     for image in prange(len(x)):
         for i in range(g.shape[1]):
             for j in range(g.shape[2]):
@@ -63,7 +63,7 @@ def max_pool_2x2_backward(made, g, x):
 
 @compiled
 def max_pool_backward(made, g, x, height, width, down, right, top, left):
-    """``made`` is of zeros."""
+    """`made` is of zeros."""
     images, rows, columns = x.shape
     for image in prange(images):
         for i in range(g.shape[1]):
@@ -80,7 +80,7 @@ def max_pool_backward(made, g, x, height, width, down, right, top, left):
 
 @compiled
 def avg_pool(out, x, shares, height, width, down, right, top, left):
-    """``shares`` has what the sum of each window is to be multiplied by."""
+    """`shares` has what the sum of each window is to be multiplied by."""
     images, rows, columns = x.shape
     for image in prange(images):
         for i in range(out.shape[1]):
@@ -95,7 +95,7 @@ def avg_pool(out, x, shares, height, width, down, right, top, left):
 
 @compiled
 def avg_pool_backward(made, g, shares, height, width, down, right, top, left):
-    """``made`` is of zeros."""
+    """`made` is of zeros."""
     images, rows, columns = made.shape
     for image in prange(images):
         for i in range(g.shape[1]):

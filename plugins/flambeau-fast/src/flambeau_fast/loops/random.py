@@ -1,6 +1,6 @@
 """The words of an MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), and dropout by them.
 
-``key`` are the engine's 624 words, of which ``used`` have been given out.
+`key` are the engine's 624 words, of which `used` have been given out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def words(out, key, used):
 
 @loop
 def dropout(out, noise, x, key, used, high, low, scale):
-    """Keep, and scale, where 53 bits of two words are less than ``high * 2**32 + low``."""
+    """Keep, and scale, where 53 bits of two words are less than `high * 2**32 + low`."""
     drawn = np.empty(2 * _CHUNK, np.uint32)
     for start in range(0, x.size, _CHUNK):
         made, given, share = out[start : start + _CHUNK], x[start : start + _CHUNK], noise[start : start + _CHUNK]

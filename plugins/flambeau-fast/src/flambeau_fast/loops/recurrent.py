@@ -1,4 +1,4 @@
-"""An LSTM, all steps at once: ``(step, sample, gate and unit)``.
+"""An LSTM, all steps at once: `(step, sample, gate and unit)`.
 
 A thread takes a strip of the samples through the whole sequence, so that threads need not wait for each other at every step.
 Within a step there are several loops over few arrays each: of one over many, the compiler makes no vector instructions.
@@ -23,7 +23,7 @@ def strips(batch: int) -> int:
 
 @inlined
 def _quarters(row):
-    """What of a row is each gate's: input, forget, cell, output.  An index as ``size + j`` would cost the vector instructions."""
+    """What of a row is each gate's: input, forget, cell, output.  An index as `size + j` would cost the vector instructions."""
     size = len(row) // 4
     return row[:size], row[size : 2 * size], row[2 * size : 3 * size], row[3 * size :]
 
@@ -36,7 +36,7 @@ def _sigmoid(x):
 
 @inlined
 def _cells(active, cell, output, gates, c):
-    """From what input and state add to the gates: these after sigmoid and tanh, in place of ``active``; cell and output."""
+    """From what input and state add to the gates: these after sigmoid and tanh, in place of `active`; cell and output."""
     for sample in range(len(c)):
         row, given, before, new_cell, new_output = active[sample], gates[sample], c[sample], cell[sample], output[sample]
         i, f, g, o = _quarters(row)
@@ -59,7 +59,7 @@ def _cells(active, cell, output, gates, c):
 
 @inlined
 def _slopes(slopes, d_c, d_h, g_output, g_cell, active, cell, c):
-    """The gradient of the gates before their sigmoids and tanh, and that of the cell before, in the place of ``d_c``."""
+    """The gradient of the gates before their sigmoids and tanh, and that of the cell before, in the place of `d_c`."""
     for sample in range(len(c)):
         i, f, g, o = _quarters(active[sample])
         to_i, to_f, to_g, to_o = _quarters(slopes[sample])
@@ -83,9 +83,9 @@ def _slopes(slopes, d_c, d_h, g_output, g_cell, active, cell, c):
 
 @compiled
 def lstm(gemm, active, cells, output, gates, h, c, turned, reverse, strips):
-    """``turned`` is the transpose of the weight.
+    """`turned` is the transpose of the weight.
 
-    ``active`` gets the gates after their sigmoids and tanh, of each step or, where there is only room for one, of the last.
+    `active` gets the gates after their sigmoids and tanh, of each step or, where there is only room for one, of the last.
     """
     steps, batch = len(gates), len(h)
     for strip in prange(strips):
@@ -101,7 +101,7 @@ def lstm(gemm, active, cells, output, gates, h, c, turned, reverse, strips):
 
 @compiled
 def lstm_backward(gemm, slopes, d_h, d_c, d_weight, g_output, g_cells, active, h, c, weight, output, cells, reverse, strips):
-    """``d_h`` and ``d_c`` come as zeros."""
+    """`d_h` and `d_c` come as zeros."""
     steps, batch = len(slopes), len(h)
     for strip in prange(strips):
         first, last = strip * batch // strips, (strip + 1) * batch // strips

@@ -119,7 +119,7 @@ def layer_norm(out, means, scales, x, weight, bias, eps):
 
 @compiled
 def layer_norm_backward(made, weight_slopes, bias_slopes, g, x, means, scales, weight):
-    """``weight_slopes`` and ``bias_slopes`` have a row, of zeros, for each of a few strips of rows."""
+    """`weight_slopes` and `bias_slopes` have a row, of zeros, for each of a few strips of rows."""
     strips, length = weight_slopes.shape
     height = (len(x) + strips - 1) // strips
     for strip in prange(strips):

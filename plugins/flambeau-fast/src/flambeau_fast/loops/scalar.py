@@ -22,13 +22,13 @@ _DENSITY = f32(0.3989422804014327)  # of the normal distribution at 0
 
 @inlined
 def power_of_two(k):
-    """``2 ** k`` for a small integer ``k``, by its bits."""
+    """`2 ** k` for a small integer `k`, by its bits."""
     return np.int32((k + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
 @inlined
 def _exp_of_rest(x, k):
-    """``exp(x - k * log(2))``, for ``k`` that leaves little of ``x`` (Moshier's Cephes polynomial)."""
+    """`exp(x - k * log(2))`, for `k` that leaves little of `x` (Moshier's Cephes polynomial)."""
     r = x - k * _LN2_HIGH
     r = r - k * _LN2_LOW
     p = f32(1.9875691500e-4)
@@ -52,7 +52,7 @@ def exp(x):
 
 @inlined
 def exp_below(x):
-    """The same for ``x`` up to 88, with 0 for denormal results: as what has its row's maximum subtracted needs it."""
+    """The same for `x` up to 88, with 0 for denormal results: as what has its row's maximum subtracted needs it."""
     bounded = _LEAST_LOG if x < _LEAST_LOG else x
     k = np.floor(bounded * _LOG2_E + f32(0.5))
     bits = f32(_exp_of_rest(bounded, k)).view(np.int32) + (np.int32(k) << np.int32(23))
@@ -105,7 +105,7 @@ def erf(x):
 
 @inlined
 def normal_share_below(x):
-    """How much of the normal distribution lies below ``x``."""
+    """How much of the normal distribution lies below `x`."""
     return f32(0.5) + f32(0.5) * erf(x * _SQRT_HALF)
 
 
@@ -116,7 +116,7 @@ def normal_density(x):
 
 @inlined
 def ordered_bits(x):
-    """An integer that is larger where ``x`` is, and largest for NaN: integers have a maximum in vector instructions."""
+    """An integer that is larger where `x` is, and largest for NaN: integers have a maximum in vector instructions."""
     bits = f32(x).view(np.int32)
     return bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
 

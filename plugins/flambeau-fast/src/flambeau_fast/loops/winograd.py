@@ -45,7 +45,7 @@ def _pass_result(into, start, step, given, given_start, given_step):
 
 @inlined
 def _pass_slope(into, start, step, given, given_start, given_step):
-    """The transpose of ``_pass_result``."""
+    """The transpose of `_pass_result`."""
     for lane in range(LANES):
         i, o = given_start + lane, start + lane
         s0, s1 = given[i], given[i + given_step]
@@ -83,7 +83,7 @@ def _store(tiles, tile, channel, buffer):
 
 @compiled
 def input_tiles(tiles, images, down, right, top, left):
-    """Into ``(36, tile, channel)``, the ``down x right`` tiles of each image, which begins ``top`` and ``left`` of it."""
+    """Into `(36, tile, channel)`, the `down x right` tiles of each image, which begins `top` and `left` of it."""
     for row in prange(len(images) * down):
         image, i = images[row // down], row % down
         given, half, whole = np.empty(_TILE, f32), np.empty(_TILE, f32), np.empty(_TILE, f32)
@@ -115,7 +115,7 @@ def slope_tiles(tiles, slopes, down, right):
 
 @compiled
 def results(images, tiles, bias, down, right):
-    """The images, from the products ``(36, tile, channel)``."""
+    """The images, from the products `(36, tile, channel)`."""
     for row in prange(len(images) * down):
         image, i = images[row // down], row % down
         given, half, whole = np.empty(_TILE, f32), np.empty(_TILE, f32), np.empty(_TILE, f32)

@@ -91,7 +91,7 @@ def test_a_kernel_that_fails_is_named_with_its_own_exception(monkeypatch):
     def broken(input):
         raise OSError("the disk of the kernel")
 
-    kind = torch.ones(1)._kind
+    kind = torch.ones(1)._key
     expected = torch.ones(1).exp()
     monkeypatch.setitem(kind.table, "exp", (broken, kind["exp"][1]))
     error = raised(lambda: torch.ones(1).exp())

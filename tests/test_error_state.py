@@ -130,7 +130,7 @@ def test_a_kernel_that_has_written_is_not_called_again(monkeypatch):
         np.add(target, other, target)
         raise FloatingPointError("after the fact")
 
-    monkeypatch.setitem(torch.zeros(1)._kind.backend.all_inplace_kernels, "add", careless)
+    monkeypatch.setitem(torch.zeros(1)._key.backend.all_inplace_kernels, "add", careless)
     x = torch.zeros(2)
     with pytest.raises(FloatingPointError, match="after the fact"):
         x.add_(1)

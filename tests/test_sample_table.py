@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import flambeau as torch
+from flambeau.calls.tables import PUBLIC
 from flambeau.calls.transform_hooks import LOOPED
 from flambeau.conformance import coverage
 from flambeau.conformance.checks import CHECKS, Checker
@@ -56,7 +57,7 @@ def plain(function: Any) -> Any:
 
 def public_operations() -> dict[str, Any]:
     """Every function of `torch` and of its modules, and every method that is not one of these, by name."""
-    functions = torch.op.PUBLIC.keys() - set(as_functions.NAMES)  # which call methods
+    functions = PUBLIC.keys() - set(as_functions.NAMES)  # which call methods
     found = {name: getattr(torch, name) for name in functions}
     for path in MODULES:
         module = find(torch, path)

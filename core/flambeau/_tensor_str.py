@@ -65,7 +65,7 @@ def get_printoptions() -> dict[str, Any]:
 
 def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the printed form of `tensor`, with `tensor_contents` in place of its values if given."""
-    levels = levels_of(tensor._kind)
+    levels = levels_of(tensor._key)
     if levels:
         return _batched_str(tensor, levels[-1])
     prefix = _prefix(tensor)
@@ -82,7 +82,7 @@ def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
 
 def _batched_str(tensor: Tensor, level: Level) -> str:
     """A tensor inside `vmap`, by the whole batch."""
-    from .transforms.batching.kinds import drop_level
+    from .transforms.batching.keys import drop_level
 
     value = textwrap.indent(tensor_str(drop_level(tensor.detach(), level, 0)), "    ")
     number = active().index(level) + 1 if level in active() else 0

@@ -20,7 +20,7 @@ from .tape.grad_mode import _grad, enable_grad
 from .tape.transforming import as_argument, differentiating, transforming
 from .tensors.tensor import Tensor
 from .transforms import forward_ad
-from .transforms.batching.kinds import drop_level, lift
+from .transforms.batching.keys import drop_level, lift
 from .transforms.batching.levels import active, levels_of
 from .transforms.batching.vmap import vmap
 from .transforms.rearrange import rearrange
@@ -643,7 +643,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """The tensor below the innermost batch (or, with `recurse`, below all), batch dimensions shown in front."""
-    levels = levels_of(tensor._kind)
+    levels = levels_of(tensor._key)
     for level in reversed(levels if recurse else levels[-1:]):
         tensor = drop_level(tensor, level, 0)
     return tensor

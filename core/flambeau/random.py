@@ -8,7 +8,7 @@ from typing import Any
 
 from . import backend as backends
 from .calls.transform_hooks import hooks
-from .runtime.devices import canonical, device, kind_of
+from .runtime.devices import canonical, device, dispatch_key
 from .tape.transforming import open_batches
 from .tensors.tensor import Tensor, wrap
 from .values import dtypes
@@ -74,8 +74,8 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a ByteTensor, in PyTorch's layout."""
-        kind = kind_of(dtypes.uint8, _Device("cpu"))
-        return wrap(kind.backend.asarray(self.raw.get_state()), kind)
+        key = dispatch_key(dtypes.uint8, _Device("cpu"))
+        return wrap(key.backend.asarray(self.raw.get_state()), key)
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Continue from a state that `get_state` gave."""

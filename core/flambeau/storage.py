@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from .operations.creation import arange, empty, tensor
 from .operations.from_data import frombuffer
-from .runtime.devices import kind_of
+from .runtime.devices import dispatch_key
 from .runtime.mapping import map_file
 from .tensors.storage import StorageBase, how_viewed, memory_root, source_of
 from .tensors.tensor import Tensor, wrap
@@ -47,7 +47,7 @@ class _Memory(StorageBase):
     def filename(self) -> str | None:
         """The file that is mapped into the memory and that writes reach; None where there is none."""
         found = self.untyped()._bytes
-        return getattr(found._kind.backend.lender(found._array), "filename", None)
+        return getattr(found._key.backend.lender(found._array), "filename", None)
 
     @property
     def _cdata(self) -> int:
@@ -105,7 +105,7 @@ class _Memory(StorageBase):
     def resizable(self) -> bool:
         """Whether the size can be changed: not that of memory lent by others, nor that of a slice."""
         found = self.untyped()._bytes
-        return found._kind.backend.lender(found._array) is None
+        return found._key.backend.lender(found._array) is None
 
     def resize_(self, size: int) -> Any:
         """Change the number of elements, keeping those that remain; tensors on the storage stay on it.
@@ -453,10 +453,10 @@ class UntypedStorage(_Memory):
         """The memory as a one-dimensional tensor of a dtype: as many elements as there are whole ones."""
         whole = self._bytes.numel() // dtype.itemsize * dtype.itemsize
         part = self._bytes.detach() if whole == self._bytes.numel() else self._bytes[:whole]
-        if not part._kind.backend.mutable:
+        if not part._key.backend.mutable:
             return part if dtype is part.dtype else part.view(dtype)
-        kind = part._kind.to(dtype)
-        return wrap(kind.backend.reinterpret(part._array, dtype), kind)
+        key = part._key.to(dtype)
+        return wrap(key.backend.reinterpret(part._array, dtype), key)
 
     def type(self, dtype: Any = None) -> Any:
         """The name of the storage's type; or, given a dtype, a copy of the bytes as numbers of that."""
@@ -472,8 +472,8 @@ class UntypedStorage(_Memory):
             return self._bytes[_position(index, self.size())].item()
         start, stop, _ = index.indices(self.size())
         part = self._bytes[start : max(start, stop)]
-        if part._kind.backend.mutable:
-            part = wrap(part._kind.backend.window(part._array), part._kind)
+        if part._key.backend.mutable:
+            part = wrap(part._key.backend.window(part._array), part._key)
         return UntypedStorage._over(part)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -507,8 +507,8 @@ class UntypedStorage(_Memory):
 
 def _named(value: Any) -> str:
     """The name of a type, as PyTorch has it in messages about storages."""
-    kind = type(value)
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    cls = type(value)
+    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
 
 
 def _position(index: int, size: int) -> int:
@@ -543,7 +543,7 @@ _storages: weakref.WeakValueDictionary[tuple[Any, int, int], UntypedStorage] = w
 
 def _key(found: Tensor) -> tuple[Any, int, int]:
     """What no other memory has, of a memory given as a tensor of bytes; an address of 0 says nothing."""
-    backend, array = found._kind.backend, found._array
+    backend, array = found._key.backend, found._array
     size = array.shape[0]
     if backend.mutable:
         return found.device, backend.data_ptr(array), size
@@ -566,9 +566,9 @@ def forget(storage: UntypedStorage) -> None:
 
 def storage_of(tensor: Tensor) -> UntypedStorage:
     """The storage of the memory that a tensor lies in."""
-    backend = tensor._kind.backend
+    backend = tensor._key.backend
     if backend.mutable:
-        return UntypedStorage._over(wrap(backend.memory(tensor._array), tensor._kind.settled.to(dtypes.uint8)))
+        return UntypedStorage._over(wrap(backend.memory(tensor._array), tensor._key.materialized.to(dtypes.uint8)))
     flat = memory_root(tensor).detach().view(-1)
     return UntypedStorage._over(flat if flat.dtype is dtypes.uint8 else flat.view(dtypes.uint8))
 
@@ -593,7 +593,7 @@ def is_storage(obj: Any, /) -> bool:
 
 def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
     """The tensor, and the offset and strides of its elements in `flat_memory`; a copy, where no strides lead to them."""
-    if tensor._kind.backend.mutable or source_of(tensor) is None:
+    if tensor._key.backend.mutable or source_of(tensor) is None:
         return tensor, tensor.storage_offset(), tensor.stride()
     root = memory_root(tensor)
     if tensor.numel() and tensor.dtype is root.dtype:
@@ -611,7 +611,7 @@ def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
 
 def _positions(tensor: Tensor) -> Tensor:
     """For each element, its place in `flat_memory`, on the CPU."""
-    kind = kind_of(dtypes.int64, tensor.device)
+    key = dispatch_key(dtypes.int64, tensor.device)
 
     def look(each: Tensor) -> Any:
         shared = each.__dict__.get("_shares")
@@ -620,7 +620,7 @@ def _positions(tensor: Tensor) -> Tensor:
         if each._view is None:
             return arange(each.numel(), device=each.device).view(each.shape)._array
         parent, name, params, number = how_viewed(each)
-        made = kind[name][0](look(parent), *params)
+        made = key[name][0](look(parent), *params)
         return made if number is None else made[number]
 
-    return wrap(look(tensor), kind).cpu()
+    return wrap(look(tensor), key).cpu()

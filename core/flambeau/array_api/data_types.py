@@ -154,7 +154,7 @@ class __array_namespace_info__:
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, dtype]:
         """The standard's dtypes that the device has, by name: of all kinds, of one, or of several."""
         place = devices.get_default_device() if device is None else devices.device(device)
-        offered = devices.kind_of(dtypes.bool_, place).backend.dtypes
+        offered = devices.dispatch_key(dtypes.bool_, place).backend.dtypes
         kinds = tuple(_BY_KIND) if kind is None else (kind,) if isinstance(kind, str) else kind
         names = [name for each in kinds for name in _of_kind(each)]
         return {name: dtypes.BY_NAME[name] for name in names if dtypes.BY_NAME[name] in offered}
@@ -164,5 +164,5 @@ class __array_namespace_info__:
         place = devices.get_default_device()
         if place.type == "cpu":
             return tuple(devices.canonical(device("cpu", n)) for n in range(devices.CPU_DEVICES))
-        count = devices.kind_of(dtypes.float32, place).backend.device_count()
+        count = devices.dispatch_key(dtypes.float32, place).backend.device_count()
         return tuple(device(place.type, n) for n in range(count))

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ..calls import overriding
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..runtime.state import state
 from ..tape import engine
 from ..tape.node import Node
@@ -254,32 +254,32 @@ def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
         edge = output._node or output
     if weight is None:
         return edge, _one_like(edge)
-    if not hasattr(weight, "_kind"):
+    if not hasattr(weight, "_key"):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
-    shape, kind = engine.shape_of(edge), engine.kind_of_edge(edge)
+    shape, key = engine.shape_of(edge), engine.key_of_edge(edge)
     if weight._array.shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {weight.shape} and output[{index}] "
             f"has a shape of {Size(shape)}."
         )
-    if (weight._kind.dtype.category == dtypes.COMPLEX) != (kind.dtype.category == dtypes.COMPLEX):
+    if (weight._key.dtype.category == dtypes.COMPLEX) != (key.dtype.category == dtypes.COMPLEX):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
             f"dtype: grad_output[{index}] has a dtype of {weight.dtype} and output[{index}] has a dtype of "
-            f"{kind.dtype}."
+            f"{key.dtype}."
         )
-    return edge, weight._kind.settle(weight)
+    return edge, weight._key.materialize(weight)
 
 
 def _one_like(edge: Any) -> Tensor:
     """The weight of an output of one element: 1."""
-    kind, shape = engine.kind_of_edge(edge), engine.shape_of(edge)
+    key, shape = engine.key_of_edge(edge), engine.shape_of(edge)
     if shape and prod(shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if kind.dtype.category == dtypes.COMPLEX:
-        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind.dtype}")
-    array = kind.backend.copy(engine.one(kind)._array)  # a hook may write to it
-    return tensor_class.wrap(array if not shape else kind.backend.xp.reshape(array, shape), kind)
+    if key.dtype.category == dtypes.COMPLEX:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {key.dtype}")
+    array = key.backend.copy(engine.one(key)._array)  # a hook may write to it
+    return tensor_class.wrap(array if not shape else key.backend.xp.reshape(array, shape), key)
 
 
 # --- the method ---
@@ -294,7 +294,9 @@ def _backward(
     retain_variables: bool | None = None,
 ) -> None:
     """Accumulate the gradients of this tensor into the leaves.  See `torch.autograd.backward`."""
-    plain = gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._kind) is Kind
+    plain = (
+        gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._key) is DispatchKey
+    )
     if state.mutation_guards:
         refuse_backward()
     if (
@@ -302,7 +304,7 @@ def _backward(
         and isinstance(self._node, Node)
         and self._node.outputs is None
         and self._array.shape == ()
-        and self._kind.dtype.category == dtypes.FLOATING
+        and self._key.dtype.category == dtypes.FLOATING
     ):
         engine.run_scalar(self, bool(retain_graph))  # the usual loss: no more to be checked
         return

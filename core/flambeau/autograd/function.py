@@ -456,9 +456,9 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
             results.append(each)
             metadata.append(None)
             continue
-        metadata.append((each._kind.settled, each._array.shape))
+        metadata.append((each._key.materialized, each._array.shape))
         modified = _is_among(each, dirty) and _is_among(each, inputs)
-        constant = each._kind.dtype.category < 2 or _is_among(each, ctx.non_differentiable or ())
+        constant = each._key.dtype.category < 2 or _is_among(each, ctx.non_differentiable or ())
         if modified:
             _modified(each, None if node is None or constant else Output(node, index))
         else:
@@ -467,7 +467,7 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
     if node is not None:
         node.outputs = tuple(metadata)
         first: Any = next((each for each in metadata if each is not None), (None, ()))
-        node.kind, node.shape = first[0], first[1]
+        node.key, node.shape = first[0], first[1]
     return results
 
 

@@ -214,8 +214,8 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
     name = "torch.autograd.functional.jacobian: "
     for wanted, option in ((create_graph, "create_graph"), (strict, "strict")):
         if wanted:
-            kind = NotImplementedError if option == "create_graph" else RuntimeError
-            raise kind(
+            error_type = NotImplementedError if option == "create_graph" else RuntimeError
+            raise error_type(
                 f'{name}`{option}=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
                 f'`{option}=False` or `strategy="reverse-mode"`.'
             )

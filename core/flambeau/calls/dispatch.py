@@ -1,6 +1,6 @@
 """The general path of a call: subclasses, Python scalars, mixed dtypes, mixed devices, `out=`, and errors.
 
-Generated functions come here with whatever is not a plain tensor of one kind.
+Generated functions come here with whatever is not a plain tensor of one dispatch key.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from ..runtime.devices import Kind, device, kind_of
+from ..runtime.devices import DispatchKey, device, dispatch_key
 from ..runtime.state import state
 from ..tape.grad_mode import _grad, is_inference_mode_enabled
 from ..tape.transforming import note_depth
@@ -69,21 +69,21 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
             tensors = tuple(each.to(dtype) if isinstance(each, Tensor) else each for each in tensors)
             result = dispatch(op, tensors, params).to(dtype)
             return result if out is None else outputs.write(op.name, out, result)
-    if any(isinstance(each, Tensor) and type(each._kind) is not Kind for each in tensors):
-        tensors = hooks.batches.align(hooks.settle(op, tensors))
+    if any(isinstance(each, Tensor) and type(each._key) is not DispatchKey for each in tensors):
+        tensors = hooks.batches.align(hooks.materialize(op, tensors))
     if state.forward_levels:
         result = hooks.forward.propagate(op, tensors, params, lambda: dispatch(op, tensors, params))
         if result is not NotImplemented:
             return result
-    kind, arrays = _operands(op, tensors)
-    exact = _exact(op, kind) if any(isinstance(each, _SCALARS) for each in tensors) else kind
-    if exact is not kind:
+    key, arrays = _operands(op, tensors)
+    exact = _exact(op, key) if any(isinstance(each, _SCALARS) for each in tensors) else key
+    if exact is not key:
         arrays = [_as_array(each, exact) for each in tensors]
-    kernel, result_kind = exact[op.name]
+    kernel, result_key = exact[op.name]
     given = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
     named = dict(zip(op.kernel_params, given, strict=True)) if op.variadic else {}
     try:
-        made = kind.backend.computed(kernel, *arrays, *(() if op.variadic else given), **named)
+        made = key.backend.computed(kernel, *arrays, *(() if op.variadic else given), **named)
     except Exception as error:
         numbers = tuple(arguments.as_python(each) if isinstance(each, Tensor) and not each.ndim else each for each in params)
         if any(number is not param for number, param in zip(numbers, params, strict=True)):
@@ -91,9 +91,9 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
         if overriding.may_override(params) and overriding.FACES.get(op.name) is op.function:
             return overriding.call(op, tensors, params, out)
         explain(error, op, tensors, params)
-    if exact is not kind:
-        made, result_kind = kind.backend.astype(made, kind.raw_dtype), kind
-    result = _wrapped(op, made, result_kind, tensors, params)
+    if exact is not key:
+        made, result_key = key.backend.astype(made, key.raw_dtype), key
+    result = _wrapped(op, made, result_key, tensors, params)
     if is_inference_mode_enabled():
         _mark_inference(result)
     if state.mutation_guards:
@@ -107,44 +107,44 @@ def _any_requires_grad(tensors: Sequence[Any]) -> bool:
     return any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
 
 
-def _wrapped(op: Operation, made: Any, kind: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+def _wrapped(op: Operation, made: Any, key: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """Wrap what a kernel returned, recorded where a gradient is wanted."""
     wanted = op.differentiable and not is_inference_mode_enabled()
     tracked = wanted and any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
     if tracked:
-        tensors = for_rules(op, kind, tensors)
+        tensors = for_rules(op, key, tensors)
     if op.results or op.returns_list:
-        return several(op, made, kind, tensors, params)
-    if type(made) is not kind.array_type:
-        made = kind.backend.wrap(made)
-    if tracked and kind.dtype.category >= dtypes.FLOATING:
-        return op.record(made, kind, tensors, params) if op.variadic else op.record(made, kind, *tensors, *params)
-    return view_of(made, kind, op, tensors[0], params) if op.view else wrap(made, kind)
+        return several(op, made, key, tensors, params)
+    if type(made) is not key.array_type:
+        made = key.backend.wrap(made)
+    if tracked and key.dtype.category >= dtypes.FLOATING:
+        return op.record(made, key, tensors, params) if op.variadic else op.record(made, key, *tensors, *params)
+    return view_of(made, key, op, tensors[0], params) if op.view else wrap(made, key)
 
 
-def for_rules(op: Operation, kind: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+def for_rules(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments as a node saves them: numbers as tensors, and what was brought to a common dtype in that dtype."""
     if op.promote not in COMMON or op.variadic:
         return tuple(constant_of(each, tensors) if isinstance(each, _SCALARS) else each for each in tensors)
     made = []
     for name, each in zip(op.tensor_names, tensors, strict=True):
         if isinstance(each, _SCALARS):
-            each = wrap_scalar(each, _exact(op, kind))
-        elif isinstance(each, Tensor) and each._kind.dtype.category < dtypes.FLOATING and name not in op.keeps_dtype:
-            each = each.to(kind.dtype)
+            each = wrap_scalar(each, _exact(op, key))
+        elif isinstance(each, Tensor) and each._key.dtype.category < dtypes.FLOATING and name not in op.keeps_dtype:
+            each = each.to(key.dtype)
         made.append(each)
     return tuple(made)
 
 
-def _exact(op: Operation, kind: Kind) -> Kind:
-    """The kind that takes a Python number: float32 beside half precision, where PyTorch rounds the result only."""
-    return kind.to(dtypes.float32) if op.exact_numbers and kind.dtype in dtypes.HALF else kind
+def _exact(op: Operation, key: DispatchKey) -> DispatchKey:
+    """The dispatch key that takes a Python number: float32 beside half precision, where PyTorch rounds the result only."""
+    return key.to(dtypes.float32) if op.exact_numbers and key.dtype in dtypes.HALF else key
 
 
 def _tensor_of_number(value: Any) -> Tensor:
     """A Python number for which there is no tensor to tell dtype and device: one of its own dtype, on the CPU."""
     try:
-        return wrap_scalar(value, kind_of(dtypes.promotion_of_scalar(type(value)), device("cpu")))
+        return wrap_scalar(value, dispatch_key(dtypes.promotion_of_scalar(type(value)), device("cpu")))
     except OverflowError:
         raise RuntimeError("Overflow when unpacking long long") from None
 
@@ -152,12 +152,12 @@ def _tensor_of_number(value: Any) -> Tensor:
 def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
     """A scalar argument as a tensor, for the node to save."""
     place = next(each for each in tensors if isinstance(each, Tensor)).device
-    return wrap_scalar(value, kind_of(dtypes.promotion_of_scalar(type(value)), place))
+    return wrap_scalar(value, dispatch_key(dtypes.promotion_of_scalar(type(value)), place))
 
 
-def wrap_scalar(value: Any, kind: Kind) -> Tensor:
+def wrap_scalar(value: Any, key: DispatchKey) -> Tensor:
     """A 0-d tensor holding `value`."""
-    return wrap(kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0), kind)
+    return wrap(key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0), key)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def refusing(category: int, words: str) -> Callable[..., None]:
     """The check of an operation that has words of its own for tensors of a category of dtypes."""
 
     def check(*tensors: Any) -> None:
-        if any(isinstance(each, Tensor) and each._kind.dtype.category == category for each in tensors):
+        if any(isinstance(each, Tensor) and each._key.dtype.category == category for each in tensors):
             raise RuntimeError(words)
 
     return check
@@ -209,7 +209,7 @@ def refusing(category: int, words: str) -> Callable[..., None]:
 
 def require_dtype(kernel: str, input: Tensor, accepts: str) -> None:
     """Refuse a dtype that there is no kernel for; `takes` is a key of `DTYPES`, as for an operation."""
-    if input._kind.dtype.category not in DTYPES[accepts]:
+    if input._key.dtype.category not in DTYPES[accepts]:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
 
 
@@ -270,32 +270,32 @@ def tuple_of_tensors(tensors: Any, op: Operation) -> tuple[Any, ...]:
     raise TypeError(f"{op.name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
 
 
-def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[Kind, list[Any]]:
-    """The kind to compute in, and the arguments as raw arrays for it."""
+def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[Any]]:
+    """The dispatch key to compute in, and the arguments as raw arrays for it."""
     place = _common_device(tensors, op)
     if op.variadic:
-        kind = _kind_among(tensors, result_dtype(tensors), place)
-        return kind, [_as_array(each, kind) for each in tensors]
+        key = _key_among(tensors, result_dtype(tensors), place)
+        return key, [_as_array(each, key) for each in tensors]
     named = dict(zip(op.tensor_names, tensors, strict=True))
     if op.promote in COMMON:
         dtype = result_dtype([each for name, each in named.items() if name not in op.keeps_dtype])
         if op.promote == "float" and dtype.category in DTYPES[op.dtypes]:
             dtype = PROMOTIONS["float"](dtype)[0]  # at once: what the others become need not hold a number
-        kind = _kind_among(tensors, dtype, place)
-        return kind, [_moved(each, place) if name in op.keeps_dtype else _as_array(each, kind) for name, each in named.items()]
+        key = _key_among(tensors, dtype, place)
+        return key, [_moved(each, place) if name in op.keeps_dtype else _as_array(each, key) for name, each in named.items()]
     if op.promote in ("match", "product"):
         _check_match(op, [each for name, each in named.items() if name not in op.keeps_dtype])
     lead = named[op.primary]
-    kind = lead._kind if lead._kind.device is place else _kind_among(tensors, lead.dtype, place)
-    return kind, [None if each is None else _moved(each, place) for each in tensors]
+    key = lead._key if lead._key.device is place else _key_among(tensors, lead.dtype, place)
+    return key, [None if each is None else _moved(each, place) for each in tensors]
 
 
-def _kind_among(tensors: Sequence[Any], dtype: dtypes.dtype, place: device) -> Kind:
-    """The kind of this dtype and device; batched, where the tensors are."""
+def _key_among(tensors: Sequence[Any], dtype: dtypes.dtype, place: device) -> DispatchKey:
+    """The dispatch key of this dtype and device; batched, where the tensors are."""
     for each in tensors:
-        if isinstance(each, Tensor) and type(each._kind) is not Kind:
-            return each._kind.to(dtype)
-    return kind_of(dtype, place)
+        if isinstance(each, Tensor) and type(each._key) is not DispatchKey:
+            return each._key.to(dtype)
+    return dispatch_key(dtype, place)
 
 
 def _check_match(op: Operation, tensors: Sequence[Any]) -> None:
@@ -327,22 +327,22 @@ def result_dtype(tensors: Sequence[Any]) -> dtypes.dtype:
     scalars: list[dtypes.dtype] = []
     for each in tensors:
         if isinstance(each, Tensor):
-            (dimensioned if each._array.ndim else zero_dim).append(each._kind.dtype)
+            (dimensioned if each._array.ndim else zero_dim).append(each._key.dtype)
         elif each is not None:
             scalars.append(dtypes.promotion_of_scalar(type(each)))
     return dtypes.result_of(dimensioned, zero_dim, scalars)
 
 
-def _as_array(value: Any, kind: Kind) -> Any:
+def _as_array(value: Any, key: DispatchKey) -> Any:
     if isinstance(value, Tensor):
-        array = _moved(value, kind.device)
-        return array if value._kind.dtype is kind.dtype else kind.backend.astype(array, kind.raw_dtype)
+        array = _moved(value, key.device)
+        return array if value._key.dtype is key.dtype else key.backend.astype(array, key.raw_dtype)
     if value is None:
         return None
     try:
-        return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
+        return key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
     except OverflowError:
-        return kind.backend.asarray(wrapped(value, kind.dtype), kind.raw_dtype, index=kind.device.index or 0)
+        return key.backend.asarray(wrapped(value, key.dtype), key.raw_dtype, index=key.device.index or 0)
 
 
 def _common_device(tensors: Sequence[Any], op: Operation) -> device:
@@ -350,7 +350,7 @@ def _common_device(tensors: Sequence[Any], op: Operation) -> device:
     found: device | None = None
     for each in tensors:
         if isinstance(each, Tensor) and not _may_travel(each):
-            place = each._kind.device
+            place = each._key.device
             if found is not None and place != found:
                 raise RuntimeError(
                     "Expected all tensors to be on the same device, but found at least two devices, "
@@ -358,19 +358,19 @@ def _common_device(tensors: Sequence[Any], op: Operation) -> device:
                 )
             found = place
     if found is None:
-        found = next(each for each in tensors if isinstance(each, Tensor))._kind.device
+        found = next(each for each in tensors if isinstance(each, Tensor))._key.device
         for each in tensors:
-            if isinstance(each, Tensor) and each._kind.device.type != "cpu":
-                return each._kind.device
+            if isinstance(each, Tensor) and each._key.device.type != "cpu":
+                return each._key.device
     return found
 
 
 def _may_travel(tensor: Tensor) -> bool:
-    return tensor._array.ndim == 0 and tensor._kind.device.type == "cpu"
+    return tensor._array.ndim == 0 and tensor._key.device.type == "cpu"
 
 
 def _moved(tensor: Tensor, place: device) -> Any:
-    if tensor._kind.device == place:
+    if tensor._key.device == place:
         return tensor._array
     return tensor.detach().to(place)._array
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..runtime.state import state
 from ..tape.fast_path import FAST
 from ..tape.grad_mode import _grad
@@ -78,7 +78,7 @@ def snapshot(self: Tensor) -> Tensor:
     before = alias(self)
     before._node, before._requires_grad = self._node, self._requires_grad
     if SAVE_HOOKS and _grad.get():  # hooks must not be shown what will change
-        before._array, before._storage = self._kind.backend.copy(self._array), None
+        before._array, before._storage = self._key.backend.copy(self._array), None
     if state.forward_levels:
         hooks.forward.copy(self, before)
     return before  # type: ignore[no-any-return]  # `alias` is of any class
@@ -98,7 +98,7 @@ def _save_original(edge: Any, before: Tensor, first: int) -> None:
             if type(saved) is tuple and saved and saved[0] is before:
                 if original is None:
                     original = snapshot(before)
-                    original._array, original._storage = before._kind.backend.copy(before._array), None
+                    original._array, original._storage = before._key.backend.copy(before._array), None
                 setattr(node, name, (original, original._array, 0))
 
 
@@ -107,43 +107,43 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
     record = OPS.get(name)
     most = len(record.tensor_names) - 1 if record else getattr(function, "__without_out__", function).__code__.co_argcount - 1
 
-    def keeps(kind: Kind) -> bool:
-        """Whether the result is of the kind of the tensor; where there is no kernel, the general path has the words for it."""
+    def keeps(key: DispatchKey) -> bool:
+        """Whether the result has the tensor's dtype and device; where there is no kernel, the general path raises."""
         try:
-            return record is None or kind[name][1] is kind
+            return record is None or key[name][1] is key
         except NotImplementedError:
             return False
 
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        kind = self._kind
-        kernel = kind.backend.all_inplace_kernels.get(name)
-        if kernel is None or type(self) not in FAST or kind.dtype in dtypes.HALF:  # which is to be rounded as out of place
+        key = self._key
+        kernel = key.backend.all_inplace_kernels.get(name)
+        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # which is to be rounded as out of place
             return False
         if len(args) > most:  # the order of old, with a number first
             return False
         recording = _grad.get()
         if self._inference or state.mutation_guards or (self._view is not None and recording and _root(self)._requires_grad):
             return False
-        if (self._requires_grad and recording) or not keeps(kind):
+        if (self._requires_grad and recording) or not keeps(key):
             return False
         arrays = []
         for each in args:
             if type(each) not in FAST:
-                if type(each) not in kind.scalars or (type(each) is bool and record is not None and record.check is not None):
+                if type(each) not in key.scalars or (type(each) is bool and record is not None and record.check is not None):
                     return False
                 try:
-                    each = constant(each, kind)
+                    each = constant(each, key)
                 except OverflowError:
                     return False
-            elif each._kind is not kind or (each._requires_grad and recording):
+            elif each._key is not key or (each._requires_grad and recording):
                 return False
             arrays.append(each._array)
         try:
             if kwargs:
                 scalars = {
-                    key: constant(each, kind)._array
-                    for key, each in kwargs.items()
-                    if type(each) in kind.scalars and (type(each) is not bool or kind.dtype is dtypes.bool_)
+                    name: constant(value, key)._array
+                    for name, value in kwargs.items()
+                    if type(value) in key.scalars and (type(value) is not bool or key.dtype is dtypes.bool_)
                 }
                 if len(scalars) < len(kwargs):
                     return False
@@ -151,7 +151,7 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
             else:
                 kernel(self._array, *arrays)
         except Exception as error:
-            if isinstance(error, kind.backend.arithmetic_errors):
+            if isinstance(error, key.backend.arithmetic_errors):
                 raise  # which the kernel should have seen to: it may have written
             return False  # nothing was written: the general path explains
         storage = self._storage or self._own_storage()
@@ -191,18 +191,18 @@ def _root(view: Tensor) -> Tensor:
 
 def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
     """Write `result` into the memory of `self`, and give `self` its history."""
-    kind, array = self._kind, result._array
+    key, array = self._key, result._array
     if array.shape != self._array.shape:
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}")
-    if result._kind is not kind:
-        check_batch(kind, result._kind)
+    if result._key is not key:
+        check_batch(key, result._key)
         if name == "abs":
             raise RuntimeError("In-place abs is not supported for complex tensors.")
-        if not dtypes.can_cast(result.dtype, kind.dtype):
+        if not dtypes.can_cast(result.dtype, key.dtype):
             raise RuntimeError(
-                f"result type {result.dtype.legacy_name} can't be cast to the desired output type {kind.dtype.legacy_name}"
+                f"result type {result.dtype.legacy_name} can't be cast to the desired output type {key.dtype.legacy_name}"
             )
-        result = result._kind.settle(result).to(kind.device, kind.dtype)
+        result = result._key.materialize(result).to(key.device, key.dtype)
         array = result._array
     storage = self._storage or self._own_storage()
     tracked = _grad.get() and result._requires_grad
@@ -220,14 +220,14 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
 attach(_assign=assign)
 
 
-def check_batch(kind: Kind, given: Kind) -> None:
+def check_batch(key: DispatchKey, given: DispatchKey) -> None:
     """Refuse to write what differs along a batch into what does not."""
-    if type(given) is not Kind and not set(given.levels) <= set(kind.levels):
+    if type(given) is not DispatchKey and not set(given.levels) <= set(key.levels):
         raise RuntimeError(VMAP_WRITES_TO_ALL)
 
 
 def _write(self: Tensor, array: Any, storage: Storage) -> None:
-    backend = self._kind.backend
+    backend = self._key.backend
     if backend.mutable:
         try:
             backend.write(self._array, array)
@@ -237,7 +237,7 @@ def _write(self: Tensor, array: Any, storage: Storage) -> None:
                 "location. Please clone() the tensor before performing the operation."
             ) from error
         return
-    storage.replace(self, self._kind.stored(array))
+    storage.replace(self, self._key.stored(array))
 
 
 def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
@@ -344,7 +344,7 @@ def _rewrite_base(view: Tensor, node: Any) -> None:
     before._node, before._requires_grad = parent._node, parent._requires_grad
     value = alias(view)
     value._node, value._requires_grad = node, True
-    put = OPS["view_scatter"].record(parent._array, parent._kind.settled, before, value, record.name, params)
+    put = OPS["view_scatter"].record(parent._array, parent._key.materialized, before, value, record.name, params)
     if parent._view is None:
         _change_history(parent, put._node)
     else:
@@ -359,7 +359,7 @@ def _is_part_of_overlapping(view: Tensor) -> bool:
     The others change with it, so that the parent's new values are not its old ones but for the view's.
     """
     parent = view._view[0]  # type: ignore[index]  # a view
-    return may_overlap(parent) and view._kind.backend.mutable and _root(view)._kind is view._kind
+    return may_overlap(parent) and view._key.backend.mutable and _root(view)._key is view._key
 
 
 def may_overlap(tensor: Tensor) -> bool:
@@ -381,7 +381,7 @@ def regenerate(view: Tensor) -> None:
     if not parent._requires_grad:
         return
     if record is not None and recorded is True:
-        _change_history(view, record.record(view._array, view._kind, parent, *params)._node)
+        _change_history(view, record.record(view._array, view._key, parent, *params)._node)
     elif view._node is not None:
         what = "and its base or another view of its base has been modified inplace"
         _change_history(view, Error.before(view, _why_not(view, what, record, recorded)))

@@ -16,7 +16,7 @@ from ..runtime.state import state
 from ..tape.node import Node, Output, shown_as
 
 if TYPE_CHECKING:
-    from ..runtime.devices import Kind
+    from ..runtime.devices import DispatchKey
     from ..tensors.tensor import Tensor
 
 __all__ = ["become", "gathered", "naming", "step"]
@@ -32,7 +32,7 @@ def step(
     name: str,
     position: float,
     edges: tuple[Any, ...],
-    kind: Kind,
+    key: DispatchKey,
     shape: tuple[int, ...],
     rule: Rule,
     *,
@@ -48,7 +48,7 @@ def step(
         _copy_saved(whole, made)
         whole.saves = ()
     made.seq = whole.seq - position / 8  # made after everything before the node, and before the node
-    made.edges, made.kind, made.shape, made.hooks, made.outputs = edges, kind, shape, None, None
+    made.edges, made.key, made.shape, made.hooks, made.outputs = edges, key, shape, None, None
     made.trace, made.parent = whole.trace, whole.parent
     made.__dict__["rule"] = rule
     return made
@@ -118,7 +118,7 @@ def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
 
     for each in values:
         if isinstance(each, Tensor):
-            if each._kind.dtype.is_floating_point or each._kind.dtype.is_complex:
+            if each._key.dtype.is_floating_point or each._key.dtype.is_complex:
                 yield each
         elif isinstance(each, (list, tuple)):
             yield from _tensors_in(each)
@@ -166,7 +166,7 @@ def _gather(last: Node) -> None:
         return
     inner: Node = object.__new__(type(last))
     _copy_saved(last, inner)
-    inner.seq, inner.edges, inner.kind, inner.shape = last.seq, last.edges, last.kind, last.shape
+    inner.seq, inner.edges, inner.key, inner.shape = last.seq, last.edges, last.key, last.shape
     inner.hooks = inner.outputs = None
     inner.trace, inner.parent = last.trace, last.parent
     ends = {edge: _end(edge) for edge in edges if edge is not None}
@@ -177,11 +177,11 @@ def _gather(last: Node) -> None:
 
 def _end(edge: Any) -> Tensor:
     """A leaf in the place of an edge."""
-    from ..tape.engine import kind_of_edge, shape_of
+    from ..tape.engine import key_of_edge, shape_of
     from ..tensors.tensor import wrap
 
-    kind = kind_of_edge(edge)
-    made = wrap(kind.backend.xp.broadcast_to(kind.backend.xp.zeros((), dtype=kind.raw_dtype), shape_of(edge)), kind)
+    key = key_of_edge(edge)
+    made = wrap(key.backend.xp.broadcast_to(key.backend.xp.zeros((), dtype=key.raw_dtype), shape_of(edge)), key)
     made._requires_grad = True
     return made
 

@@ -113,6 +113,6 @@ def observe_record(node: Node, result: Any) -> None:
 
 def attach_outputs(node: Node, results: Sequence[Tensor]) -> None:
     for index, result in enumerate(results):
-        if result._kind.dtype.category >= dtypes.FLOATING:
+        if result._key.dtype.category >= dtypes.FLOATING:
             result._node = Output(node, index)
             result._requires_grad = True

@@ -5,7 +5,7 @@ tensor argument, written against a namespace `F`.  It registers the record and r
 `Tensor` method, the in-place `name_`, `out=`, aliases, promotion, the signature and the node class come with it.
 
 The Python source of the public function is generated, once, when the function is first called: straight-line code for the
-common case (plain tensors of one kind), and a call of `dispatch` for everything else.  `source(name)` shows it.
+common case (plain tensors of one dispatch key), and a call of `dispatch` for everything else.  `source(name)` shows it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..tape.node import next_seq, shown_as
 from ..tape.saved import SAVE_HOOKS
 from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, new, wrap
-from . import arguments, overriding, resolve  # noqa: F401 (kinds are told how their kernels are found)
+from . import arguments, overriding, resolve  # noqa: F401 (dispatch keys are told how their kernels are found)
 from .codegen import NAMESPACE, lazy_function
 from .dispatch import dispatch, explain, tuple_of_tensors
 from .inplace import in_place, kernel_caller
 from .node_names import naming
 from .nodes import attach_outputs, observe_record, save, save_output
-from .operands import are_of_one_kind, as_operand, can_operate, no_tensor, original
+from .operands import as_operand, can_operate, have_one_key, no_tensor, original
 from .record import OPTIONS, Operation
 from .results import several, view_of
 from .signatures import UNSET, named, too_many
@@ -223,7 +223,7 @@ def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], param
     something that overrides calls, and where the library's user wants to hear of infinities.
     """
     unknown = type(error) is KeyError and error.args == (record.name,)
-    backend = next(tensor for tensor in tensors if tensor is not None)._kind.backend
+    backend = next(tensor for tensor in tensors if tensor is not None)._key.backend
     if not (unknown or overriding.may_matter(params)) and not isinstance(error, backend.arithmetic_errors):
         explain(error, record, tensors, params)
     try:
@@ -247,6 +247,6 @@ NAMESPACE.update(
     recover=recover, several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
     save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
-    can_operate=can_operate, no_tensor=no_tensor, are_of_one_kind=are_of_one_kind, UNSET=UNSET, named=named, too_many=too_many,
+    can_operate=can_operate, no_tensor=no_tensor, have_one_key=have_one_key, UNSET=UNSET, named=named, too_many=too_many,
     may_override=overriding.may_override, offer_method=overriding.offer_method, DIRECT=overriding.DIRECT,
 )  # fmt: skip

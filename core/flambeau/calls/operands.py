@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..tape.fast_path import FAST
 from ..tensors.tensor import Tensor, wrap
 from ..values.scalars import is_library_scalar
 
-__all__ = ["Foreign", "are_of_one_kind", "as_operand", "can_operate", "constant", "no_tensor", "original"]
+__all__ = ["Foreign", "as_operand", "can_operate", "constant", "have_one_key", "no_tensor", "original"]
 
 # --- tensors ------------------------------------------------------------------------------------------------------
 
 
-def are_of_one_kind(tensors: Any) -> bool:
-    """Whether a sequence holds plain tensors of one kind."""
+def have_one_key(tensors: Any) -> bool:
+    """Whether a sequence holds plain tensors of one dispatch key."""
     if type(tensors) not in (list, tuple) or not tensors or type(tensors[0]) not in FAST:
         return False
-    kind = tensors[0]._kind
+    key = tensors[0]._key
     for each in tensors:  # noqa: SIM110 (faster than all() of a generator)
-        if type(each) not in FAST or each._kind is not kind:
+        if type(each) not in FAST or each._key is not key:
             return False
     return True
 
@@ -29,20 +29,20 @@ def are_of_one_kind(tensors: Any) -> bool:
 
 
 class Foreign:
-    """An operand that is no plain tensor, and no number that fits the one beside it: of no kind at all."""
+    """An operand that is no plain tensor, and no number that fits the one beside it: of no dispatch key at all."""
 
     __slots__ = ("value",)
-    _kind = None
+    _key = None
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 def as_operand(value: Any, beside: Any) -> Any:
-    """A Python scalar as a 0-d tensor of the kind of `beside`, where its category fits; else the value as Foreign."""
-    if type(beside) in FAST and type(value) in beside._kind.constant_types:
+    """A Python scalar as a 0-d tensor of the dispatch key of `beside`, where its category fits; else the value as Foreign."""
+    if type(beside) in FAST and type(value) in beside._key.constant_types:
         try:
-            return constant(value, beside._kind)
+            return constant(value, beside._key)
         except OverflowError:  # whether it loses its upper bits depends on the operation
             return Foreign(value)
     number = value.item() if is_library_scalar(value) else value
@@ -65,15 +65,15 @@ def can_operate(value: Any) -> bool:
     )
 
 
-def constant(value: Any, kind: Kind) -> Tensor:
-    """A Python scalar as a 0-d tensor of this kind, remembered: a kernel takes an array faster than a scalar."""
-    key = value or str(value)  # 0.0 and -0.0 are equal
-    found: Tensor | None = kind.constants.get(key)
+def constant(value: Any, key: DispatchKey) -> Tensor:
+    """A Python scalar as a 0-d tensor of this dispatch key, remembered: a kernel takes an array faster than a scalar."""
+    name = value or str(value)  # 0.0 and -0.0 are equal
+    found: Tensor | None = key.constants.get(name)
     if found is None:
-        array = kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
-        found = wrap(array, kind)
+        array = key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
+        found = wrap(array, key)
         if value == value:  # NaN is no key
-            if len(kind.constants) > 256:
-                kind.constants.clear()
-            kind.constants[key] = found
+            if len(key.constants) > 256:
+                key.constants.clear()
+            key.constants[name] = found
     return found

@@ -1,4 +1,4 @@
-"""From an operation and a kind to the kernel that serves them, casts included."""
+"""From an operation and a dispatch key to the kernel that serves them, casts included."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from ..backend import Backend
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..runtime.host import kernel_on_host
 from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, wrap
@@ -22,14 +22,14 @@ from .tables import FORMULAS, FUSED, OPS, PUBLIC
 __all__ = ["raw_kernel", "resolve"]
 
 
-def raw_kernel(name: str, kind: Kind) -> Callable[..., Any]:
-    """The operation `name` on raw arrays of one kind: what a derivative rule calls as `F.name`."""
+def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
+    """The operation `name` on raw arrays of one dispatch key: what a derivative rule calls as `F.name`."""
     if name in OPS:
-        return _on_sequence(OPS[name], kind[name][0]) if OPS[name].variadic else kind[name][0]
+        return _on_sequence(OPS[name], key[name][0]) if OPS[name].variadic else key[name][0]
     if name in FORMULAS:
-        return kind.backend.all_kernels.get(name) or functools.partial(FORMULAS[name], kind.F)
+        return key.backend.all_kernels.get(name) or functools.partial(FORMULAS[name], key.F)
     function = PUBLIC[name] if name in PUBLIC else getattr(RECORDED, name)
-    return _composite_on_arrays(function, kind)
+    return _composite_on_arrays(function, key)
 
 
 def _on_sequence(record: Operation, kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,53 +37,53 @@ def _on_sequence(record: Operation, kernel: Callable[..., Any]) -> Callable[...,
     return lambda arrays, *params: kernel(*arrays, **dict(zip(record.param_names, params, strict=False)))
 
 
-def _composite_on_arrays(function: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
+def _composite_on_arrays(function: Callable[..., Any], key: DispatchKey) -> Callable[..., Any]:
     """A composite as a function of raw arrays."""
 
     def on_arrays(*args: Any, **kwargs: Any) -> Any:
-        tensors = [wrap(each, kind) if isinstance(each, kind.array_type) else each for each in args]
+        tensors = [wrap(each, key) if isinstance(each, key.array_type) else each for each in args]
         result = function(*tensors, **kwargs)
         return result._array if isinstance(result, Tensor) else tuple(each._array for each in result)
 
     return on_arrays
 
 
-def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
-    """The kernel that computes `name` for arguments of `kind`, casts included, and the kind of its result."""
+def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
+    """The kernel that computes `name` for arguments of `key`, casts included, and the dispatch key of its result."""
     record = OPS[name]
-    if kind.dtype.category not in DTYPES[record.dtypes]:
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind.dtype.legacy_name}'")
-    if record.real_is_identity and kind.dtype.category < dtypes.COMPLEX:
-        return (lambda array: array), kind
-    compute, result = PROMOTIONS[record.promote](kind.dtype)
-    backend = kind.backend
+    if key.dtype.category not in DTYPES[record.dtypes]:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    if record.real_is_identity and key.dtype.category < dtypes.COMPLEX:
+        return (lambda array: array), key
+    compute, result = PROMOTIONS[record.promote](key.dtype)
+    backend = key.backend
     kernel = backend.all_kernels.get(name)
     if kernel is None:
         if record.requires and not _has(backend.xp, record.requires):
-            kernel = kernel_on_host(name, kind.to(compute))
+            kernel = kernel_on_host(name, key.to(compute))
         else:
             kernel = _kernel_of_forward(record, backend)
-    if compute is not kind.dtype and name not in backend.takes_half:
-        kernel = _casting(kernel, record, kind, compute)
+    if compute is not key.dtype and name not in backend.takes_half:
+        kernel = _casting(kernel, record, key, compute)
     if record.promote == "truth" and result is not dtypes.bool_:
-        kernel = _casting_back(kernel, kind.to(result), dtypes.bool_)
+        kernel = _casting_back(kernel, key.to(result), dtypes.bool_)
     elif result in dtypes.HALF:  # no library is sure to stay in half precision where a Python number joins in
-        kernel = _casting_back(kernel, kind.to(result), dtypes.float32, dtypes.float64)
+        kernel = _casting_back(kernel, key.to(result), dtypes.float32, dtypes.float64)
     elif (
         compute.category >= dtypes.FLOATING
         and compute is not result
         and result.category >= dtypes.FLOATING
         and (record.promote not in ("real", "complex"))
     ):
-        kernel = _casting_back(kernel, kind.to(result), compute)
+        kernel = _casting_back(kernel, key.to(result), compute)
     if record.column_major:
         kernel = _laying_by_columns(kernel, backend, [each in record.column_major for each in record.results or ("out",)])
-    kernel = backend.bind(kernel, kind.device.index or 0)
-    kinds: Any = kind.to(result)
+    kernel = backend.bind(kernel, key.device.index or 0)
+    keys: Any = key.to(result)
     if record.results:
         promotions = record.result_promotions or ("same",) * len(record.results)
-        kinds = tuple(kind.to(PROMOTIONS[each](result)[1]) for each in promotions)
-    return kernel, kinds
+        keys = tuple(key.to(PROMOTIONS[each](result)[1]) for each in promotions)
+    return kernel, keys
 
 
 @cache
@@ -107,9 +107,9 @@ def _has(xp: Any, path: str) -> bool:
     return xp is not None
 
 
-def _casting(kernel: Callable[..., Any], record: Operation, kind: Kind, compute: dtype) -> Callable[..., Any]:
-    """Cast the tensor arguments of `kind` to the dtype that is computed in."""
-    astype, given, raw = kind.backend.astype, kind.raw_dtype, kind.to(compute).raw_dtype
+def _casting(kernel: Callable[..., Any], record: Operation, key: DispatchKey, compute: dtype) -> Callable[..., Any]:
+    """Cast the tensor arguments of `key` to the dtype that is computed in."""
+    astype, given, raw = key.backend.astype, key.raw_dtype, key.to(compute).raw_dtype
     count = None if record.variadic else len(record.tensor_names)
 
     def cast(array: Any) -> Any:
@@ -121,7 +121,7 @@ def _casting(kernel: Callable[..., Any], record: Operation, kind: Kind, compute:
     return kernel_with_casts
 
 
-def _casting_back(kernel: Callable[..., Any], result: Kind, *computed: dtype) -> Callable[..., Any]:
+def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dtype) -> Callable[..., Any]:
     astype, raw = result.backend.astype, result.raw_dtype
     found = [result.backend.dtypes.get(each) for each in computed]
 
@@ -148,4 +148,4 @@ def _is_known(name: str) -> bool:
 
 
 Backend.unknown_kernels = staticmethod(_unknown_kernels)
-Kind.resolve, Kind.raw_kernel = staticmethod(resolve), staticmethod(raw_kernel)
+DispatchKey.resolve, DispatchKey.raw_kernel = staticmethod(resolve), staticmethod(raw_kernel)

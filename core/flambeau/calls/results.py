@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..tape.grad_mode import _grad
 from ..tensors.storage import Storage
 from ..tensors.tensor import Tensor, wrap
@@ -15,9 +15,9 @@ from .record import Operation
 __all__ = ["result_type", "several", "view_of"]
 
 
-def view_of(array: Any, kind: Kind, record: Operation, base: Tensor, params: tuple[Any, ...]) -> Tensor:
+def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, params: tuple[Any, ...]) -> Tensor:
     """A tensor that shares memory with `base`."""
-    result = wrap(array, kind)
+    result = wrap(array, key)
     storage = base._storage or base._own_storage()
     result._storage = storage
     result._view = (base, record, params, _grad.get())
@@ -25,23 +25,21 @@ def view_of(array: Any, kind: Kind, record: Operation, base: Tensor, params: tup
     return result
 
 
-def several(record: Operation, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
+def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
     """Wrap the results of an operation that has several."""
-    kinds = kinds if isinstance(kinds, tuple) else (kinds,) * len(arrays)
-    arrays = [
-        each if type(each) is kind.array_type else kind.backend.wrap(each) for each, kind in zip(arrays, kinds, strict=True)
-    ]
+    keys = keys if isinstance(keys, tuple) else (keys,) * len(arrays)
+    arrays = [each if type(each) is key.array_type else key.backend.wrap(each) for each, key in zip(arrays, keys, strict=True)]
     tracked = record.differentiable and any(each is not None and each._requires_grad for each in tensors)
     if tracked:
-        results = record.record(arrays, kinds, *tensors, *params)
+        results = record.record(arrays, keys, *tensors, *params)
     else:
-        results = [wrap(each, kind) for each, kind in zip(arrays, kinds, strict=True)]
+        results = [wrap(each, key) for each, key in zip(arrays, keys, strict=True)]
     if record.view:
         storage = tensors[0]._storage or tensors[0]._own_storage()
         for number, each in enumerate(results):
             each._storage = storage
             each._view = (tensors[0], None, (record.name, number, params), _grad.get())
-            if tracked or storage.__class__ is not Storage or not each._kind.backend.mutable:
+            if tracked or storage.__class__ is not Storage or not each._key.backend.mutable:
                 storage.add_view(each)
     return result_type(record)(results)
 

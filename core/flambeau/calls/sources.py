@@ -1,6 +1,6 @@
 """The source of an operation's functions: the public one, its operators, and the one that records a call.
 
-The common case, plain tensors of one kind, is straight-line code; everything else is a call of `dispatch`.
+The common case, plain tensors of one dispatch key, is straight-line code; everything else is a call of `dispatch`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from ..values.promotion import ONE_KIND
+from ..values.promotion import ONE_KEY
 from .codegen import NAMESPACE
 from .nodes import make_node_class, wanted_by_rules
 from .overriding import OPERATORS
@@ -22,15 +22,15 @@ __all__ = ["function_source", "record_source", "signature", "source"]
 
 def signature(record: Operation, with_out: bool = True) -> inspect.Signature:
     """The public signature, for `inspect`, documentation and the stub files."""
-    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameter_kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     made = []
     for part in (_declaration(record) if with_out else record.declared).split(", "):
         name, has_default, _ = part.partition("=")
         if name == "*":
-            kind = inspect.Parameter.KEYWORD_ONLY
+            parameter_kind = inspect.Parameter.KEYWORD_ONLY
             continue
         default = record.defaults.get(name) if has_default else inspect.Parameter.empty
-        made.append(inspect.Parameter(name, kind, default=default))
+        made.append(inspect.Parameter(name, parameter_kind, default=default))
     return inspect.Signature(made, __validate_parameters__=False)
 
 
@@ -66,8 +66,8 @@ def function_source(record: Operation, dunder: str | None = None) -> str:
     ]
     for each in tensors:
         if each != lead:
-            same = "" if record.promote in ONE_KIND and each not in record.keeps_dtype else ".device"
-            test = f"{each}._kind{same} is {lead}._kind{same}"
+            same = "" if record.promote in ONE_KEY and each not in record.keeps_dtype else ".device"
+            test = f"{each}._key{same} is {lead}._key{same}"
             conditions += [f"({each} is None or {test})" if each in optional else test]
     conditions += ["out is None"] if has_out else []
     conditions += ["dtype is None"] if "dtype" in params else []
@@ -83,16 +83,16 @@ def function_source(record: Operation, dunder: str | None = None) -> str:
     lines += [
         f"    if {' and '.join(conditions)}:",
         "        try:",
-        f"            kernel, kind = {lead}._kind.table[{name!r}]",
+        f"            kernel, result_key = {lead}._key.table[{name!r}]",
         f"            array = kernel({', '.join([*raw, *record.kernel_params])})",
         "        except Exception as error:",
         f"            return recover(error, op_{name}, {_tuple(tensors)}, {_tuple(params)})",
     ]
-    call = ", ".join(["array", "kind", *tensors, *params])
+    call = ", ".join(["array", "result_key", *tensors, *params])
     if record.results or record.returns_list:
-        lines += [f"        return several(op_{name}, {', '.join(['array', 'kind', _tuple(tensors), _tuple(params)])})"]
+        lines += [f"        return several(op_{name}, {', '.join(['array', 'result_key', _tuple(tensors), _tuple(params)])})"]
     else:
-        lines += ["        if type(array) is not kind.array_type:", "            array = kind.backend.wrap(array)"]
+        lines += ["        if type(array) is not result_key.array_type:", "            array = result_key.backend.wrap(array)"]
         if record.differentiable:
             tracked = " or ".join(
                 f"{each} is not None and {each}._requires_grad" if each in optional else f"{each}._requires_grad"
@@ -100,7 +100,7 @@ def function_source(record: Operation, dunder: str | None = None) -> str:
             )
             lines += [f"        if {tracked}:", f"            return record_{name}({call})"]
         if record.view:
-            lines += [f"        return view_of(array, kind, op_{name}, {lead}, {_tuple(params)})"]
+            lines += [f"        return view_of(array, result_key, op_{name}, {lead}, {_tuple(params)})"]
         else:
             lines += [*_new_tensor("        "), "        return result"]
     lines += [*(f"    {each} = original({each})" for each in operands), *late.splitlines()]
@@ -121,27 +121,27 @@ def _new_tensor(indent: str) -> list[str]:
     fields = "result._requires_grad = False; result._node = result._grad = result._storage = result._view = None"
     return [
         indent + "result = new(Tensor)",
-        indent + "result._array = array; result._kind = kind",
+        indent + "result._array = array; result._key = result_key",
         indent + fields,
     ]
 
 
 def _variadic_source(record: Operation, signature: str) -> str:
-    """An operation on a sequence of tensors: straight on where they are plain and of one kind."""
+    """An operation on a sequence of tensors: straight on where they are plain and of one dispatch key."""
     name, params = record.name, _tuple(record.param_names)
     named = ", ".join(f"{each}={each}" for each in record.kernel_params)
     return (
         f"def {name}({signature}):\n"
-        f"    if are_of_one_kind(tensors){' and out is None' if record.has_out else ''}:\n"
+        f"    if have_one_key(tensors){' and out is None' if record.has_out else ''}:\n"
         f"        try:\n"
-        f"            kernel, kind = tensors[0]._kind.table[{name!r}]\n"
+        f"            kernel, result_key = tensors[0]._key.table[{name!r}]\n"
         f"            array = kernel(*[each._array for each in tensors], {named})\n"
         f"        except Exception as error:\n"
         f"            return recover(error, op_{name}, tuple(tensors), {params})\n"
         f"        for each in tensors:\n"
         f"            if each._requires_grad:\n"
-        f"                return record_{name}(array, kind, tensors, {params})\n"
-        f"        return wrap(array, kind)\n"
+        f"                return record_{name}(array, result_key, tensors, {params})\n"
+        f"        return wrap(array, result_key)\n"
         f"    return dispatch(op_{name}, tuple_of_tensors(tensors, op_{name}), {params}, {'out' if record.has_out else None})\n"
     )
 
@@ -156,26 +156,26 @@ def record_source(record: Operation) -> str:
     node = make_node_class(record)
     NAMESPACE[f"node_{name}"] = node
     NAMESPACE[f"op_{name}"] = record
-    arguments = ["array", "kind", *(["tensors", "params"] if record.variadic else (*tensors, *params))]
-    settled = ".settled" if record.view else ""
+    arguments = ["array", "result_key", *(["tensors", "params"] if record.variadic else (*tensors, *params))]
+    materialized = ".materialized" if record.view else ""
     lines = [f"def record_{name}({', '.join(arguments)}):"]
     if record.variadic:
         lines += [f"    {_tuple(params)} = params"] if params else []
     if record.results or record.returns_list:
-        lines += ["    result = [wrap(each, k) for each, k in zip(array, kind)]"]
+        lines += ["    result = [wrap(each, k) for each, k in zip(array, result_key)]"]
     elif record.view:
-        lines += [f"    result = view_of(array, kind, op_{name}, {tensors[0]}, {_tuple(params)})"]
+        lines += [f"    result = view_of(array, result_key, op_{name}, {tensors[0]}, {_tuple(params)})"]
     else:
         lines += _new_tensor("    ")
     lines += ["    if not grad_enabled():", "        return result"]
     lines += [f"    node = new(node_{name})", "    node.seq = next_seq(); node.hooks = node.outputs = None"]
     if record.results or record.returns_list:
         lines += [
-            f"    node.kind = kind[0]{settled}; node.shape = array[0].shape if array else ()",
-            f"    node.outputs = tuple((k{settled}, each.shape) for each, k in zip(array, kind))",
+            f"    node.key = result_key[0]{materialized}; node.shape = array[0].shape if array else ()",
+            f"    node.outputs = tuple((k{materialized}, each.shape) for each, k in zip(array, result_key))",
         ]
     else:
-        lines += [f"    node.kind = kind{settled}; node.shape = array.shape"]
+        lines += [f"    node.key = result_key{materialized}; node.shape = array.shape"]
     lines += _edges_source(record) + _saves_source(record)
     lines += ["    if state.observes_records:", "        observe_record(node, result)"]
     if record.results or record.returns_list:

@@ -40,7 +40,7 @@ class BatchHooks:
         """A backend's generator as one that draws for all members."""
         return raw
 
-    def sampled(self, array: Any, kind: Any) -> Tensor:
+    def sampled(self, array: Any, key: Any) -> Tensor:
         """What such a generator has drawn, as a tensor."""
         raise NotImplementedError
 
@@ -76,7 +76,7 @@ class Hooks:
     def __init__(self) -> None:
         self.batches = BatchHooks()
         self.forward = ForwardHooks()
-        self.settle: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
+        self.materialize: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
         """The arguments of a call, conjugate and negative views among them given memory of their own where the call needs it."""
 
 

@@ -156,8 +156,8 @@ class Checker:
         try:
             bad.call(torch, *tensors)
         except Exception as error:
-            kinds = NotATensor.__bases__ if type(error) is NotATensor else (type(error),)
-            assert wanted in kinds, f"{type(error).__name__} ({error}) instead of {bad.error}"
+            keys = NotATensor.__bases__ if type(error) is NotATensor else (type(error),)
+            assert wanted in keys, f"{type(error).__name__} ({error}) instead of {bad.error}"
             assert str(error), f"{bad.error} without a message"
         else:
             raise AssertionError(f"no {bad.error} was raised")

@@ -108,9 +108,9 @@ class graph:
         self.stream_ctx.__enter__()
         self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, error_type: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.cuda_graph.capture_end()
-        self.stream_ctx.__exit__(kind, error, trace)
+        self.stream_ctx.__exit__(error_type, error, trace)
 
 
 # --- graphed callables --------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..runtime import cuda as runtime
-from ..runtime.devices import device, kind_of
+from ..runtime.devices import device, dispatch_key
 from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
 from . import streams
@@ -43,7 +43,9 @@ def borrow(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tens
     def release() -> None:
         byte[0] = 0
 
-    return wrap(runtime.init().open_memory(handle, offset, size, index, release), kind_of(dtypes.uint8, device("cuda", index)))
+    return wrap(
+        runtime.init().open_memory(handle, offset, size, index, release), dispatch_key(dtypes.uint8, device("cuda", index))
+    )
 
 
 def collect() -> None:

@@ -213,10 +213,10 @@ class StreamContext:
         self._before = current_stream()
         set_stream(self.stream)
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, error_type: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.stream is not None:
             set_stream(self._before)
-            self._device.__exit__(kind, error, trace)
+            self._device.__exit__(error_type, error, trace)
 
 
 def stream(stream: Stream | None) -> StreamContext:

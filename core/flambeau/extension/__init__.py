@@ -8,6 +8,7 @@ Everything else inside may change from one version to the next.
   `open_to_overrides` lets a namespace's functions be overridden.
 - Optimizer steps in one kernel: `has_step`, `fused_step`.
 - Kernels: `kernel_of`, the kernel that serves an operation for tensors like a given one; `forward_of`, its array-API forward.
+- `source(name)`: the Python source of the function that is generated for an operation.
 - `functions`: the operations that layers are made of, beyond those of the `torch` namespace.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 from ..calls.arguments import Dims, Number, as_float, as_int
 from ..calls.dispatch import require_constant, require_dtype, require_flags, whole_numbers
 from ..calls.node_names import gathered
+from ..calls.op import source
 from ..calls.overriding import open_to_overrides
 from ..operations.relocation import relocate
 from ..subclasses.parameter import Buffer, Parameter
@@ -43,5 +45,6 @@ __all__ = [
     "require_dtype",
     "require_flags",
     "shown_as",
+    "source",
     "whole_numbers",
 ]

@@ -19,7 +19,7 @@ def has_step(name: str, param: Tensor) -> bool:
     >>> has_step("no_such_step", torch.ones(1))
     False
     """
-    return name in param._kind.backend.all_kernels
+    return name in param._key.backend.all_kernels
 
 
 def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, **options: Any) -> bool:
@@ -28,19 +28,19 @@ def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, *
     The kernel is given raw arrays, contiguous and all float32 or all float64: the parameter, its gradient, the states (None for
     one that there is not), and then the options by name.  It writes to all of them but the gradient.
     """
-    kind, shape = param._kind, param._array.shape
+    key, shape = param._key, param._array.shape
     written = [param, *[each for each in states if each is not None]]
-    if kind.dtype not in (dtypes.float32, dtypes.float64) or is_grad_enabled() or type(param) not in FAST:
+    if key.dtype not in (dtypes.float32, dtypes.float64) or is_grad_enabled() or type(param) not in FAST:
         return False
     for each in (grad, *written):
-        if each._kind is not kind or each._array.shape != shape:
+        if each._key is not key or each._array.shape != shape:
             return False
-    is_contiguous = kind.backend.is_contiguous
+    is_contiguous = key.backend.is_contiguous
     for each in written:
         if not is_contiguous(each._array):
             return False
     arrays = [None if each is None else each._array for each in states]
-    kind.backend.all_kernels[name](param._array, grad.contiguous()._array, *arrays, **options)
+    key.backend.all_kernels[name](param._array, grad.contiguous()._array, *arrays, **options)
     for each in written:
         each._bump_version()
     return True

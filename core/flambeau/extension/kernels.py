@@ -39,4 +39,4 @@ def kernel_of(name: str, tensor: Tensor) -> Callable[..., Any]:
         >>> kernel_of("exp", torch.zeros(1))(numpy.zeros(2, "float32"))
         array([1., 1.], dtype=float32)
     """
-    return tensor._kind[name][0]
+    return tensor._key[name][0]

@@ -46,7 +46,7 @@ def check_square(name: str, given: Any, argument: str = "A") -> None:
 
 def check_floating(name: str, given: Tensor, kernel: str | None = None) -> None:
     """Refuse integers, and half precision: by the name of the kernel that does not serve it, where there is one."""
-    dtype = given._kind.dtype
+    dtype = given._key.dtype
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtype.legacy_name}")
     if dtype in dtypes.HALF:
@@ -62,7 +62,7 @@ def promote_square(name: str, given: Any, kernel: str | None = None) -> None:
 
 
 def check_same_dtype(name: str, A: Tensor, B: Tensor) -> None:
-    if A._kind.dtype is not B._kind.dtype:
+    if A._key.dtype is not B._key.dtype:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype.legacy_name} and B of "
             f"type {B.dtype.legacy_name} instead"
@@ -93,14 +93,14 @@ def anywhere(condition: Tensor) -> bool:
 
 
 def _unhidden(tensor: Tensor) -> tuple[Any, Any]:
-    backend, array = tensor._kind.backend, tensor._array
+    backend, array = tensor._key.backend, tensor._array
     return getattr(backend, "inner", backend), getattr(array, "raw", array)
 
 
 def failure(info: Tensor) -> tuple[str, int] | None:
     """Where the first failure is (as PyTorch words it) and its number; None where all went well."""
     backend, array = _unhidden(info)
-    with backend.guard(info._kind.device.index or 0):
+    with backend.guard(info._key.device.index or 0):
         if not bool(backend.xp.any(array != 0)):
             return None
         codes = backend.tolist(backend.xp.reshape(array, (-1,)))

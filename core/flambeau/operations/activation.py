@@ -48,7 +48,7 @@ def _activation(
 
 
 def _needs_floats(name: str, input: Tensor) -> None:
-    if input._kind.dtype.category != dtypes.FLOATING:
+    if input._key.dtype.category != dtypes.FLOATING:
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy_name}'")
 
 

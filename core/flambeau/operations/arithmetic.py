@@ -240,8 +240,8 @@ _pow_scalar = op(
 
 
 def __pow__(input: Any, exponent: Any) -> Tensor:
-    if isinstance(input, Tensor) and type(exponent) in input._kind.scalars:
-        category = input._kind.dtype.category
+    if isinstance(input, Tensor) and type(exponent) in input._key.scalars:
+        category = input._key.dtype.category
         if category == dtypes.BOOL:
             return input | (not exponent)
         if category == dtypes.INTEGER and exponent < 0:
@@ -322,7 +322,7 @@ attach(float_power_=checked(_float_power_))
 
 def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, those of half precision in single precision, if all are: what is made of them is to be rounded once."""
-    if all(each._kind.dtype in dtypes.HALF for each in tensors):
+    if all(each._key.dtype in dtypes.HALF for each in tensors):
         return tuple(each.float() for each in tensors)
     return tensors
 
@@ -397,7 +397,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     if input.dtype is not end.dtype:
         raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
     require_dtype("lerp_kernel_scalar", input, "inexact")
-    if type(weight) in input._kind.scalars:
+    if type(weight) in input._key.scalars:
         return _lerp_scalar(input, end, weight)
     if isinstance(weight, Tensor) and weight.ndim and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}")

@@ -7,7 +7,7 @@ from typing import Any
 from ..calls import overriding
 from ..calls.op import op
 from ..calls.tables import FUSED
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..runtime.state import state
 from ..tape.grad_mode import _grad
 from ..tensors.tensor import Tensor
@@ -61,12 +61,12 @@ FUSED.add("fused_attention")
 
 def has_fused_attention(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether the backend has a kernel for attention of these: half precision, `(batch, heads, length, size)`."""
-    kind = query._kind
+    dispatch_key = query._key
     return (
-        type(kind) is Kind
-        and "fused_attention" in kind.backend.all_kernels
-        and kind.dtype in dtypes.HALF
-        and kind is key._kind is value._kind
+        type(dispatch_key) is DispatchKey
+        and "fused_attention" in dispatch_key.backend.all_kernels
+        and dispatch_key.dtype in dtypes.HALF
+        and dispatch_key is key._key is value._key
         and query.ndim == key.ndim == value.ndim == 4
         and key.shape[:3] == value.shape[:3]
         and query.shape[:2] == key.shape[:2]
@@ -97,5 +97,5 @@ attention = op("attention", _attention_forward, promote="product", public=False,
 def learns_nothing(*tensors: Tensor) -> bool:
     """Whether no derivative of what is computed from these will be asked for, nor any step of it seen."""
     recorded = _grad.get() and any(each._requires_grad for each in tensors)
-    plain = all(type(each._kind) is Kind and each._kind.dtype.category == dtypes.FLOATING for each in tensors)
+    plain = all(type(each._key) is DispatchKey and each._key.dtype.category == dtypes.FLOATING for each in tensors)
     return plain and not (recorded or state.forward_levels or overriding.wanted(tensors))

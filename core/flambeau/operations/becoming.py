@@ -134,8 +134,8 @@ def _set_(self: Tensor, source: Any = UNSET, storage_offset: int | None = None, 
     check_writable(self)
     before = _as_it_was(self)
     _hand_over(self, before)
-    self._array, self._kind, self._view = source._array, source._kind, None
-    if not self._kind.backend.mutable:
+    self._array, self._key, self._view = source._array, source._key, None
+    if not self._key.backend.mutable:
         self._storage = (source._storage or source._own_storage()).twin()
         self._storage.link(self, source)
     self._bump_version()
@@ -179,7 +179,7 @@ def _sizes(name: str, given: Any) -> Any:
 
 def _reaching(source: Tensor, place: Place) -> Tensor:
     """What is at a place of the memory of `source`, which grows so that it reaches there."""
-    backend, nbytes = source._kind.backend, place.end * source.element_size()
+    backend, nbytes = source._key.backend, place.end * source.element_size()
     if backend.mutable and nbytes > backend.memory(source._array).shape[0]:
         relocate(source, resized(source, nbytes))
     return as_strided(source, *place)
@@ -193,7 +193,7 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     check_writable(self)
-    backend = self._kind.backend
+    backend = self._key.backend
     flat, offset = backend.root(self._array)
     place = Place(shape, contiguous_strides(shape), offset)
     missing = place.end - flat.shape[0]
@@ -206,7 +206,7 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
         reach(self, place)
     else:
         xp = backend.on(self.device.index)
-        flat = xp.concat([flat, xp.empty((missing,), dtype=self._kind.raw_dtype)])
+        flat = xp.concat([flat, xp.empty((missing,), dtype=self._key.raw_dtype)])
         self._array = backend.as_strided(flat, *place)
     self._bump_version()
     return self

@@ -198,8 +198,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    kind = input._kind
-    if kind.dtype.category == dtypes.FLOATING and _fit(kind.scalars, min) and _fit(kind.scalars, max):
+    key = input._key
+    if key.dtype.category == dtypes.FLOATING and _fit(key.scalars, min) and _fit(key.scalars, max):
         return _clamp(input, min, max)
     given = [each for each in (input, min, max) if each is not None]
     if any(isinstance(each, complex) or (isinstance(each, Tensor) and each.dtype.category == dtypes.COMPLEX) for each in given):
@@ -218,7 +218,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         min, max = (each.item() if isinstance(each, Tensor) else each for each in (min, max))
     bounds = [each for each in (min, max) if each is not None]
     require_operands("clamp", **{name: each for name, each in (("min", min), ("max", max)) if each is not None})
-    if not all(type(each) in input._kind.scalars for each in bounds):
+    if not all(type(each) in input._key.scalars for each in bounds):
         input = input.to(result_dtype((input, *bounds)))
     if input.dtype.category == dtypes.INTEGER:
         min, max = (each if each is None else converted(each, input.dtype) for each in (min, max))
@@ -296,7 +296,7 @@ bitwise_not = op(
 
 def _invert(self: Tensor) -> Tensor:
     """`~self`: `bitwise_not`.  TypeError for other than integers and bool."""
-    if self._kind.dtype.category >= dtypes.FLOATING:
+    if self._key.dtype.category >= dtypes.FLOATING:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(self)
 

@@ -45,13 +45,13 @@ def real(input: Tensor) -> Tensor:
     >>> torch.real(torch.tensor([1 + 2j, 3j]))
     tensor([1., 0.])
     """
-    return _real(input) if input._kind.dtype.category == dtypes.COMPLEX else input
+    return _real(input) if input._key.dtype.category == dtypes.COMPLEX else input
 
 
 @composite(method=False)
 def imag(input: Tensor) -> Tensor:
     """The imaginary parts, as a view.  RuntimeError for a real tensor."""
-    if input._kind.dtype.category != dtypes.COMPLEX:
+    if input._key.dtype.category != dtypes.COMPLEX:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return _imag(input)
 
@@ -75,7 +75,7 @@ def angle(input: Tensor) -> Tensor:
     >>> torch.angle(torch.tensor([1j, -1.0, 1 + 1j]))
     tensor([1.5708, 3.1416, 0.7854])
     """
-    if input._kind.dtype.category < dtypes.FLOATING:
+    if input._key.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())
     return _angle(input)
 
@@ -102,12 +102,12 @@ _angle = op("angle", _angle_forward, promote="real", public=False, method=False,
 
 
 def _complex_forward(xp: Any, input: Any, imag: Any) -> Any:
-    kind = _complex_dtype(xp, input)
-    turned = xp.astype(imag, kind) * 1j  # but a number that is not finite, times the 0 of 1j, is NaN
+    dtype = _complex_dtype(xp, input)
+    turned = xp.astype(imag, dtype) * 1j  # but a number that is not finite, times the 0 of 1j, is NaN
     for value, number in ((math.inf, cmath.infj), (-math.inf, -cmath.infj)):
         turned = xp.where(imag == value, number, turned)
     turned = xp.where(imag != imag, cmath.nanj, turned)
-    return xp.astype(input, kind) + turned
+    return xp.astype(input, dtype) + turned
 
 
 _complex = op(
@@ -189,9 +189,9 @@ def view_as_real(input: Tensor) -> Tensor:
     >>> torch.view_as_real(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
-    if input._kind.dtype.category != dtypes.COMPLEX:
+    if input._key.dtype.category != dtypes.COMPLEX:
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    if input._kind.turn == "conj":
+    if input._key.lazy_op == "conj":
         raise RuntimeError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you "
             "can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT "
@@ -207,7 +207,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: the dtype is not floating-point, or the last dimension is not 2 neighbouring elements.
     """
-    if input._kind.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
+    if input._key.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar "
             f"type: {input.dtype.legacy_name}"
@@ -231,7 +231,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 @composite
 def isreal(input: Tensor) -> Tensor:
     """Where the imaginary part is 0; everywhere, for a real tensor."""
-    if input._kind.dtype.category == dtypes.COMPLEX:
+    if input._key.dtype.category == dtypes.COMPLEX:
         return _imag(input.detach()) == 0
     return input.new_ones(input.shape, dtype=dtypes.bool_)
 

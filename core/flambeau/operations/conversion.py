@@ -14,7 +14,7 @@ from ..calls.tables import OPS
 from ..calls.transform_hooks import hooks
 from ..calls.wrappers import as_method
 from ..runtime import cuda as cuda_runtime
-from ..runtime.devices import Kind, device, kind_of
+from ..runtime.devices import DispatchKey, device, dispatch_key
 from ..runtime.state import state
 from ..runtime.warning import warn_once
 from ..tape.fast_path import FAST
@@ -24,66 +24,66 @@ from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 
 _cast = op(
-    "to_kind", lambda xp, input, /, target, source: _converted(input, target), public=False, method=False, out=False,
+    "to_key", lambda xp, input, /, target, source: _converted(input, target), public=False, method=False, out=False,
     backward_name="ToCopyBackward0",
     input=lambda F, g, target, source: _sent_back(g, target, source),  # the engine brings it to the input's dtype
 )  # fmt: skip
 
 
-def _converted(array: Any, kind: Kind) -> Any:
-    return kind.backend.astype(array, kind.raw_dtype)
+def _converted(array: Any, key: DispatchKey) -> Any:
+    return key.backend.astype(array, key.raw_dtype)
 
 
-def _sent_back(g: Any, kind: Kind, source: Kind) -> Any:
+def _sent_back(g: Any, key: DispatchKey, source: DispatchKey) -> Any:
     """A gradient on the device that the tensor came from."""
-    if kind.device is source.device:
+    if key.device is source.device:
         return g
-    return g.to(source.device) if isinstance(g, Tensor) else _transferred(g, kind, source.to(kind.dtype), False)
+    return g.to(source.device) if isinstance(g, Tensor) else _transferred(g, key, source.to(key.dtype), False)
 
 
-def to_kind(input: Tensor, kind: Kind, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
-    """`input` in another kind: itself where it has that kind, unless a copy is asked for; for `writing`, settled."""
-    given = input._kind
-    if type(given) is not type(kind) or type(given) is not Kind:
-        if given.settled is kind and not copy and not writing:
+def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
+    """`input` as `key` says: itself where it has that key already, unless a copy is asked for; for `writing`, materialized."""
+    given = input._key
+    if type(given) is not type(key) or type(given) is not DispatchKey:
+        if given.materialized is key and not copy and not writing:
             return input
-        if given is not kind:
-            input, kind = given.settle(input), kind.settled
-            given = input._kind
-        if type(given) is not Kind or type(kind) is not Kind:  # batched or not is not for a conversion to change
-            kind = given.to(kind.dtype)
-    if given is kind:
+        if given is not key:
+            input, key = given.materialize(input), key.materialized
+            given = input._key
+        if type(given) is not DispatchKey or type(key) is not DispatchKey:  # batched or not is not for a conversion to change
+            key = given.to(key.dtype)
+    if given is key:
         return shown_as(input.clone(), "ToCopyBackward0") if copy else input
-    if state.forward_levels and kind.dtype.category >= dtypes.FLOATING and hooks.forward.has_tangent([input]):
-        return hooks.forward.along(lambda each: to_kind(each, kind, non_blocking=non_blocking), input)
-    return _in_kind(input, kind, non_blocking)
+    if state.forward_levels and key.dtype.category >= dtypes.FLOATING and hooks.forward.has_tangent([input]):
+        return hooks.forward.along(lambda each: to_key(each, key, non_blocking=non_blocking), input)
+    return _in_key(input, key, non_blocking)
 
 
-def _in_kind(input: Tensor, kind: Kind, non_blocking: bool) -> Tensor:
-    given, array = input._kind, input._array
-    if given.dtype.is_complex and dtypes.BOOL < kind.dtype.category <= dtypes.FLOATING:
+def _in_key(input: Tensor, key: DispatchKey, non_blocking: bool) -> Tensor:
+    given, array = input._key, input._array
+    if given.dtype.is_complex and dtypes.BOOL < key.dtype.category <= dtypes.FLOATING:
         warn_once("Casting complex values to real discards the imaginary part")
-    if given.device is not kind.device:
-        array = _transferred(array, given, kind, non_blocking)
-    elif given.dtype is not kind.dtype:
-        array = kind.backend.astype(array, kind.raw_dtype)
-    if input._requires_grad and kind.dtype.category >= dtypes.FLOATING:
-        return OPS["to_kind"].record(array, kind, input, kind, given)  # type: ignore[no-any-return]  # a generated function
-    return wrap(array, kind)
+    if given.device is not key.device:
+        array = _transferred(array, given, key, non_blocking)
+    elif given.dtype is not key.dtype:
+        array = key.backend.astype(array, key.raw_dtype)
+    if input._requires_grad and key.dtype.category >= dtypes.FLOATING:
+        return OPS["to_key"].record(array, key, input, key, given)  # type: ignore[no-any-return]  # a generated function
+    return wrap(array, key)
 
 
-def _transferred(array: Any, given: Kind, kind: Kind, non_blocking: bool) -> Any:
+def _transferred(array: Any, given: DispatchKey, key: DispatchKey, non_blocking: bool) -> Any:
     """The array on another device, by way of the host where the libraries differ."""
-    index = kind.device.index or 0
-    if given.backend is kind.backend:
-        moved = kind.backend.to_device(array, index)
-    elif not non_blocking or given.dtype is not kind.dtype:
-        moved = kind.backend.from_host(given.backend.to_host(array), index)
-    elif kind.device.type == "cpu":
-        moved = kind.backend.wrap(given.backend.to_host_later(array))
+    index = key.device.index or 0
+    if given.backend is key.backend:
+        moved = key.backend.to_device(array, index)
+    elif not non_blocking or given.dtype is not key.dtype:
+        moved = key.backend.from_host(given.backend.to_host(array), index)
+    elif key.device.type == "cpu":
+        moved = key.backend.wrap(given.backend.to_host_later(array))
     else:
-        moved = kind.backend.from_host_later(given.backend.to_host(array), index)
-    return moved if given.dtype is kind.dtype else kind.backend.astype(moved, kind.raw_dtype)
+        moved = key.backend.from_host_later(given.backend.to_host(array), index)
+    return moved if given.dtype is key.dtype else key.backend.astype(moved, key.raw_dtype)
 
 
 def _to_method(
@@ -133,14 +133,14 @@ def _to_method(
         require_flags("to", non_blocking=non_blocking, copy=copy)
     if other is not None:
         dtype, device = other.dtype, other.device
-    kind = self._kind
+    key = self._key
     if dtype is not None and type(dtype) is not dtypes.dtype:
         dtype = dtypes.meant(dtype)
     if device is not None:
-        kind = kind_of(dtype or kind.dtype, _as_device(device))
+        key = dispatch_key(dtype or key.dtype, _as_device(device))
     elif dtype is not None:
-        kind = kind.to(dtype)
-    made = to_kind(self, kind, copy, non_blocking)
+        key = key.to(dtype)
+    made = to_key(self, key, copy, non_blocking)
     if memory_format is None or memory_format is preserve_format:
         return made
     return gathered(made.contiguous(memory_format=memory_format), "ToCopyBackward0", (self,))
@@ -163,7 +163,7 @@ def _converter(name: str, dtype: dtypes.dtype) -> None:
             return overriding.handle_torch_function(method, (self,), self)  # type: ignore[no-any-return]  # an override may return anything
         if memory_format is not None:
             return _to_method(self, dtype, memory_format=memory_format)
-        return to_kind(self, self._kind.to(dtype))
+        return to_key(self, self._key.to(dtype))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"`self.to({dtype!r})`."
@@ -190,12 +190,12 @@ for _name, _dtype in {
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.type(other.type())`."""
     require_tensors("type_as", other=other)
-    return to_kind(self, other._kind)
+    return to_key(self, other._key)
 
 
 def _cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor in the CPU's memory."""
-    return to_kind(self, kind_of(self.dtype, _device("cpu")))
+    return to_key(self, dispatch_key(self.dtype, _device("cpu")))
 
 
 def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **old: Any) -> Tensor:
@@ -207,7 +207,7 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
     if place.type != "cuda":
         raise RuntimeError(f"Invalid device, must be cuda device, but got {place}")
     cuda_runtime.init()
-    return to_kind(self, kind_of(self.dtype, place), non_blocking=non_blocking or old.get("async", False))
+    return to_key(self, dispatch_key(self.dtype, place), non_blocking=non_blocking or old.get("async", False))
 
 
 attach(type_as=as_method(_type_as), cpu=_cpu, cuda=_cuda)
@@ -220,7 +220,7 @@ def _is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
     """Whether the elements lie in memory in row-major order (or in that of `memory_format`)."""
     if memory_format is not None and _is_channels_last(memory_format):
         return _in_channels_last(self)
-    return self._kind.backend.is_contiguous(self._array)
+    return self._key.backend.is_contiguous(self._array)
 
 
 def _is_channels_last(given: Any) -> bool:
@@ -240,7 +240,7 @@ def _in_channels_last(self: Tensor) -> bool:
 
 def in_format_of(made: Tensor, like: Tensor) -> Tensor:
     """`made`, in channels-last memory where `like` is: as operations on images keep it."""
-    if like._array.ndim not in (4, 5) or like._kind.backend.is_contiguous(like._array) or not _in_channels_last(like):
+    if like._array.ndim not in (4, 5) or like._key.backend.is_contiguous(like._array) or not _in_channels_last(like):
         return made
     return made.contiguous(memory_format=channels_last if made.ndim == 4 else channels_last_3d)
 
@@ -249,7 +249,7 @@ def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a contiguous copy."""
     if memory_format is not None and _is_channels_last(memory_format):
         return self if _in_channels_last(self) else self.clone(memory_format=memory_format)
-    return self if self._kind.backend.is_contiguous(self._array) else _contiguous_copy(self)
+    return self if self._key.backend.is_contiguous(self._array) else _contiguous_copy(self)
 
 
 _contiguous_copy = op(
@@ -268,8 +268,8 @@ attach(is_contiguous=_is_contiguous, contiguous=_contiguous, to_dense=_to_dense)
 
 def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the elements with those of `other`, broadcast and converted; the history becomes that of `other`."""
-    kernel = self._kind.backend.inplace_kernels.get("copy")
-    alike = type(other) in FAST and type(self) in FAST and other._kind is self._kind and other._array.shape == self._array.shape
+    kernel = self._key.backend.inplace_kernels.get("copy")
+    alike = type(other) in FAST and type(self) in FAST and other._key is self._key and other._array.shape == self._array.shape
     if kernel and alike and not other._requires_grad and is_plain(self) and kernel(self._array, other._array):
         self._bump_version()
         return self
@@ -285,7 +285,7 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
     """Write `value`, broadcast and converted, over all elements; `name` is that of the node, if there is one."""
     check_writable(self)
-    value = to_kind(value, self._kind, non_blocking=non_blocking, writing=True)
+    value = to_key(value, self._key, non_blocking=non_blocking, writing=True)
     if value._array.shape != self._array.shape:
         value = value.expand(self.shape)
     return assign(self, shown_as(_copied(snapshot(self), value), name))

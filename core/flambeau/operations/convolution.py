@@ -291,7 +291,7 @@ def _convolve(
     name = f"conv{n}d"
     input, batched = _batched(name, n, input)
     _check(n, input._array.shape, weight._array.shape, None if bias is None else bias._array.shape, groups, False)
-    if input._kind is not weight._kind or (bias is not None and bias._kind is not weight._kind):
+    if input._key is not weight._key or (bias is not None and bias._key is not weight._key):
         _check_dtypes(input, weight, bias)
     stride, dilation, kernel = _sizes("stride", stride, n), _sizes("dilation", dilation, n), weight._array.shape[2:]
     if isinstance(padding, str):
@@ -394,7 +394,7 @@ def _transpose(
     name = f"conv_transpose{n}d"
     input, batched = _batched(name, n, input)
     _check(n, input._array.shape, weight._array.shape, None if bias is None else bias._array.shape, groups, True)
-    if input._kind is not weight._kind or (bias is not None and bias._kind is not weight._kind):
+    if input._key is not weight._key or (bias is not None and bias._key is not weight._key):
         _check_dtypes(input, weight, bias)
     stride, dilation, padding = _sizes("stride", stride, n), _sizes("dilation", dilation, n), _sizes("padding", padding, n)
     extra = _sizes("output_padding", output_padding, n)

@@ -12,13 +12,13 @@ from ..calls.arguments import Number, as_int
 from ..calls.dispatch import _c_name as c_name
 from ..calls.tables import PUBLIC
 from ..calls.wrappers import as_method
-from ..runtime.devices import Kind, kind_of
+from ..runtime.devices import DispatchKey, dispatch_key
 from ..tensors.memory_format import memory_order
 from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
 from ..values.scalars import converted, is_library_scalar
-from .factory import _dtype_of, _finish, _kind, _place
+from .factory import _dtype_of, _finish, _key, _place
 from .from_data import NUMBERS, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .views import as_shape
 
@@ -50,7 +50,7 @@ __all__ = [
 # --- from a shape -------------------------------------------------------------------------------------------------
 
 
-def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
+def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
     """A factory `name(*size)` with PyTorch's options."""
 
     def factory(
@@ -65,9 +65,9 @@ def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -
         names: Any = None,
     ) -> Tensor:
         shape = _checked_shape(name, size)
-        kind = _kind(dtype, device, _dtype_of(out))
-        array = make(kind, shape) if memory_format is None else _in_order(memory_format.order(len(shape)), shape, kind, make)
-        made = wrap(array, kind)
+        key = _key(dtype, device, _dtype_of(out))
+        array = make(key, shape) if memory_format is None else _in_order(memory_format.order(len(shape)), shape, key, make)
+        made = wrap(array, key)
         return _finish(made, requires_grad, out, pin_memory)
 
     return _publish(name, doc, factory)
@@ -118,8 +118,8 @@ def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., A
     return create
 
 
-def _xp_filled(function: str) -> Callable[[Kind, tuple[int, ...]], Any]:
-    return lambda kind, shape: getattr(kind.backend.on(kind.device.index), function)(shape, dtype=kind.raw_dtype)
+def _xp_filled(function: str) -> Callable[[DispatchKey, tuple[int, ...]], Any]:
+    return lambda key, shape: getattr(key.backend.on(key.device.index), function)(shape, dtype=key.raw_dtype)
 
 
 zeros = _filled("zeros", "A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`.", _xp_filled("zeros"))
@@ -127,13 +127,13 @@ ones = _filled("ones", "A tensor of ones: `ones(2, 3)` or `ones((2, 3))`.", _xp_
 empty = _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty"))
 
 
-def _options(like: Tensor, dtype: Dtype | None, device: Any) -> Kind:
+def _options(like: Tensor, dtype: Dtype | None, device: Any) -> DispatchKey:
     if dtype is not None and type(dtype) is not Dtype:
         dtype = dtypes.meant(dtype)
-    return kind_of(dtype or like.dtype, _place(device) or like.device)
+    return dispatch_key(dtype or like.dtype, _place(device) or like.device)
 
 
-def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
+def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
     def factory(
         input: Tensor,
         *,
@@ -146,19 +146,21 @@ def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> 
     ) -> Tensor:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-        kind = _options(input, dtype, device)
-        array = _in_order(memory_order(input, memory_format), input._array.shape, kind, make)
-        return _finish(wrap(array, kind), requires_grad, pin_memory=pin_memory)
+        key = _options(input, dtype, device)
+        array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
+        return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
 
     return _publish(name, doc, factory)
 
 
-def _in_order(order: tuple[int, ...], shape: tuple[int, ...], kind: Kind, make: Callable[[Kind, tuple[int, ...]], Any]) -> Any:
+def _in_order(
+    order: tuple[int, ...], shape: tuple[int, ...], key: DispatchKey, make: Callable[[DispatchKey, tuple[int, ...]], Any]
+) -> Any:
     """What `make` gives for this shape, with the dimensions in this order in memory."""
     if all(before < after for before, after in pairwise(order)):
-        return make(kind, shape)
+        return make(key, shape)
     back = tuple(sorted(order, key=order.__getitem__))
-    return kind.backend.xp.permute_dims(make(kind, tuple([shape[each] for each in order])), back)
+    return key.backend.xp.permute_dims(make(key, tuple([shape[each] for each in order])), back)
 
 
 zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of `input`.", _xp_filled("zeros"))
@@ -202,9 +204,9 @@ def full(
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
     given = value if isinstance(fill_value, Tensor) else fill_value  # NumPy's True makes floats
-    kind = _kind(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(given)))
+    key = _key(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(given)))
     shape = _checked_shape("full", (size,))
-    made = wrap(kind.backend.on(kind.device.index).full(shape, converted(value, kind.dtype), dtype=kind.raw_dtype), kind)
+    made = wrap(key.backend.on(key.device.index).full(shape, converted(value, key.dtype), dtype=key.raw_dtype), key)
     return _finish(made, requires_grad, out, pin_memory)
 
 
@@ -220,14 +222,14 @@ def full_like(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """`fill_value` everywhere, in the shape, dtype, device and memory order of `input`."""
-    kind = _options(input, dtype, device)
+    key = _options(input, dtype, device)
     array = _in_order(
         memory_order(input, memory_format),
         input._array.shape,
-        kind,
-        lambda kind, shape: full(shape, fill_value, dtype=kind.dtype, device=kind.device)._array,
+        key,
+        lambda key, shape: full(shape, fill_value, dtype=key.dtype, device=key.device)._array,
     )
-    return _finish(wrap(array, kind), requires_grad, pin_memory=pin_memory)
+    return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
 
 
 def scalar_tensor(
@@ -248,8 +250,8 @@ def scalar_tensor(
     value = s if isinstance(s, Tensor) and s.ndim else _plain(s)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    kind = _kind(dtype, device)
-    return full((), value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
+    key = _key(dtype, device)
+    return full((), value, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def empty_strided(
@@ -304,18 +306,18 @@ def arange(
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    kind = _kind(dtype, device, _dtype_of(out) or default)
-    if kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.dtype.legacy_name}'")
+    key = _key(dtype, device, _dtype_of(out) or default)
+    if key.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{key.dtype.legacy_name}'")
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if kind.dtype is dtypes.int64:
+    if key.dtype is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
         if not step:
             raise ValueError("step must be nonzero")
     length = max(0, math.ceil((end - start) / step))
     warn_of_length(out, length)
-    return _progression(kind, start, step, length, out, requires_grad, pin_memory)
+    return _progression(key, start, step, length, out, requires_grad, pin_memory)
 
 
 def warn_of_length(out: Tensor | None, length: int) -> None:
@@ -355,12 +357,12 @@ def range(
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    kind = _kind(dtype, device, _dtype_of(out))
-    return _progression(kind, start, step, math.floor((end - start) / step) + 1, out, requires_grad)
+    key = _key(dtype, device, _dtype_of(out))
+    return _progression(key, start, step, math.floor((end - start) / step) + 1, out, requires_grad)
 
 
 def _progression(
-    kind: Kind,
+    key: DispatchKey,
     start: Any,
     step: Any,
     length: int,
@@ -368,16 +370,16 @@ def _progression(
     requires_grad: bool | None,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    backend, index = kind.backend, kind.device.index or 0
+    backend, index = key.backend, key.device.index or 0
     with backend.guard(index):
-        if kind.dtype.category <= dtypes.INTEGER:
+        if key.dtype.category <= dtypes.INTEGER:
             array = backend.on(index).arange(length, dtype=backend.dtypes[dtypes.int64])
             if start or step != 1:
                 array = array * int(step) + int(start)
         else:
-            wide = backend.dtypes.get(dtypes.float64, kind.raw_dtype)
+            wide = backend.dtypes.get(dtypes.float64, key.raw_dtype)
             array = backend.on(index).arange(length, dtype=wide) * step + start
-        made = wrap(backend.astype(array, kind.raw_dtype), kind)
+        made = wrap(backend.astype(array, key.raw_dtype), key)
     return _in_a_row(made, requires_grad, out, pin_memory)
 
 
@@ -390,8 +392,8 @@ def _in_a_row(made: Tensor, requires_grad: bool | None, out: Tensor | None, pin_
 
 def _ends(
     name: str, start: Any, end: Any, steps: int, dtype: Dtype | None, device: Any, out: Tensor | None
-) -> tuple[Any, Any, Kind]:
-    """Where to start and to end, in the kind of the elements between: complex where one of the two is.
+) -> tuple[Any, Any, DispatchKey]:
+    """Where to start and to end, as numbers of the dtype of the elements between: complex where one of the two is.
 
     Raises:
         RuntimeError: the dtype given is not complex, and one of the two is.
@@ -405,9 +407,9 @@ def _ends(
                 f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
                 f"{dtypes.meant(dtype).legacy_name}"
             )
-    kind = _kind(dtype, device, _dtype_of(out) or default)
-    held = kind.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
-    return converted(start, held), converted(end, held), kind
+    key = _key(dtype, device, _dtype_of(out) or default)
+    held = key.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
+    return converted(start, held), converted(end, held), key
 
 
 def linspace(
@@ -426,16 +428,16 @@ def linspace(
     steps = as_int("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    start, end, kind = _ends("linspace", start, end, steps, dtype, device, out)
-    _refuse_bools("linspace_cpu", kind.dtype, steps)
+    start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
+    _refuse_bools("linspace_cpu", key.dtype, steps)
     step = (end - start) / max(steps - 1, 1)
-    backend, index = kind.backend, kind.device.index or 0
-    wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, kind.raw_dtype)
+    backend, index = key.backend, key.device.index or 0
+    wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, key.raw_dtype)
     with backend.guard(index):
         xp = backend.on(index)
         position = xp.arange(steps, dtype=wide)
         array = xp.where(position < (steps + 1) // 2, start + step * position, end - step * (steps - 1 - position))  # symmetric
-        made = wrap(backend.astype(array, kind.raw_dtype), kind)
+        made = wrap(backend.astype(array, key.raw_dtype), key)
     return _in_a_row(made, requires_grad, out, pin_memory)
 
 
@@ -459,10 +461,10 @@ def logspace(
 ) -> Tensor:
     """`base` to the powers of `linspace`."""
     steps = as_int("logspace", "steps", steps)
-    start, end, kind = _ends("logspace", start, end, steps, dtype, device, out)
-    _refuse_bools("logspace_cpu", kind.dtype, steps)
-    exponents = linspace(start, end, steps, dtype=dtypes.complex128 if kind.dtype.is_complex else dtypes.float64, device=device)
-    made = (float(base) ** exponents).to(kind.dtype)
+    start, end, key = _ends("logspace", start, end, steps, dtype, device, out)
+    _refuse_bools("logspace_cpu", key.dtype, steps)
+    exponents = linspace(start, end, steps, dtype=dtypes.complex128 if key.dtype.is_complex else dtypes.float64, device=device)
+    made = (float(base) ** exponents).to(key.dtype)
     return _in_a_row(made, requires_grad, out, pin_memory)
 
 
@@ -480,8 +482,8 @@ def eye(
     """Ones on the diagonal of an `(n, m)` matrix of zeros."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
-    kind = _kind(dtype, device, _dtype_of(out))
-    made = wrap(kind.backend.on(kind.device.index).eye(n, n if m is None else m, dtype=kind.raw_dtype), kind)
+    key = _key(dtype, device, _dtype_of(out))
+    made = wrap(key.backend.on(key.device.index).eye(n, n if m is None else m, dtype=key.raw_dtype), key)
     return _finish(made, requires_grad, out, pin_memory)
 
 
@@ -519,8 +521,8 @@ def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
         requires_grad: bool | None = False,
         pin_memory: bool | None = False,
     ) -> Tensor:
-        kind = _options(self, dtype, device)
-        return factory(size, *rest, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
+        key = _options(self, dtype, device)
+        return factory(size, *rest, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"`torch.{name}(*size)` with this tensor's dtype and device."
@@ -543,16 +545,16 @@ def _new_full(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """`torch.full(size, fill_value)` with this tensor's dtype and device."""
-    kind = _options(self, dtype, device)
-    return full(size, fill_value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
+    key = _options(self, dtype, device)
+    return full(size, fill_value, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def _new_tensor(
     self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`torch.tensor(data)` with this tensor's dtype and device."""
-    kind = _options(self, dtype, device)
-    return tensor(data, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad)
+    key = _options(self, dtype, device)
+    return tensor(data, dtype=key.dtype, device=key.device, requires_grad=requires_grad)
 
 
 def _new_empty_strided(
@@ -567,8 +569,8 @@ def _new_empty_strided(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """`torch.empty_strided(size, stride)` with this tensor's dtype and device."""
-    kind = _options(self, dtype, device)
-    return empty_strided(size, stride, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
+    key = _options(self, dtype, device)
+    return empty_strided(size, stride, dtype=key.dtype, device=key.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 attach(new_full=as_method(_new_full), new_tensor=_new_tensor, new_empty_strided=as_method(_new_empty_strided))

@@ -9,7 +9,7 @@ from ..calls.inplace import in_place
 from ..calls.op import op
 from ..calls.tables import FUSED, PUBLIC
 from ..random import raw_generator
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..tape.grad_mode import no_grad
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
@@ -56,11 +56,11 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
         return input
     if p == 1:
         return input * 0
-    kind = input._kind
-    rounds_often = kind.dtype.itemsize == 2 and kind.device.type == "cpu"  # in half precision, the noise and the product
-    if "fused_dropout" in kind.backend.all_kernels and type(kind) is Kind and not (whole_channels or rounds_often):
-        made: Tensor = _fused(input, 1 - p, raw_generator(None, kind.device))[0]
-        return shown_as(made, "MulBackward0") if kind.device.type == "cpu" else made
+    key = input._key
+    rounds_often = key.dtype.itemsize == 2 and key.device.type == "cpu"  # in half precision, the noise and the product
+    if "fused_dropout" in key.backend.all_kernels and type(key) is DispatchKey and not (whole_channels or rounds_often):
+        made: Tensor = _fused(input, 1 - p, raw_generator(None, key.device))[0]
+        return shown_as(made, "MulBackward0") if key.device.type == "cpu" else made
     with no_grad():
         noise = _kept(input, p, whole_channels).div_(1 - p)
     return input * noise

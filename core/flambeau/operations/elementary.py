@@ -48,7 +48,7 @@ hypot = op(
 
 
 def _refuse_complex(name: str, input: Tensor) -> None:
-    if input._kind.dtype.category == dtypes.COMPLEX:
+    if input._key.dtype.category == dtypes.COMPLEX:
         raise RuntimeError(f"{name} is not supported for complex tensors.")
 
 
@@ -113,7 +113,7 @@ def _infinite(name: str, sign: int) -> Any:
     record = op(f"{name}_real", forward, promote="bool", public=False, method=False)
 
     def function(input: Tensor) -> Tensor:
-        if input._kind.dtype.category == dtypes.COMPLEX:
+        if input._key.dtype.category == dtypes.COMPLEX:
             raise RuntimeError(f"{name} does not support complex inputs.")
         return record(input)
 
@@ -314,7 +314,7 @@ def frexp(input: Tensor) -> Any:
     >>> mantissa, exponent
     (tensor([0.7500]), tensor([3], dtype=torch.int32))
     """
-    if input._kind.dtype.category != dtypes.FLOATING:
+    if input._key.dtype.category != dtypes.FLOATING:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     mantissa, exponent = _frexp(input)
     return _FREXP((mantissa, exponent.to(dtypes.int32)))

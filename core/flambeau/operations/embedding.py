@@ -70,7 +70,7 @@ op("index_frequencies", _frequencies_forward, keeps_dtype=("indices",), public=F
 
 
 def _check_indices(name: str, indices: Tensor) -> None:
-    if indices._kind.dtype not in (dtypes.int64, dtypes.int32):
+    if indices._key.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{indices.dtype.legacy_name}Tensor instead (while checking arguments for {name})"
@@ -202,13 +202,13 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
 def check_offsets(offsets: Tensor, length: int) -> None:
     """RuntimeError where the first bag does not start at 0, or the last one behind the end."""
     first, last = offsets[0], offsets[-1]
-    low, high = first._kind.backend.extremes(first._array)
+    low, high = first._key.backend.extremes(first._array)
     if low or high:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
             f"However, got {int(low or high)}"
         )
-    end = int(last._kind.backend.extremes(last._array)[1])
+    end = int(last._key.backend.extremes(last._array)[1])
     if end > length:
         raise RuntimeError(f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {end}")
 
@@ -256,7 +256,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return zeros(*input.shape, num_classes, dtype=dtypes.int64, device=input.device)
-    smallest, largest = input._kind.backend.extremes(input._array)
+    smallest, largest = input._key.backend.extremes(input._array)
     if smallest < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes != -1 and largest >= num_classes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime.devices import Kind, kind_of
+from ..runtime.devices import DispatchKey, dispatch_key
 from ..runtime.devices import device as Device
 from ..tape.grad_mode import _grad, is_inference_mode_enabled
 from ..tensors.storage import InferenceStorage
@@ -19,10 +19,10 @@ def _place(device: Any) -> Device | None:
     return device if device is None or isinstance(device, Device) else Device(device)
 
 
-def _kind(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Kind:
+def _key(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> DispatchKey:
     if dtype is not None and type(dtype) is not Dtype:
         dtype = dtypes.meant(dtype)
-    return kind_of(dtype or default or dtypes.get_default_dtype(), _place(device))
+    return dispatch_key(dtype or default or dtypes.get_default_dtype(), _place(device))
 
 
 def _dtype_of(out: Any) -> Dtype | None:
@@ -51,7 +51,7 @@ def _finish(made: Tensor, requires_grad: bool | None, out: Tensor | None = None,
     if requires_grad is not False and requires_grad is not None:
         if requires_grad is not True:
             raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
-        if made._kind.dtype.category < dtypes.FLOATING:
+        if made._key.dtype.category < dtypes.FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made.requires_grad = True
     return made

@@ -302,7 +302,7 @@ def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bo
     stop = start + length if length is not None else total - (n_fft // 2 if center else 0)
     signal, envelope = signal[:, start:stop], envelope[start:stop]
     lowest = envelope.abs()
-    if envelope.numel() and lowest._kind.backend.extremes(lowest._array)[0] < 1e-11:
+    if envelope.numel() and lowest._key.backend.extremes(lowest._array)[0] < 1e-11:
         raise RuntimeError(f"{where} window overlap add min: 1")
     signal = signal / envelope
     if length is not None and signal.shape[1] < length:

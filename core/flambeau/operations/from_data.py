@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any
 
 from ..backend import Backend
-from ..runtime.devices import Kind, canonical, kind_of
+from ..runtime.devices import DispatchKey, canonical, dispatch_key
 from ..runtime.devices import device as Device
 from ..runtime.warning import warn_once
 from ..tensors.storage import StorageBase
@@ -16,7 +16,7 @@ from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
 from ..values.scalars import converted, is_library_scalar
-from .factory import _finish, _kind, _place
+from .factory import _finish, _key, _place
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
 
@@ -46,27 +46,27 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             stacklevel=2,
         )
-        kind = kind_of(dtype or data.dtype, _place(device) or data.device)
-        return _finish(_converted(data.detach(), kind, copy=True), requires_grad, pin_memory=pin_memory)
+        key = dispatch_key(dtype or data.dtype, _place(device) or data.device)
+        return _finish(_converted(data.detach(), key, copy=True), requires_grad, pin_memory=pin_memory)
     return _finish(from_data(data, dtype, device, copy=True), requires_grad, pin_memory=pin_memory)
 
 
-def _converted(value: Tensor, kind: Kind, copy: bool) -> Tensor:
-    from .conversion import to_kind
+def _converted(value: Tensor, key: DispatchKey, copy: bool) -> Tensor:
+    from .conversion import to_key
 
-    return to_kind(value, kind, copy)
+    return to_key(value, key, copy)
 
 
 def from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
     if type(data) in NUMBERS:
-        kind = _kind(dtype, device, dtypes.promotion_of_scalar(type(data)))
-        return wrap(_scalar_array(data, kind), kind)
+        key = _key(dtype, device, dtypes.promotion_of_scalar(type(data)))
+        return wrap(_scalar_array(data, key), key)
     if _is_array(data):
         return _from_array(data, dtype, device, copy)
     if isinstance(data, StorageBase) or hasattr(data, "__dlpack__"):
         found = _on_memory(data, dtype)
         assert found is not None
-        return _converted(found, kind_of(dtype or found.dtype, _place(device) or _own_place(data)), bool(copy))
+        return _converted(found, dispatch_key(dtype or found.dtype, _place(device) or _own_place(data)), bool(copy))
     if isinstance(data, (list, tuple)):
         made = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
         if made is not None:
@@ -85,35 +85,35 @@ _PLAIN = (bool, int, float)
 
 def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | None:
     """Nested lists of bools, ints and floats in one go; None where the data needs a closer look."""
-    kinds: set[type] = set()
-    if not _leaf_types(data, kinds) or not kinds or (dtype is not None and dtype.category < dtypes.FLOATING and float in kinds):
+    types: set[type] = set()
+    if not _leaf_types(data, types) or not types or (dtype is not None and dtype.category < dtypes.FLOATING and float in types):
         return None
     if dtype is None:
-        dtype = dtypes.promotion_of_scalar(next(each for each in (float, int, bool) if each in kinds))
-    kind = _kind(dtype, device)
+        dtype = dtypes.promotion_of_scalar(next(each for each in (float, int, bool) if each in types))
+    key = _key(dtype, device)
     try:
-        return wrap(kind.backend.asarray(data, kind.raw_dtype, index=kind.device.index or 0), kind)
+        return wrap(key.backend.asarray(data, key.raw_dtype, index=key.device.index or 0), key)
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _leaf_types(data: Any, kinds: set[type]) -> bool:
+def _leaf_types(data: Any, types: set[type]) -> bool:
     """Collect the types of the numbers in nested lists; False where there is anything else."""
     found = set(map(type, data))
     if found <= {list, tuple}:
-        return all(_leaf_types(each, kinds) for each in data)
-    kinds |= found
+        return all(_leaf_types(each, types) for each in data)
+    types |= found
     return found.issubset(_PLAIN)
 
 
-def _scalar_array(value: Any, kind: Kind) -> Any:
+def _scalar_array(value: Any, key: DispatchKey) -> Any:
     """One number as an array, checked; a negative one is taken modulo the size of an unsigned dtype."""
-    if kind.dtype.category == dtypes.INTEGER and isinstance(value, float):
-        value = converted(value, kind.dtype)
+    if key.dtype.category == dtypes.INTEGER and isinstance(value, float):
+        value = converted(value, key.dtype)
     try:
-        return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
+        return key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
     except OverflowError:
-        return kind.backend.asarray(converted(value, kind.dtype), kind.raw_dtype, index=kind.device.index or 0)
+        return key.backend.asarray(converted(value, key.dtype), key.raw_dtype, index=key.device.index or 0)
 
 
 def _is_array(data: Any) -> bool:
@@ -132,16 +132,16 @@ def _is_sequence(data: Any) -> bool:
 def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
     """Nested sequences of anything that stands for a number: arrays of other libraries, tensors of one element."""
     shape = _shape_of(data)
-    kind = _kind(dtype or _dtype_in(data), device)
+    key = _key(dtype or _dtype_in(data), device)
     numbers: list[Any] = []
     if 0 not in shape:
         _collect(data, shape, 0, numbers)
-    index = kind.device.index or 0
+    index = key.device.index or 0
     try:
-        array = kind.backend.asarray(_cast(numbers, kind.dtype), kind.raw_dtype, index=index)
+        array = key.backend.asarray(_cast(numbers, key.dtype), key.raw_dtype, index=index)
     except (ValueError, OverflowError):
-        array = kind.backend.asarray([converted(each, kind.dtype) for each in numbers], kind.raw_dtype, index=index)
-    return wrap(kind.backend.xp.reshape(array, shape), kind)
+        array = key.backend.asarray([converted(each, key.dtype) for each in numbers], key.raw_dtype, index=index)
+    return wrap(key.backend.xp.reshape(array, shape), key)
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
@@ -216,9 +216,9 @@ def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
                 "given numpy array has byte order different from the native byte order. Conversion between byte "
                 "orders is currently not supported."
             ) from None
-        kind = array.dtype.type
+        scalar_type = array.dtype.type
         raise TypeError(
-            f"can't convert np.ndarray of type {kind.__module__}.{kind.__name__}. The only supported types are: "
+            f"can't convert np.ndarray of type {scalar_type.__module__}.{scalar_type.__name__}. The only supported types are: "
             "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
             "uint8, and bool."
         ) from None
@@ -240,7 +240,7 @@ def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
 def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
     """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
     home, array, own = _adopted(data)
-    given, wanted = kind_of(own, Device(home.device_type)), kind_of(dtype or own, _place(device))
+    given, wanted = dispatch_key(own, Device(home.device_type)), dispatch_key(dtype or own, _place(device))
     if not copy:
         array = _shared(home, array)
     elif given is wanted:
@@ -264,7 +264,7 @@ def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
     """A tensor in the memory of an array, a storage, or an object with DLPack or the buffer protocol; None for anything else."""
     if _is_array(data):
         home, array, own = _adopted(data)
-        return wrap(_shared(home, array), kind_of(own, Device(home.device_type)))
+        return wrap(_shared(home, array), dispatch_key(own, Device(home.device_type)))
     if isinstance(data, StorageBase):
         return data.as_tensor(dtype or getattr(data, "dtype", dtypes.int64))
     if hasattr(data, "__dlpack__"):
@@ -279,7 +279,7 @@ def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
 def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
     if isinstance(data, Tensor):
-        return _converted(data, kind_of(dtype or data.dtype, _place(device) or data.device), copy=False)
+        return _converted(data, dispatch_key(dtype or data.dtype, _place(device) or data.device), copy=False)
     return from_data(data, dtype, device, copy=None)
 
 
@@ -309,10 +309,10 @@ def asarray(
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return _finish(from_data(obj, dtype, device, copy=None), requires_grad)
-    kind = kind_of(dtype or found.dtype, _place(device) or _own_place(obj))
+    key = dispatch_key(dtype or found.dtype, _place(device) or _own_place(obj))
     if copy is False:
-        _check_alias(obj, found, kind)
-    made = _converted(found, kind, copy=False)
+        _check_alias(obj, found, key)
+    made = _converted(found, key, copy=False)
     made = made.clone() if copy and made is found else made
     return _asked_for_gradient(made, requires_grad) if found is obj else _finish(made, requires_grad)
 
@@ -322,14 +322,14 @@ def _own_place(data: Any) -> Device | None:
     return data.device if isinstance(data, (Tensor, StorageBase)) else None
 
 
-def _check_alias(obj: Any, found: Tensor, kind: Kind) -> None:
+def _check_alias(obj: Any, found: Tensor, key: DispatchKey) -> None:
     """Refuse what `asarray` cannot do without a copy."""
     if found is not obj and getattr(obj, "shape", None) == ():
         raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
-    if found.device != kind.device:
-        raise ValueError(f"can't alias tensor from device '{found.device}' to '{kind.device}'.")
-    if found.dtype is not kind.dtype:
-        raise ValueError(f"can't alias tensor with dtype '{found.dtype.legacy_name}' into dtype '{kind.dtype.legacy_name}'.")
+    if found.device != key.device:
+        raise ValueError(f"can't alias tensor from device '{found.device}' to '{key.device}'.")
+    if found.dtype is not key.dtype:
+        raise ValueError(f"can't alias tensor with dtype '{found.dtype.legacy_name}' into dtype '{key.dtype.legacy_name}'.")
 
 
 def _asked_for_gradient(made: Tensor, requires_grad: bool | None) -> Tensor:
@@ -359,13 +359,13 @@ def from_numpy(ndarray: Any, /) -> Tensor:
     tensor([1., 0.], dtype=torch.float64)
     """
     if not hasattr(ndarray, "__array_interface__") or isinstance(ndarray, Tensor) or is_library_scalar(ndarray):
-        kind = type(ndarray)
-        raise TypeError(f"expected np.ndarray (got {kind.__name__ if kind.__module__ == 'builtins' else _full_name(kind)})")
+        cls = type(ndarray)
+        raise TypeError(f"expected np.ndarray (got {cls.__name__ if cls.__module__ == 'builtins' else _full_name(cls)})")
     return _from_array(ndarray, None, "cpu", None)
 
 
-def _full_name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+def _full_name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -401,7 +401,7 @@ def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
         ext_tensor = Capsule(ext_tensor)
     home = backends.for_device_type("cuda" if int(ext_tensor.__dlpack_device__()[0]) == 2 else "cpu")
     array = home.xp.from_dlpack(ext_tensor)
-    return wrap(array, kind_of(home.dtype_of(array), Device(home.device_type)))
+    return wrap(array, dispatch_key(home.dtype_of(array), Device(home.device_type)))
 
 
 def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -424,7 +424,7 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
     """
     from .. import backend as backends
 
-    kind = kind_of(dtype, Device("cpu"))
+    key = dispatch_key(dtype, Device("cpu"))
     try:
         view = memoryview(buffer)
     except TypeError:
@@ -454,5 +454,5 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
             "suppressed for the rest of this program."
         )
     home = backends.for_device_type("cpu")
-    array = home.frombuffer(buffer, kind.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
-    return _finish(wrap(home.window(array) if view.readonly else array, kind), requires_grad)
+    array = home.frombuffer(buffer, key.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
+    return _finish(wrap(home.window(array) if view.readonly else array, key), requires_grad)

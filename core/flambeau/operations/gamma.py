@@ -191,7 +191,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise RuntimeError("p has to be greater than or equal to 1")
     if input.dtype is dtypes.bool_:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
-    if input._kind.dtype.category < dtypes.FLOATING:
+    if input._key.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())
     halves = input.new_tensor([-0.5 * each for each in range(p)])
     return lgamma(input.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)

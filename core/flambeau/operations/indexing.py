@@ -11,7 +11,7 @@ from ..calls.op import composite, op
 from ..calls.overriding import DIRECT
 from ..calls.tables import OPS
 from ..calls.transform_hooks import hooks
-from ..runtime.devices import Kind, kind_of
+from ..runtime.devices import DispatchKey, dispatch_key
 from ..runtime.state import state
 from ..runtime.warning import warn_once
 from ..tape.fast_path import FAST
@@ -132,12 +132,12 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     """An index as the backend takes it; whether it is an advanced one; and the view operation of a basic one."""
     items = index if isinstance(index, tuple) else tuple(index) if _stands_for_tuple(index) else (index,)
     raw: list[Any] = []
-    advanced, kind = False, "getitem_alias"
+    advanced, operation = False, "getitem_alias"
     consumed = 0  # dimensions that the items so far have indexed
     for position, each in enumerate(items):
         if each is None:
             raw.append(None)
-            kind = "getitem_unsqueeze"
+            operation = "getitem_unsqueeze"
         elif each is Ellipsis:
             before, consumed = consumed, max(consumed, tensor._array.ndim - sum(map(_dims_used, items[position + 1 :])))
             if consumed > before:  # what stands for nothing must not come between two indices
@@ -146,7 +146,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             raw.append(_raw_slice(each))
             consumed += 1
             if each != slice(None) or len(items) == 1:
-                kind = "getitem_slice"
+                operation = "getitem_slice"
         elif isinstance(each, bool):
             raw.append(_mask(each, tensor))
             advanced = True
@@ -154,7 +154,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             item, is_advanced, used = _tensor_item(each, tensor, consumed)
             raw.append(item)
             advanced, consumed = advanced or is_advanced, consumed + used
-            kind = "getitem_select"
+            operation = "getitem_select"
         elif isinstance(each, _SEQUENCES) or (hasattr(each, "__array__") and getattr(each, "ndim", 0) > 0):
             from .creation import as_tensor
 
@@ -164,7 +164,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
         elif hasattr(each, "__index__"):
             raw.append(each.__index__())
             consumed += 1
-            kind = "getitem_select"
+            operation = "getitem_select"
         else:
             error = TypeError if isinstance(each, (str, bytes)) else IndexError
             raise error(
@@ -175,7 +175,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
     if consumed == tensor._array.ndim and not advanced and not any(each is ... for each in raw):
         raw.append(...)  # an array even where it has no dimensions
-    return tuple(raw), advanced, kind
+    return tuple(raw), advanced, operation
 
 
 def _as_index(items: Any, place: Any) -> Tensor:
@@ -212,8 +212,8 @@ def _raw_slice(each: slice) -> slice:
 
 
 def _mask(value: bool, tensor: Tensor) -> Any:
-    kind = kind_of(dtypes.bool_, tensor.device)
-    return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
+    key = dispatch_key(dtypes.bool_, tensor.device)
+    return key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
 
 
 _INDICES = frozenset({dtypes.int64, dtypes.int32, dtypes.uint8, dtypes.bool_})
@@ -238,10 +238,10 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
                     )
             raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
         return item.to(tensor.device)._array, True, item.ndim
-    if type(item._kind) is not Kind:  # differs along a batch
-        if not set(item._kind.levels) <= set(tensor._kind.levels):
-            raise NeedsLevels(item._kind.levels)
-        return hooks.batches.lift(item, tensor._kind.levels)._array, True, 1
+    if type(item._key) is not DispatchKey:  # differs along a batch
+        if not set(item._key.levels) <= set(tensor._key.levels):
+            raise NeedsLevels(item._key.levels)
+        return hooks.batches.lift(item, tensor._key.levels)._array, True, 1
     if not item.ndim and not force:
         return int(item.item()), False, 1
     return item.to(tensor.device)._array, True, 1
@@ -272,8 +272,8 @@ def _explain_bounds(index: Any, error: Exception) -> None:
 
 def _is_ordinary(index: Any) -> bool:
     """Whether nothing in the index has a say in what is indexed; of a long list, the first items stand for all."""
-    kind = type(index)
-    return kind in DIRECT and (kind not in (tuple, list) or DIRECT.issuperset(map(type, index[:8])))
+    index_type = type(index)
+    return index_type in DIRECT and (index_type not in (tuple, list) or DIRECT.issuperset(map(type, index[:8])))
 
 
 def _getitem_method(self: Tensor, index: Any) -> Tensor:
@@ -283,20 +283,20 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
         return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's `loss.data[0]`: a number
     raw: tuple[Any, ...]
     if type(index) is int:
-        raw, advanced, kind = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
+        raw, advanced, operation = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
     elif type(index) is slice and self._array.ndim:
-        raw, advanced, kind = (_raw_slice(index),), False, "getitem_slice"
+        raw, advanced, operation = (_raw_slice(index),), False, "getitem_slice"
     else:
         if not _is_ordinary(index) and overriding.may_override((index,)):
             given = overriding.relevant((self, index))
             return overriding.handle_torch_function(Tensor.__getitem__, given, self, index)  # type: ignore[no-any-return]  # an override may return anything
         try:
-            raw, advanced, kind = _raw_index(self, index)
+            raw, advanced, operation = _raw_index(self, index)
         except NeedsLevels as need:
             return _getitem_method(need.lifted(self), index)
     try:
         if not advanced:
-            return OPS[kind].function(self, raw)  # type: ignore[no-any-return]  # the table holds functions of all kinds
+            return OPS[operation].function(self, raw)  # type: ignore[no-any-return]  # the table holds functions of all sorts
         return _indexed(*_integers_first(self, raw))
     except IndexError as error:
         _explain_bounds(raw, error)
@@ -336,21 +336,21 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         self, raw = _integers_first(self, raw)
     made_by = _maker_of_write(raw, isinstance(value, Tensor))
     check_writable(self, part=made_by == "CopySlices")
-    kind = self._kind
+    key = self._key
     if not isinstance(value, Tensor):
         from .creation import tensor as make
 
         try:
-            value = make(value, dtype=kind.dtype, device=kind.device)
+            value = make(value, dtype=key.dtype, device=key.device)
         except TypeError:
             if isinstance(value, complex):
-                converted(value, kind.dtype)  # raises
+                converted(value, key.dtype)  # raises
             raise
-    elif value._kind is not kind or type(kind) is not Kind:
-        check_batch(kind, value._kind)
-        value = value._kind.settle(value).to(kind.device, kind.dtype)
-        value = value if type(kind) is Kind else hooks.batches.lift(value, kind.levels)
-    value = _fitting(kind, value, self._array, raw)
+    elif value._key is not key or type(key) is not DispatchKey:
+        check_batch(key, value._key)
+        value = value._key.materialize(value).to(key.device, key.dtype)
+        value = value if type(key) is DispatchKey else hooks.batches.lift(value, key.levels)
+    value = _fitting(key, value, self._array, raw)
     if not advanced and self._view is not None and may_overlap(self):
         self[index].copy_(value)  # of the rest of it, some may change as well
         return
@@ -360,15 +360,15 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         return
     storage = self._storage or self._own_storage()
     try:
-        if kind.backend.mutable:
-            kind.F.setitem_in_place(self._array, value._array, raw)
+        if key.backend.mutable:
+            key.F.setitem_in_place(self._array, value._array, raw)
         else:
-            storage.replace(self, kind.F.setitem(self._array, value._array, raw))
+            storage.replace(self, key.F.setitem(self._array, value._array, raw))
     except (IndexError, ValueError) as error:
         _explain_write(self, raw, value, error)
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
-        recorded = OPS["setitem"].record(self._array, kind.settled, before, value, raw)
+        recorded = OPS["setitem"].record(self._array, key.materialized, before, value, raw)
         give_history(self, shown_as(recorded, made_by), storage)
 
 
@@ -380,12 +380,12 @@ def _maker_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
     return "IndexPutBackward0" if all(getattr(each, "ndim", 0) for each in chosen) else "CopySlices"
 
 
-def _fitting(kind: Any, value: Tensor, target: Any, index: Any) -> Tensor:
+def _fitting(key: Any, value: Tensor, target: Any, index: Any) -> Tensor:
     """Drop leading dimensions of length 1 that the indexed place does not have, as PyTorch does."""
     shape = value._array.shape
     if not shape or shape[0] != 1:
         return value
-    ndim, extra = kind.F.index(target, index).ndim, 0
+    ndim, extra = key.F.index(target, index).ndim, 0
     while len(shape) - extra > ndim and shape[extra] == 1:
         extra += 1
     return value.reshape(shape[extra:]) if extra else value
@@ -400,7 +400,7 @@ def _explain_write(tensor: Tensor, index: Any, value: Tensor, error: Exception) 
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location. Please clone() the tensor before performing the operation."
         ) from error
-    place = list(tensor._kind.F.index(tensor._array, index).shape)
+    place = list(tensor._key.F.index(tensor._array, index).shape)
     raise RuntimeError(
         f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {place}"
     ) from error
@@ -500,7 +500,7 @@ def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
     """An index that is no place in the dimension, if there is one.  Negative ones are none."""
     if not index.numel():
         return None
-    smallest, largest = index._kind.backend.extremes(index._array)
+    smallest, largest = index._key.backend.extremes(index._array)
     if smallest < 0:
         return int(smallest)
     return int(largest) if largest >= (input.shape[dim] if input.ndim else 1) else None
@@ -650,7 +650,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             raise overflow(input.dtype)
         value = value.to(input.dtype)
     else:
-        value = wrap_scalar(converted(value, input.dtype), input._kind)
+        value = wrap_scalar(converted(value, input.dtype), input._key)
     return _masked_fill(input, mask, value)
 
 
@@ -668,12 +668,12 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 @composite(out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements: a row each, or, `as_tuple`, an index tensor per dimension."""
-    kind = kind_of(dtypes.int64, input.device)
-    with kind.backend.guard(kind.device.index or 0):
-        found = coordinates(input._kind.backend.xp, input._array) if input.ndim else ()
-        indices = [wrap(kind.backend.astype(each, kind.raw_dtype), kind) for each in found]
+    key = dispatch_key(dtypes.int64, input.device)
+    with key.backend.guard(key.device.index or 0):
+        found = coordinates(input._key.backend.xp, input._array) if input.ndim else ()
+        indices = [wrap(key.backend.astype(each, key.raw_dtype), key) for each in found]
     if as_tuple:
-        return tuple(indices) if input.ndim else (wrap(kind.backend.xp.zeros(int(bool(input)), dtype=kind.raw_dtype), kind),)
+        return tuple(indices) if input.ndim else (wrap(key.backend.xp.zeros(int(bool(input)), dtype=key.raw_dtype), key),)
     from .joining import stack
 
     if not input.ndim:

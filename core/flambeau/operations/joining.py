@@ -9,7 +9,7 @@ from ..calls.arguments import Dims
 from ..calls.dispatch import result_dtype, whole_numbers
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
-from ..calls.operands import are_of_one_kind
+from ..calls.operands import have_one_key
 from ..calls.transform_hooks import one_by_one
 from ..tensors.memory_format import contiguous_format
 from ..tensors.tensor import Tensor, attach
@@ -76,7 +76,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
-    if are_of_one_kind(tensors):
+    if have_one_key(tensors):
         try:
             return _cat(tensors, dim=wrap_dim(dim, tensors[0]._array.ndim))
         except Exception:  # of whatever type the library raises

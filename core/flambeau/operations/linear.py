@@ -10,7 +10,7 @@ from ..calls.node_names import become, step
 from ..calls.op import composite, op
 from ..calls.outputs import check
 from ..calls.wrappers import write_result
-from ..tape.engine import kind_of_edge, shape_of
+from ..tape.engine import key_of_edge, shape_of
 from ..tape.node import Node, shown_as
 from ..tensors.tensor import Tensor
 from .matrix import matmul
@@ -43,7 +43,7 @@ def _unfold(node: Any) -> None:
         become(node, "AddmmBackward0", edges, _product_rule)
         return
     shape = rows, node.shape[-1]
-    made = step(node, "AddmmBackward0", 0.5, edges, node.kind, shape, _product_rule, takes_saved=True)
+    made = step(node, "AddmmBackward0", 0.5, edges, node.key, shape, _product_rule, takes_saved=True)
     become(node, "ViewBackward0", (made,), lambda node, F, g, unpack: (F.reshape(g, shape),))
 
 
@@ -56,7 +56,7 @@ def _product_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
 
 def _step_of(node: Node, name: str, position: float, edge: Any, shape: tuple[int, ...], function: Any) -> Node:
     """A step that only brings the gradient into another shape."""
-    return step(node, name, position, (edge,), kind_of_edge(edge), shape, lambda node, F, g, unpack: (function(F, g),))
+    return step(node, name, position, (edge,), key_of_edge(edge), shape, lambda node, F, g, unpack: (function(F, g),))
 
 
 _linear = op(
@@ -94,7 +94,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     shape = weight._array.shape
     if len(shape) != 2 or input._array.shape[-1:] != shape[1:]:
         _explain_shapes(input, weight)
-    if not input._kind is weight._kind is bias._kind:
+    if not input._key is weight._key is bias._key:
         _check_dtypes(input, weight, bias)
     made = _linear(bias, input, weight)
     return made if input._array.ndim == 2 else shown_as(made, "ViewBackward0")

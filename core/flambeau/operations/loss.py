@@ -11,7 +11,7 @@ from ..calls.dispatch import broadcast_shapes, require_constant
 from ..calls.node_names import become, gathered, step
 from ..calls.op import op
 from ..calls.overriding import wanted
-from ..tape.engine import kind_of_edge, shape_of
+from ..tape.engine import key_of_edge, shape_of
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, alias
 from ..values import dtypes
@@ -344,7 +344,7 @@ def _unfold(node: Any) -> None:
     """Into the logarithm of the softmax and the negative log likelihood."""
     (input,) = node.edges
     shape = shape_of(input)
-    made = step(node, "LogSoftmaxBackward0", 1, (input,), kind_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
+    made = step(node, "LogSoftmaxBackward0", 1, (input,), key_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
     node.input = None
     become(node, type(node).__name__, (made,), _nll_rule)
 
@@ -410,7 +410,7 @@ def _batched_classes(
     if not input._array.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     _check_classes(input, target, weight)
-    if target._kind.dtype is not dtypes.int64:
+    if target._key.dtype is not dtypes.int64:
         target = target.long()
     if input._array.ndim > 1:
         made = loss(input, target, weight, reduction, ignore_index)
@@ -446,7 +446,7 @@ def cross_entropy(
     tensor(0.6931)
     """
     if input._array.shape == target._array.shape:
-        if target._kind.dtype.category != dtypes.FLOATING:
+        if target._key.dtype.category != dtypes.FLOATING:
             raise RuntimeError(
                 f"Expected floating point type for target with class probabilities, got {target.dtype.legacy_name}"
             )
@@ -459,7 +459,7 @@ def cross_entropy(
 
 
 def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    if input._kind.dtype in dtypes.HALF:  # the logarithm of the sum would be rounded before the subtraction
+    if input._key.dtype in dtypes.HALF:  # the logarithm of the sum would be rounded before the subtraction
         return _nll_loss(log_softmax(input, 1), target, weight, reduction, ignore_index)
     return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)
 

@@ -108,7 +108,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} != {len(size)}")
     if any(each < 0 for each in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
-    backend = input._kind.backend
+    backend = input._key.backend
     length = backend.root(input._array)[0].shape[0]
     start = input.storage_offset() if storage_offset is None else as_int("as_strided", "storage_offset", storage_offset)
     if start < 0:
@@ -167,12 +167,12 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 def _is_shared(self: Tensor) -> bool:
     """Whether other processes can see the memory."""
-    return self.is_cuda or self._kind.backend.is_shared(self._array)
+    return self.is_cuda or self._key.backend.is_shared(self._array)
 
 
 def _record_stream(self: Tensor, s: Any) -> None:
     """Keep the memory from reuse until the work queued on the stream `s` is done."""
-    self._kind.backend.record_stream(self._array, s)
+    self._key.backend.record_stream(self._array, s)
 
 
 attach(is_set_to=as_method(_is_set_to), is_same_size=as_method(_is_same_size))

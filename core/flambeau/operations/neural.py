@@ -172,16 +172,16 @@ def embedding_bag(
     made = embedding.embedding_bag(
         weight, indices, offsets, _BAG_MODES[mode], per_sample_weights, include_last_offset, padding, scale_grad_by_freq
     )
-    kind = dtypes.promote_types(indices.dtype, offsets.dtype)
+    dtype = dtypes.promote_types(indices.dtype, offsets.dtype)
     bags, count = embedding.bag_numbers(offsets, indices.shape[0], include_last_offset)
     if not mode:
-        none = zeros(count if made.requires_grad else offsets.shape[0], dtype=kind, device=weight.device)
-        return made, none.new_empty(0) if padding is None else bags.to(kind), none, none.clone()
+        none = zeros(count if made.requires_grad else offsets.shape[0], dtype=dtype, device=weight.device)
+        return made, none.new_empty(0) if padding is None else bags.to(dtype), none, none.clone()
     counted = bags if padding is None else bags.masked_fill(indices == padding, count)
-    sizes = zeros(count + 1, dtype=kind, device=weight.device)
-    sizes = sizes.index_add(0, counted, bags.new_ones(bags.shape, dtype=kind))[:count]
-    largest = sizes.clone() if mode == 1 else _indices_of_maxima(weight, indices, counted, made).to(kind)
-    return made, bags.to(kind), sizes, largest
+    sizes = zeros(count + 1, dtype=dtype, device=weight.device)
+    sizes = sizes.index_add(0, counted, bags.new_ones(bags.shape, dtype=dtype))[:count]
+    largest = sizes.clone() if mode == 1 else _indices_of_maxima(weight, indices, counted, made).to(dtype)
+    return made, bags.to(dtype), sizes, largest
 
 
 def _indices_of_maxima(weight: Tensor, indices: Tensor, bags: Tensor, maxima: Tensor) -> Tensor:

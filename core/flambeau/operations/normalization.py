@@ -150,7 +150,7 @@ def _along_channels(each: Tensor | None, ndim: int) -> Any:
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
     """Refuse parameters of another dtype, but single precision beside half, unless a mode is about to cast them."""
-    others = [each.dtype for each in parameters if each is not None and each._kind is not input._kind]
+    others = [each.dtype for each in parameters if each is not None and each._key is not input._key]
     if not others or wanted((input, *parameters)) or (input.dtype in dtypes.HALF and {*others} <= {input.dtype, dtypes.float32}):
         return
     if all(each is input.dtype for each in others):  # on another device

@@ -91,31 +91,31 @@ op("neg_view", lambda xp, input: xp.negative(input), view=True, public=False, me
 @composite(inplace=True, out=True)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, in memory of its own; a real tensor itself."""
-    return _conj(input) if input._kind.dtype.category == dtypes.COMPLEX else input
+    return _conj(input) if input._key.dtype.category == dtypes.COMPLEX else input
 
 
 @composite
 def is_conj(input: Tensor) -> bool:
     """Whether the tensor is a view that conjugates what is in its memory."""
-    return input._kind.turn == "conj"
+    return input._key.lazy_op == "conj"
 
 
 @composite
 def is_neg(input: Tensor) -> bool:
     """Whether the tensor is a view that negates what is in its memory."""
-    return input._kind.turn == "neg"
+    return input._key.lazy_op == "neg"
 
 
 @composite
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor with memory of its own where it is a conjugate view; else the tensor itself."""
-    return input.clone() if input._kind.turn == "conj" else input
+    return input.clone() if input._key.lazy_op == "conj" else input
 
 
 @composite
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor with memory of its own where it is a negative view; else the tensor itself."""
-    return input.clone() if input._kind.turn == "neg" else input
+    return input.clone() if input._key.lazy_op == "neg" else input
 
 
 op(

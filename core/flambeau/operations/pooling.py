@@ -12,7 +12,7 @@ from ..calls.dispatch import require_flags, whole_numbers
 from ..calls.node_names import become, gathered, step
 from ..calls.op import composite, op
 from ..calls.wrappers import with_out
-from ..tape.engine import kind_of_edge, shape_of
+from ..tape.engine import key_of_edge, shape_of
 from ..tensors.tensor import Tensor
 from .convolution import kernel_places, pad_space, spread_out, window
 from .formula import formula
@@ -89,7 +89,7 @@ def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes
 
 def check_places(indices: Any, size: Sizes) -> None:
     """RuntimeError where a place is not in a volume of this size."""
-    low, high = indices._kind.backend.extremes(indices._array) if indices.numel() else (0, -1)
+    low, high = indices._key.backend.extremes(indices._array) if indices.numel() else (0, -1)
     if low < 0 or high >= prod(size):
         wrong = int(low if low < 0 else high)
         raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, size))})")
@@ -115,7 +115,7 @@ def _as_one_row(name: str) -> Callable[[Any], None]:
 
     def unfold(node: Any) -> None:
         (input,) = node.edges
-        kind, given, made, pool = kind_of_edge(input), tuple(shape_of(input)), tuple(node.shape), type(node).apply
+        key, given, made, pool = key_of_edge(input), tuple(shape_of(input)), tuple(node.shape), type(node).apply
 
         def pooled(self: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
             (gradient,) = pool(self, F, F.reshape(g, made), unpack)
@@ -126,11 +126,11 @@ def _as_one_row(name: str) -> Callable[[Any], None]:
             "UnsqueezeBackward0",
             2,
             (input,),
-            kind,
+            key,
             (*given[:-1], 1, given[-1]),
             lambda self, F, g, unpack: (F.reshape(g, given),),
         )
-        maxima = step(node, name, 1, (image,), kind, (*made[:-1], 1, made[-1]), pooled, takes_saved=True)
+        maxima = step(node, name, 1, (image,), key, (*made[:-1], 1, made[-1]), pooled, takes_saved=True)
         become(node, "SqueezeBackward1", (maxima,), lambda self, F, g, unpack: (F.reshape(g, (*made[:-1], 1, made[-1])),))
 
     return unfold

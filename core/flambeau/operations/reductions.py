@@ -278,7 +278,7 @@ def _arg(name: str) -> Any:
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         _refuse_empty(name, input, None if dim is None else (dim,)) if 0 in input._array.shape else None
-        if input._kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+        if input._key.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
             raise RuntimeError(f"{name}(): does not support {'complex' if input.is_complex() else 'bool'} input")
         if not input.ndim:
             return input.new_zeros((), dtype=dtypes.int64)

@@ -1,7 +1,7 @@
 """Memory that moves, or changes its size, with all tensors that lie in it.
 
 A tensor that reaches beyond the end of a memory that has shrunk keeps its shape and its place there, but it has no elements: its
-array is a `Dangling` one, and its kind refuses whatever asks for them, until the memory is large enough again.
+array is a `Dangling` one, and its dispatch key refuses whatever asks for them, until the memory is large enough again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from ..backend import contiguous_strides
-from ..runtime.devices import Kernels, Kind, device
+from ..runtime.devices import DispatchKey, Kernels, device
 from ..storage import UntypedStorage, forget, remembered, storage_of
 from ..tensors.storage import memory_root
 from ..tensors.tensor import Tensor, attach, wrap
@@ -27,7 +27,7 @@ def reach(tensor: Tensor, place: Place) -> None:
     Raises:
         RuntimeError: the memory would have to grow, and is lent by another object.
     """
-    backend, nbytes = tensor._kind.backend, place.end * tensor.element_size()
+    backend, nbytes = tensor._key.backend, place.end * tensor.element_size()
     if nbytes > backend.memory(tensor._array).shape[0]:
         relocate(tensor, resized(tensor, nbytes), place)
     else:
@@ -40,8 +40,8 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
     Raises:
         RuntimeError: the memory of the tensor is lent by another object.
     """
-    kind = tensor._kind
-    backend, index = kind.backend, kind.device.index or 0
+    key = tensor._key
+    backend, index = key.backend, key.device.index or 0
     if backend.lender(tensor._array) is not None:
         raise RuntimeError("Trying to resize storage that is not resizable")
     before = backend.memory(tensor._array)
@@ -50,7 +50,7 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
         memory = backend.on(index).empty((nbytes,), dtype=before.dtype)
         if kept:
             backend.write(memory[:kept], before[:kept])
-    return wrap(memory, kind.settled.to(dtypes.uint8))
+    return wrap(memory, key.materialized.to(dtypes.uint8))
 
 
 def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None:
@@ -58,7 +58,7 @@ def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None
 
     Each is at the place there where it was before; `tensor`, at `place`, if that is given.
     """
-    if tensor._kind.backend.is_alone(tensor._array):
+    if tensor._key.backend.is_alone(tensor._array):
         _lay(tensor, memory._array, place or _place_of(tensor))
         return
     move(storage_of(tensor), memory)
@@ -69,7 +69,7 @@ def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None
 def move(storage: UntypedStorage, memory: Tensor) -> None:
     """Let a storage, and all tensors in it, lie in another memory from now on: a tensor of bytes."""
     found = storage._bytes
-    if not found._kind.backend.is_alone(found._array):
+    if not found._key.backend.is_alone(found._array):
         for each in _tensors_in(found):
             _lay(each, memory._array, _place_of(each))
     forget(storage)
@@ -84,8 +84,8 @@ def _tensors_in(memory: Tensor) -> list[Tensor]:
 
 
 def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
-    kind, backend = getattr(tensor, "_kind", None), memory._kind.backend
-    if kind is None or kind.settled.backend is not backend or kind.device != memory.device:
+    key, backend = getattr(tensor, "_key", None), memory._key.backend
+    if key is None or key.materialized.backend is not backend or key.device != memory.device:
         return False
     array = tensor._array
     if type(array) is Dangling:
@@ -98,18 +98,18 @@ def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
 
 
 def _place_of(tensor: Tensor) -> Place:
-    backend, array = tensor._kind.backend, tensor._array
+    backend, array = tensor._key.backend, tensor._array
     return Place(tuple(array.shape), backend.strides(array), backend.root(array)[1])
 
 
 def _lay(tensor: Tensor, memory: Any, place: Place) -> None:
     """Let a tensor have its elements at this place of a memory, an array of bytes, if it reaches so far."""
-    kind: Any = tensor._kind
-    kind = kind.plain if type(kind) is DanglingKind else kind
-    if place.end * kind.dtype.itemsize > memory.shape[0]:
-        tensor._array, tensor._kind = Dangling(memory, kind.dtype, *place), dangling(kind)
+    key: Any = tensor._key
+    key = key.plain if type(key) is DanglingKey else key
+    if place.end * key.dtype.itemsize > memory.shape[0]:
+        tensor._array, tensor._key = Dangling(memory, key.dtype, *place), dangling(key)
         return
-    tensor._array, tensor._kind = kind.backend.as_strided(_elements(kind.backend, memory, kind.dtype), *place), kind
+    tensor._array, tensor._key = key.backend.as_strided(_elements(key.backend, memory, key.dtype), *place), key
 
 
 def _elements(backend: Any, memory: Any, dtype: dtypes.dtype) -> Any:
@@ -200,12 +200,12 @@ _REFUSING = Kernels("kernels")
 _REFUSING.__dict__["__getattr__"] = lambda name: _refuse
 
 
-class DanglingKind(Kind):
-    """The kind of tensors that reach beyond the end of their memory: there are no kernels for them."""
+class DanglingKey(DispatchKey):
+    """The dispatch key of tensors that reach beyond the end of their memory: there are no kernels for them."""
 
     __slots__ = ("plain",)
 
-    def __init__(self, plain: Kind) -> None:
+    def __init__(self, plain: DispatchKey) -> None:
         self.plain = plain
         place = device(plain.device.type, plain.device.index)  # another object, so that nobody takes it for the same at a glance
         super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it is as good as a Backend
@@ -214,34 +214,34 @@ class DanglingKind(Kind):
         raise KeyError(name)
 
     @property
-    def settled(self) -> Kind:
-        return self.plain.settled
+    def materialized(self) -> DispatchKey:
+        return self.plain.materialized
 
-    def settle(self, tensor: Any) -> NoReturn:
+    def materialize(self, tensor: Any) -> NoReturn:
         refused: Dangling = tensor._array
         refused.refuse()
 
-    def to(self, dtype: Any) -> Kind:
+    def to(self, dtype: Any) -> DispatchKey:
         return self.plain.to(dtype)
 
-    def on(self, place: device) -> Kind:
+    def on(self, place: device) -> DispatchKey:
         return self.plain.on(place)
 
 
-_kinds: dict[Kind, DanglingKind] = {}
+_keys: dict[DispatchKey, DanglingKey] = {}
 
 
-def dangling(plain: Kind) -> DanglingKind:
-    """The one kind of these."""
-    found = _kinds.get(plain)
+def dangling(plain: DispatchKey) -> DanglingKey:
+    """The one dispatch key of these."""
+    found = _keys.get(plain)
     if found is None:
-        found = _kinds[plain] = DanglingKind(plain)
+        found = _keys[plain] = DanglingKey(plain)
     return found
 
 
 def _resize(self: UntypedStorage, nbytes: int) -> None:
     found = self._bytes
-    backend = found._kind.backend
+    backend = found._key.backend
     if backend.mutable:
         move(self, resized(found, nbytes))
         return
@@ -261,8 +261,8 @@ UntypedStorage._resize = _resize
 def _share_memory_(self: Tensor) -> Tensor:
     """Move the memory, and with it all tensors in it, to where other processes can see it."""
     if not self.is_shared():
-        backend = self._kind.backend
-        relocate(self, wrap(backend.share(backend.memory(self._array)), self._kind.settled.to(dtypes.uint8)))
+        backend = self._key.backend
+        relocate(self, wrap(backend.share(backend.memory(self._array)), self._key.materialized.to(dtypes.uint8)))
     return self
 
 

@@ -17,7 +17,7 @@ from ..calls.overriding import handle_torch_function, may_override, offer_method
 from ..calls.tables import PUBLIC
 from ..calls.transform_hooks import hooks
 from ..random import Generator, raw_generator
-from ..runtime.devices import Kind, kind_of
+from ..runtime.devices import DispatchKey, dispatch_key
 from ..tape.fast_path import FAST
 from ..tape.node import shown_as
 from ..tape.transforming import open_batches
@@ -28,18 +28,18 @@ from ..values.dtypes import dtype as Dtype
 from ..values.promotion import DTYPES
 from .conversion import write_over
 from .creation import _checked_shape, _offered_to_modes, empty_like
-from .factory import _dtype_of, _finish, _kind
+from .factory import _dtype_of, _finish, _key
 from .views import tied
 
 _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
 
-def _sampled(array: Any, kind: Kind) -> Tensor:
+def _sampled(array: Any, key: DispatchKey) -> Tensor:
     """What a generator gave, as a tensor on its device."""
     if open_batches():
-        return hooks.batches.sampled(array, kind)
-    array = array if type(array) is kind.array_type else kind.backend.from_host(array, kind.device.index or 0)
-    return wrap(array, kind)
+        return hooks.batches.sampled(array, key)
+    array = array if type(array) is key.array_type else key.backend.from_host(array, key.device.index or 0)
+    return wrap(array, key)
 
 
 def _factory(name: str, doc: str, sampler: str) -> Any:
@@ -54,12 +54,12 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
         pin_memory: bool | None = False,
         names: Any = None,
     ) -> Tensor:
-        kind = _kind(dtype, device, _dtype_of(out))
-        if kind.dtype.category not in _FLOATING:
-            raise NotImplementedError(f"\"{_KERNEL[name]}\" not implemented for '{kind.dtype.legacy_name}'")
+        key = _key(dtype, device, _dtype_of(out))
+        if key.dtype.category not in _FLOATING:
+            raise NotImplementedError(f"\"{_KERNEL[name]}\" not implemented for '{key.dtype.legacy_name}'")
         shape = _checked_shape(name, size)
-        array = getattr(raw_generator(generator, kind.device), sampler)(shape, kind.raw_dtype)
-        return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+        array = getattr(raw_generator(generator, key.device), sampler)(shape, key.raw_dtype)
+        return _finish(_sampled(array, key), requires_grad, out, pin_memory)
 
     return _published(name, doc, factory)
 
@@ -140,11 +140,11 @@ def randint(
     low, high = whole(0 if low is None else low), whole(high)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    kind = _kind(dtype, device, _dtype_of(out) or dtypes.int64)
-    _check_random_bounds(kind.dtype, high)
+    key = _key(dtype, device, _dtype_of(out) or dtypes.int64)
+    _check_random_bounds(key.dtype, high)
     shape = _checked_shape("randint", (size,))
-    array = raw_generator(generator, kind.device).integers(shape, kind.raw_dtype, low, high)
-    return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+    array = raw_generator(generator, key.device).integers(shape, key.raw_dtype, low, high)
+    return _finish(_sampled(array, key), requires_grad, out, pin_memory)
 
 
 def _check_random_bounds(dtype: Dtype, high: Any) -> None:
@@ -194,9 +194,9 @@ def randperm(
     """The integers below `n` in random order (Fisher & Yates' shuffle)."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    kind = _kind(dtype, device, _dtype_of(out) or dtypes.int64)
-    array = raw_generator(generator, kind.device).permutation(n, kind.raw_dtype)
-    return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+    key = _key(dtype, device, _dtype_of(out) or dtypes.int64)
+    array = raw_generator(generator, key.device).permutation(n, key.raw_dtype)
+    return _finish(_sampled(array, key), requires_grad, out, pin_memory)
 
 
 for _function in (randint, randint_like, randperm):
@@ -228,18 +228,18 @@ def normal(
             raise TypeError("normal() received an invalid combination of arguments - got (float, float): size is missing")
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
-        kind = _kind(dtype, device, _dtype_of(out))
-        if kind.dtype.category not in _FLOATING:
-            raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{kind.dtype.legacy_name}'")
-        array = raw_generator(generator, kind.device).normal(_checked_shape("normal", (size,)), kind.raw_dtype, mean, std)
-        return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+        key = _key(dtype, device, _dtype_of(out))
+        if key.dtype.category not in _FLOATING:
+            raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{key.dtype.legacy_name}'")
+        array = raw_generator(generator, key.device).normal(_checked_shape("normal", (size,)), key.raw_dtype, mean, std)
+        return _finish(_sampled(array, key), requires_grad, out, pin_memory)
     for each in (mean, std):
         if isinstance(each, Tensor):
             require_dtype("normal_kernel_cpu", each, "inexact")
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.numel() and std._kind.backend.extremes(std._array)[0] < 0:
+        if std.numel() and std._key.backend.extremes(std._array)[0] < 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
@@ -247,8 +247,8 @@ def normal(
     from ..calls.dispatch import broadcast_shapes
 
     shape = broadcast_shapes(*(each.shape for each in (mean, std) if isinstance(each, Tensor)))
-    unit = raw_generator(generator, given.device).normal(shape, given._kind.raw_dtype)
-    made = _sampled(unit, given._kind) * _plain(std) + _plain(mean)
+    unit = raw_generator(generator, given.device).normal(shape, given._key.raw_dtype)
+    made = _sampled(unit, given._key) * _plain(std) + _plain(mean)
     parameters = [each for each in (mean, std) if isinstance(each, Tensor)]
     name = f"NormalBackward{3 if len(parameters) == 2 else 1 if given is mean else 2}"
     return _finish(_drawn(made, name, *parameters), requires_grad, out, pin_memory)
@@ -266,10 +266,10 @@ def _in_batch(input: Tensor) -> Tensor:
     return hooks.batches.lift(input, open_batches())
 
 
-def _same_kind(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
+def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
     input = _in_batch(input)
     return _sampled(
-        getattr(raw_generator(generator, input.device), sampler)(input._kind.backend.to_host(input._array), *args), input._kind
+        getattr(raw_generator(generator, input.device), sampler)(input._key.backend.to_host(input._array), *args), input._key
     )
 
 
@@ -288,13 +288,13 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     _check_probability(input)
     input = _in_batch(input)
     raw = raw_generator(generator, input.device)
-    sample = raw.bernoulli(input._array.shape, input._kind.raw_dtype, input._kind.backend.to_host(input._array))
-    return _drawn(_sampled(sample, input._kind), "BernoulliBackward0", input)
+    sample = raw.bernoulli(input._array.shape, input._key.raw_dtype, input._key.backend.to_host(input._array))
+    return _drawn(_sampled(sample, input._key), "BernoulliBackward0", input)
 
 
 def _check_probability(p: Tensor) -> None:
     require_dtype("bernoulli_tensor_cpu_p_", p, "floating")
-    low, high = p._kind.backend.extremes(p._array) if p.numel() else (0, 1)
+    low, high = p._key.backend.extremes(p._array) if p.numel() else (0, 1)
     if not (low >= 0 and high <= 1):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
 
@@ -315,36 +315,36 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if not replacement and num_samples > input.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     input = _in_batch(input)
-    kind = kind_of(dtypes.int64, input.device)
+    key = dispatch_key(dtypes.int64, input.device)
     raw = raw_generator(generator, input.device)
-    return _sampled(raw.multinomial(input._kind.backend.to_host(input._array), num_samples, replacement), kind)
+    return _sampled(raw.multinomial(input._key.backend.to_host(input._array), num_samples, replacement), key)
 
 
 @composite
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
-    if input.numel() and input._kind.backend.extremes(input._array)[0] < 0:
+    if input.numel() and input._key.backend.extremes(input._array)[0] < 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return _drawn(_same_kind(input, "poisson", generator), "PoissonBackward0", input)
+    return _drawn(_drawn_like(input, "poisson", generator), "PoissonBackward0", input)
 
 
 @composite(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Binomial numbers: successes in `count` trials of probability `prob`."""
-    return _same_kind(count, "binomial", generator, prob._kind.backend.to_host(prob._array))
+    return _drawn_like(count, "binomial", generator, prob._key.backend.to_host(prob._array))
 
 
 @composite(method=False)
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of shape `input` and rate 1."""
-    sample = _same_kind(input.detach(), "gamma", generator)
+    sample = _drawn_like(input.detach(), "gamma", generator)
     return _gamma_sample(input, sample._array) if input.requires_grad else sample
 
 
 @composite(method=False)
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Dirichlet numbers of concentration `input`."""
-    sample = _same_kind(input.detach(), "dirichlet", generator)
+    sample = _drawn_like(input.detach(), "dirichlet", generator)
     return _dirichlet_sample(input, sample._array) if input.requires_grad else sample
 
 
@@ -385,7 +385,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
             raw = raw_generator(generator, self.device)
             order = memory_order(self)
             shape = tuple(self._array.shape[each] for each in order)
-            values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._kind)
+            values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._key)
         except Exception:
             given = relevant([*args, *kwargs.values()])
             if may_override(given):
@@ -426,14 +426,14 @@ def _uniform(
     high = as_float("uniform_", "to", high if to is None else to)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
-    return raw.uniform(shape, tensor._kind.raw_dtype, low, high)
+    return raw.uniform(shape, tensor._key.raw_dtype, low, high)
 
 
 def _normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 0.0, std: float = 1.0) -> Any:
     mean, std = as_float("normal_", "mean", mean), as_float("normal_", "std", std)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return raw.normal(shape, tensor._kind.raw_dtype, mean, std, contiguous=tensor.is_contiguous())
+    return raw.normal(shape, tensor._key.raw_dtype, mean, std, contiguous=tensor.is_contiguous())
 
 
 def _random(
@@ -445,33 +445,33 @@ def _random(
     low = as_python(_from("random_", named, 0 if low is None and high is not None else low))
     if low is not None and high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return raw.integers(shape, tensor._kind.raw_dtype, low, high)
+    return raw.integers(shape, tensor._key.raw_dtype, low, high)
 
 
 def _exponential(raw: Any, tensor: Tensor, shape: Any, order: Any, lambd: float = 1.0) -> Any:
-    return raw.exponential(shape, tensor._kind.raw_dtype, as_float("exponential_", "lambd", lambd))
+    return raw.exponential(shape, tensor._key.raw_dtype, as_float("exponential_", "lambd", lambd))
 
 
 def _geometric(raw: Any, tensor: Tensor, shape: Any, order: Any, p: float) -> Any:
-    return raw.geometric(shape, tensor._kind.raw_dtype, as_float("geometric_", "p", p))
+    return raw.geometric(shape, tensor._key.raw_dtype, as_float("geometric_", "p", p))
 
 
 def _cauchy(raw: Any, tensor: Tensor, shape: Any, order: Any, median: float = 0.0, sigma: float = 1.0) -> Any:
     median, sigma = as_float("cauchy_", "median", median), as_float("cauchy_", "sigma", sigma)
-    return raw.cauchy(shape, tensor._kind.raw_dtype, median, sigma)
+    return raw.cauchy(shape, tensor._key.raw_dtype, median, sigma)
 
 
 def _log_normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 1.0, std: float = 2.0) -> Any:
     mean, std = as_float("log_normal_", "mean", mean), as_float("log_normal_", "std", std)
-    return raw.log_normal(shape, tensor._kind.raw_dtype, mean, std)
+    return raw.log_normal(shape, tensor._key.raw_dtype, mean, std)
 
 
 def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0.5) -> Any:
     if isinstance(p, Tensor):
-        p = p.expand(tensor.shape).permute(order)._kind.backend.to_host(p.expand(tensor.shape).permute(order)._array)
+        p = p.expand(tensor.shape).permute(order)._key.backend.to_host(p.expand(tensor.shape).permute(order)._array)
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return raw.bernoulli(shape, tensor._kind.raw_dtype, p)
+    return raw.bernoulli(shape, tensor._key.raw_dtype, p)
 
 
 _fill("uniform_", "Fill with numbers drawn evenly from `[from, to)`.", _uniform, "inexact")
@@ -499,9 +499,9 @@ def _overwrite(self: Tensor, value: Tensor) -> Tensor:
 
 def _filled(self: Tensor, value: Any) -> bool:
     """Whether a kernel could write the number to every element."""
-    kernel = self._kind.backend.inplace_kernels.get("copy")
+    kernel = self._key.backend.inplace_kernels.get("copy")
     try:
-        done = kernel is not None and kernel(self._array, constant(value, self._kind)._array)
+        done = kernel is not None and kernel(self._array, constant(value, self._key)._array)
     except OverflowError:
         return False
     if done:
@@ -513,7 +513,7 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to `value`, a number or a 0-d tensor."""
     from .creation import full
 
-    if type(value) in self._kind.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
+    if type(value) in self._key.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
         return self
     if isinstance(value, Tensor):
         if value.ndim:
@@ -533,7 +533,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 def _zero_(self: Tensor) -> Tensor:
     """Set every element to 0."""
-    kernel = self._kind.backend.inplace_kernels.get("zero")
+    kernel = self._key.backend.inplace_kernels.get("zero")
     if kernel is None or type(self) not in FAST or not is_plain(self):
         return write_over(self, self.new_zeros(()), "ZeroBackward0")
     kernel(self._array)

@@ -164,7 +164,7 @@ def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) 
     order = place.argsort(stable=True)
     ordered = place[order]
     rank = _rank_among_equals(ordered)
-    depth = rank._kind.backend.extremes(rank._array)[1] + 1
+    depth = rank._key.backend.extremes(rank._array)[1] + 1
     neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
     rows = input.new_full((size, depth), neutral)
     rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
@@ -188,10 +188,10 @@ def _join(first: Tensor, rows: Tensor) -> Tensor:
 def _places(index: Tensor, dim: int, shape: Any) -> Tensor:
     from ..tensors.tensor import wrap
 
-    backend = index._kind.backend
-    with backend.guard(index._kind.device.index or 0):
+    backend = index._key.backend
+    with backend.guard(index._key.device.index or 0):
         positions = _positions(backend.xp, index._array, dim, tuple(shape))
-    return wrap(positions, index._kind).reshape(-1)
+    return wrap(positions, index._key).reshape(-1)
 
 
 # --- index_... ----------------------------------------------------------------------------------------------------
@@ -427,7 +427,7 @@ def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None
             f"{list(given.shape)} for {list(data.shape)}"
         )
     sizes = given.diff() if lengths is None else given
-    if sizes.numel() and sizes._kind.backend.extremes(sizes._array)[0] < 0:
+    if sizes.numel() and sizes._key.backend.extremes(sizes._array)[0] < 0:
         raise RuntimeError(
             "lengths contains negative value!"
             if lengths is not None
@@ -436,7 +436,7 @@ def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None
     if lengths is None:
         return given.contiguous()
     total = sizes.sum(-1)
-    if not unsafe and total.numel() and total._kind.backend.extremes(total._array) != (data.shape[axis],) * 2:
+    if not unsafe and total.numel() and total._key.backend.extremes(total._array) != (data.shape[axis],) * 2:
         raise RuntimeError(
             "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
         )
@@ -532,7 +532,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         )
     input, mask = broadcast_tensors(input, mask)
     number = mask.reshape(-1).cumsum(0)  # of the element of the source, from 1
-    count = number._kind.backend.extremes(number._array)[1] if number.numel() else 0
+    count = number._key.backend.extremes(number._array)[1] if number.numel() else 0
     if source.numel() < count:
         raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
     if not source.numel():

@@ -47,7 +47,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     >>> torch.tensor([3, 1, 2]).sort().indices
     tensor([1, 2, 0])
     """
-    if input._kind.dtype.category == dtypes.COMPLEX:
+    if input._key.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("Sort does not support complex dtypes on CPU")
     if not input.ndim:
         wrap_dim(dim, 0)
@@ -89,7 +89,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     Raises:
         RuntimeError: `k` is negative or larger than the dimension.
     """
-    if input._kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+    if input._key.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
         raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU")
     dim = wrap_dim(dim, input.ndim)
     length = input.shape[dim] if input.ndim else 1

@@ -100,7 +100,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
     if input.dtype.category != dtypes.INTEGER:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy_name}'")
-    low, high = input._kind.backend.extremes(input._array) if input.numel() else (0, -1)
+    low, high = input._key.backend.extremes(input._array) if input.numel() else (0, -1)
     if input.ndim != 1 or low < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
@@ -246,7 +246,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if given.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    low, high = given._kind.backend.extremes(given._array) if given.numel() else (0, 1)
+    low, high = given._key.backend.extremes(given._array) if given.numel() else (0, 1)
     if not (low >= 0 and high <= 1):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     if dim is not None:
@@ -323,7 +323,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
                 f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                 f"{each.numel()} != {x.shape[1]}"
             )
-        if each is not None and each.numel() and each._kind.backend.extremes(each._array)[0] < 0:
+        if each is not None and each.numel() and each._key.backend.extremes(each._array)[0] < 0:
             raise RuntimeError(f"cov(): {name} cannot be negative")
     if x.dtype.category < dtypes.FLOATING:
         x = x.to(dtypes.get_default_dtype())

@@ -42,7 +42,7 @@ _PARTS: dict[str, Any] = {  # views that show parts of the elements, or go by th
 }
 
 
-def put_view(kind: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None) -> Any:
+def put_view(key: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None) -> Any:
     """`view_scatter` on raw arrays; `number` says which of several views `value` is."""
     if view == "expand" and prod(value.shape) != prod(input.shape):
         raise RuntimeError(
@@ -50,8 +50,8 @@ def put_view(kind: Any, input: Any, value: Any, view: str, params: tuple[Any, ..
             "location. Please clone() the tensor before performing the operation."
         )
     if number is None:
-        return kind["view_scatter"][0](input, value, view, params)
-    return _put_view(kind.backend.xp, input, value, view, params, number)
+        return key["view_scatter"][0](input, value, view, params)
+    return _put_view(key.backend.xp, input, value, view, params, number)
 
 
 Storage.put_view = staticmethod(put_view)

@@ -10,7 +10,7 @@ from typing import Any
 from ..calls.arguments import Dims, as_int
 from ..calls.op import composite, op
 from ..calls.signatures import missing
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..runtime.warning import warn_once
 from ..tape.fast_path import FAST
 from ..tape.node import shown_as
@@ -117,8 +117,8 @@ def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
     wanted = sizes_given(shape, rest)
     if wanted and min(wanted) < -1:
         _refuse_negative(wanted, -1)
-    array, backend = self._array, self._kind.backend
-    if type(self) in FAST and type(self._kind) is Kind and not backend.is_contiguous(array):
+    array, backend = self._array, self._key.backend
+    if type(self) in FAST and type(self._key) is DispatchKey and not backend.is_contiguous(array):
         shape = inferred_shape(wanted, array.shape)
         if not _lies_together(array.shape, backend.strides(array), shape):
             return reshaped_copy(self, shape)
@@ -164,7 +164,7 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
         return _reshaped(self, wanted)
     except RuntimeError as error:
         inferred_shape(wanted, self._array.shape)  # raises where the number of elements does not fit
-        self._kind.settle(self)  # raises where there are none in memory
+        self._key.materialize(self)  # raises where there are none in memory
         raise _cannot_view(self) from error
 
 
@@ -176,13 +176,13 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
         raise TypeError("view() received an invalid combination of arguments: neither a size nor a dtype is given")
     from ..calls.results import view_of
     from ..calls.tables import OPS
-    from ..runtime.devices import kind_of
+    from ..runtime.devices import dispatch_key
 
-    if input._kind.settled is not input._kind:
+    if input._key.materialized is not input._key:
         what = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
         raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
-    kind = kind_of(dtype, input.device)
-    backend = kind.backend
+    key = dispatch_key(dtype, input.device)
+    backend = key.backend
     try:
         array = backend.reinterpret(input._array, dtype)
     except ValueError as error:
@@ -191,8 +191,8 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
             f"{input.stride(-1) if input.ndim else 0}"
         ) from error
     if backend.mutable:
-        return view_of(array, kind, None, input, ())  # type: ignore[arg-type]  # not a recorded operation
-    return view_of(array, kind, OPS["view_dtype"], input, (dtype, backend))
+        return view_of(array, key, None, input, ())  # type: ignore[arg-type]  # not a recorded operation
+    return view_of(array, key, OPS["view_dtype"], input, (dtype, backend))
 
 
 op("view_dtype", lambda xp, input, /, dtype, backend: backend.reinterpret(input, dtype), view=True, public=False, method=False)
@@ -754,7 +754,7 @@ def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return _unfolded(self, dim, size, step, self._kind.backend)
+    return _unfolded(self, dim, size, step, self._key.backend)
 
 
 attach(unfold=_unfold_method)

@@ -72,7 +72,7 @@ def reduce_storage(storage: TypedStorage | UntypedStorage) -> Reduced:
 
 
 def _reduce_plain(source: Tensor) -> Reduced:
-    source = source._kind.settle(source)
+    source = source._key.materialize(source)
     source, offset, stride = placed(source)
     storage = source.untyped_storage()
     place = (offset, tuple(source.size()), stride)
@@ -96,7 +96,7 @@ def _own_slots(cls: type) -> list[str]:
 
 def copy_sharing_storage(source: Tensor, memo: dict[Any, Any]) -> Tensor:
     """A copy of a tensor for `deepcopy`; tensors that share a storage have copies that share one."""
-    source = source._kind.settle(source)
+    source = source._key.materialize(source)
     source, offset, stride = placed(source)
     return on_storage(deepcopy(source.untyped_storage(), memo), source.dtype, offset, source.size(), stride)
 
@@ -166,7 +166,7 @@ def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: 
     """A tensor of elements in a storage.  RuntimeError if they would not all be inside of it."""
     _check_bounds(storage.nbytes(), dtype.itemsize, offset, size, stride)
     made = storage.as_tensor(dtype)
-    backend = made._kind.backend
+    backend = made._key.backend
     if not backend.mutable:
         return empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
     made._array = backend.as_strided(made._array, tuple(size), tuple(stride), offset)

@@ -165,7 +165,7 @@ class device:
             self.prev_idx = cuda.current_device()
             cuda.set_device(self.idx)
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, error_type: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.idx >= 0:
             init().set_device(self.prev_idx)
 

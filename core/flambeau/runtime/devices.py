@@ -1,4 +1,4 @@
-"""Devices, and the kinds of tensor (dtype x device) that live on them."""
+"""Devices, and the dispatch keys of tensor (dtype x device) that live on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..backend import Backend
 from ..values.dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, dtype, meant
 from .state import state
 
-__all__ = ["Kind", "device", "get_default_device", "kind_of", "set_default_device"]
+__all__ = ["DispatchKey", "device", "dispatch_key", "get_default_device", "set_default_device"]
 
 _KNOWN_TYPES = (
     "cpu",
@@ -131,17 +131,21 @@ def _numbered_type() -> str:
 
 def _parse(text: str, index: int | None) -> tuple[str, int | None]:
     match = _PATTERN.fullmatch(text)
-    kind = match.group(1) if match else text.partition(":")[0]
-    if kind not in _KNOWN_TYPES and kind not in backends.DEVICE_TYPE_OWNER and kind not in backends.installed():
+    device_type = match.group(1) if match else text.partition(":")[0]
+    if (
+        device_type not in _KNOWN_TYPES
+        and device_type not in backends.DEVICE_TYPE_OWNER
+        and device_type not in backends.installed()
+    ):
         known = (*_KNOWN_TYPES, *(each for each in backends.DEVICE_TYPE_OWNER if each not in _KNOWN_TYPES))
-        raise RuntimeError(f"Expected one of {', '.join(known)} device type at start of device string: {kind}")
+        raise RuntimeError(f"Expected one of {', '.join(known)} device type at start of device string: {device_type}")
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
     if match.group(2) is not None:
         if index is not None:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {text}")
         index = int(match.group(2))
-    return kind, index
+    return device_type, index
 
 
 _CPU = device("cpu")
@@ -211,7 +215,7 @@ def _count_cpu_devices() -> int:
 CPU_DEVICES = _count_cpu_devices()
 
 
-# --- kinds -------------------------------------------------------------------------------------------------------
+# --- dispatch keys -------------------------------------------------------------------------------------------------------
 
 _SCALARS_THAT_FIT = {
     BOOL: frozenset({bool}),
@@ -222,12 +226,14 @@ _SCALARS_THAT_FIT = {
 _NONE: frozenset[type] = frozenset()  # of the numbers beside half precision, not all are rounded to it
 
 
-class Kind(dict[str, tuple[Callable[..., Any], Any]]):
-    """What all tensors of one dtype on one device have in common: a table of the kernels that serve them.
+class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
+    """What decides which kernel serves a tensor: its dtype and device, with the table of the kernels found so far.
 
-    `kind["exp"]` is `(kernel, result kind)`, resolved once (backend, kernel packs, promotion, casts) and looked up
-    ever after.  Two tensors of the same kind can meet in an operation without another question asked, and
-    whether they are is one comparison by identity.
+    All plain tensors of one dtype on one device share one key; tensors inside `vmap` and lazily conjugated ones have others.
+
+    `key["exp"]` is `(kernel, result key)`, resolved once (backend, kernel packs, promotion, casts) and looked up
+    ever after.  Two tensors with the same key need neither promotion nor transfer to meet in an operation, and
+    whether they have is one comparison by identity.
     """
 
     __slots__ = (
@@ -243,10 +249,10 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         "table",
     )
     __hash__ = object.__hash__  # type: ignore[assignment]  # a class with __eq__ loses it
-    levels: tuple[Any, ...] = ()  # the batches of `vmap` that tensors of the kind are inside of
-    resolve: ClassVar[Callable[[str, Kind], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations
-    raw_kernel: ClassVar[Callable[[str, Kind], Callable[..., Any]]]  # likewise: what a derivative rule calls as `F.name`
-    turn: str | None = None  # "conj" or "neg" where memory is to be read conjugated, or negated
+    levels: tuple[Any, ...] = ()  # the batches of `vmap` that tensors of the dispatch key are inside of
+    resolve: ClassVar[Callable[[str, DispatchKey], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations
+    raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # likewise: what a derivative rule calls as `F.name`
+    lazy_op: str | None = None  # "conj" or "neg" where memory is to be read conjugated, or negated
 
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
         super().__init__()
@@ -265,42 +271,42 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the entries again: Python looks up a plain dict faster
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
-        entry = self[name] = self.table[name] = Kind.resolve(name, self)
+        entry = self[name] = self.table[name] = DispatchKey.resolve(name, self)
         return entry
 
     def __eq__(self, other: object) -> bool:
         return self is other
 
     def __repr__(self) -> str:
-        return f"Kind({self.dtype!r}, {self.device})"
+        return f"DispatchKey({self.dtype!r}, {self.device})"
 
-    def to(self, dtype: dtype) -> Kind:
-        """The kind with another dtype on the same device."""
-        return self if dtype is self.dtype else kind_of(dtype, self.device)
+    def to(self, dtype: dtype) -> DispatchKey:
+        """The dispatch key with another dtype on the same device."""
+        return self if dtype is self.dtype else dispatch_key(dtype, self.device)
 
-    def on(self, place: device) -> Kind:
-        """The kind with the same dtype on another device."""
-        return kind_of(self.dtype, place)
+    def on(self, place: device) -> DispatchKey:
+        """The dispatch key with the same dtype on another device."""
+        return dispatch_key(self.dtype, place)
 
     @property
-    def settled(self) -> Kind:
-        """The kind of tensors that have in memory what they show: another one for a lazy kind."""
+    def materialized(self) -> DispatchKey:
+        """The key of tensors whose memory holds their elements: another one for a `LazyKey`."""
         return self
 
-    def settle(self, tensor: Any) -> Any:
-        """A tensor of this kind as one that has in memory what it shows."""
+    def materialize(self, tensor: Any) -> Any:
+        """A tensor with this key as one whose memory holds its elements."""
         return tensor
 
     def stored(self, array: Any) -> Any:
-        """What is to be in memory, so that a tensor of this kind shows `array`."""
+        """The array to store, so that the elements of a tensor with this key are those of `array`."""
         return array
 
 
 Kernels = ModuleType
 
 
-def kernels_of(kind: Kind) -> Kernels:
-    """The operations on raw arrays of one kind, as attributes: the `F` that derivative rules are handed.
+def kernels_of(key: DispatchKey) -> Kernels:
+    """The operations on raw arrays of one dispatch key, as attributes: the `F` that derivative rules are handed.
 
     A module, because that is the one object whose attributes Python looks up fast although missing ones are computed.
     """
@@ -309,41 +315,41 @@ def kernels_of(kind: Kind) -> Kernels:
     def find(name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
-        kernel = Kind.raw_kernel(name, kind)
+        kernel = DispatchKey.raw_kernel(name, key)
         setattr(F, name, kernel)
         return kernel
 
-    F.__dict__.update(_kind=kind, __getattr__=find)
+    F.__dict__.update(_key=key, __getattr__=find)
     return F
 
 
-_kinds: dict[tuple[dtype, str, int | None], Kind] = {}
+_keys: dict[tuple[dtype, str, int | None], DispatchKey] = {}
 _places: dict[tuple[str, int | None], device] = {}
 
 
-def kind_of(dtype: dtype, place: device | None = None) -> Kind:
-    """The one Kind of this dtype and device."""
+def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
+    """The one DispatchKey of this dtype and device."""
     if place is None:
         place = _default.get() or _process_default or _cpu_if_selected() or get_default_device()
     elif type(place) is not device:  # that of a batch
-        return place.kind_of(dtype)  # type: ignore[attr-defined, no-any-return]  # the place of a batch
-    kind = _kinds.get((dtype, place.type, place.index))
-    if kind is None:
+        return place.dispatch_key(dtype)  # type: ignore[attr-defined, no-any-return]  # the place of a batch
+    key = _keys.get((dtype, place.type, place.index))
+    if key is None:
         dtype = meant(dtype)
         exact = canonical(place)
-        kind = _kinds.get((dtype, exact.type, exact.index))
-        if kind is None:
+        key = _keys.get((dtype, exact.type, exact.index))
+        if key is None:
             exact = _places.setdefault((exact.type, exact.index), exact)  # one object, so that places compare by identity
-            kind = Kind(dtype, exact, backends.for_device_type(exact.type))
-            _kinds[dtype, exact.type, exact.index] = kind
+            key = DispatchKey(dtype, exact, backends.for_device_type(exact.type))
+            _keys[dtype, exact.type, exact.index] = key
         if place.type == "cpu" or place.index is not None:  # another device may be current next time
-            _kinds[dtype, place.type, place.index] = kind
-    return kind
+            _keys[dtype, place.type, place.index] = key
+    return key
 
 
 def forget_kernels() -> None:
-    """Let every kind look its kernels up again: what integers are promoted to has changed."""
-    for kind in set(_kinds.values()):
-        kind.clear()
-        kind.table.clear()
-        kind.F = kernels_of(kind)
+    """Let every dispatch key look its kernels up again: what integers are promoted to has changed."""
+    for key in set(_keys.values()):
+        key.clear()
+        key.table.clear()
+        key.F = kernels_of(key)

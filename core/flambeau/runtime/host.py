@@ -10,7 +10,7 @@ from typing import Any
 
 from ..backend import Array, Backend, for_device_type
 from ..values.dtypes import dtype
-from .devices import Kind, device, kind_of
+from .devices import DispatchKey, device, dispatch_key
 
 __all__ = ["HostGenerator", "kernel_on_host", "reinterpret"]
 
@@ -49,10 +49,10 @@ class HostGenerator:
         return HostGenerator(self._backend, self._index, self._stream.clone())
 
 
-def kernel_on_host(name: str, kind: Kind) -> Callable[..., Any]:
+def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
     """The CPU's kernel of an operation, for arrays of another backend."""
-    host_kind, backend, index = kind.on(device("cpu")), kind.backend, kind.device.index or 0
-    host, array_type = host_kind.backend, backend.array_type
+    host_key, backend, index = key.on(device("cpu")), key.backend, key.device.index or 0
+    host, array_type = host_key.backend, backend.array_type
 
     def there(value: Any) -> Any:
         return backend.copied_to(host, value) if isinstance(value, array_type) else value
@@ -61,7 +61,7 @@ def kernel_on_host(name: str, kind: Kind) -> Callable[..., Any]:
         return host.copied_to(backend, value, index) if isinstance(value, host.array_type) else value
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        made = host.computed(host_kind[name][0], *map(there, args), **kwargs)
+        made = host.computed(host_key[name][0], *map(there, args), **kwargs)
         return tuple(map(back, made)) if isinstance(made, (tuple, list)) else back(made)
 
     return kernel
@@ -69,9 +69,9 @@ def kernel_on_host(name: str, kind: Kind) -> Callable[..., Any]:
 
 def reinterpret(backend: Backend, array: Array, wanted: dtype) -> Array:
     """The bytes of an array of another backend read as another dtype."""
-    kind = kind_of(backend.dtype_of(array), device("cpu"))
-    there = kind["contiguous"][0](kind.backend.asarray(backend.to_host(array)))
-    return backend.from_host(kind.backend.reinterpret(there, wanted))
+    key = dispatch_key(backend.dtype_of(array), device("cpu"))
+    there = key["contiguous"][0](key.backend.asarray(backend.to_host(array)))
+    return backend.from_host(key.backend.reinterpret(there, wanted))
 
 
 Backend.default_generator, Backend.default_reinterpret = HostGenerator, staticmethod(reinterpret)

@@ -38,7 +38,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = empty(0)
-        if requires_grad and data._kind.dtype.category < FLOATING:
+        if requires_grad and data._key.dtype.category < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         if type(data) not in (Tensor, Parameter):
             return _marked(data, requires_grad)

@@ -11,11 +11,11 @@ from numbers import Integral
 from typing import Any
 
 from ..calls.overriding import _disabled_torch_function_impl
-from ..operations.conversion import to_kind
+from ..operations.conversion import to_key
 from ..operations.creation import empty
 from ..operations.from_data import from_data
 from ..runtime import cuda as cuda_runtime
-from ..runtime.devices import device, forget_kernels, kind_of
+from ..runtime.devices import device, dispatch_key, forget_kernels
 from ..runtime.warning import warn_once
 from ..storage import TypedStorage, UntypedStorage
 from ..tensors.tensor import Tensor, attach
@@ -74,21 +74,21 @@ class TensorType(type):
 
 def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
     """What `FloatTensor(*args)` means: sizes, data, a storage, or another tensor to share memory with."""
-    kind = kind_of(dtype, place if isinstance(place, device) else device(place))
+    key = dispatch_key(dtype, place if isinstance(place, device) else device(place))
     if not args:
-        return empty(0, dtype=dtype, device=kind.device)
+        return empty(0, dtype=dtype, device=key.device)
     first = args[0]
     if len(args) > 1 or (isinstance(first, (Integral, Size)) and not isinstance(first, bool)):
-        return empty(*args, dtype=dtype, device=kind.device)
+        return empty(*args, dtype=dtype, device=key.device)
     if isinstance(first, (TypedStorage, UntypedStorage)):
         return first.as_tensor(dtype)
     if isinstance(first, Tensor):
         if first.dtype is not dtype:
-            raise TypeError(f"expected {tensor_type(kind.dtype, kind.device.type).spelled} (got {first.type()})")
+            raise TypeError(f"expected {tensor_type(key.dtype, key.device.type).spelled} (got {first.type()})")
         return first.detach()
     if not hasattr(first, "__len__"):
         raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-    return from_data(first, dtype, kind.device, copy=None)
+    return from_data(first, dtype, key.device, copy=None)
 
 
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
@@ -153,10 +153,10 @@ def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **
     if dtype is None:
         return tensor_type(self.dtype, self.device.type).spelled
     if isinstance(dtype, dtypes.dtype):
-        return to_kind(self, self._kind.to(dtype))
+        return to_key(self, self._key.to(dtype))
     found = find_type(dtype)
     place = self.device if self.device.type == found.device_type else device(found.device_type)
-    return to_kind(self, kind_of(found.dtype, place), non_blocking=non_blocking)
+    return to_key(self, dispatch_key(found.dtype, place), non_blocking=non_blocking)
 
 
 def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:

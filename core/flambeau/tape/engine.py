@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..runtime.state import state
 from .anomaly import check_nan, warn_of
 from .grad_mode import _grad
@@ -43,7 +43,7 @@ def run(
     """
     tensors = create_graph or state.forward_levels > 0
     for _, gradient in roots:
-        if type(gradient._kind) is not Kind:  # batched
+        if type(gradient._key) is not DispatchKey:  # batched
             tensors = True
     task = (GuardedTask if state.guarded_devices else Task)(tensors, create_graph, retain_graph)
     if inputs is not None or state.leaf_hooks:
@@ -73,19 +73,19 @@ def run(
 def run_scalar(output: Tensor, retain_graph: bool) -> None:
     """`run` from one recorded output of one element, on arrays, to all leaves: what a training step asks for."""
     if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices:
-        run([(output._node, one(output._kind))], retain_graph=retain_graph)
+        run([(output._node, one(output._key))], retain_graph=retain_graph)
         return
     task = Task(False, False, retain_graph)
     task.alone = True
-    task.drain(output._node, one(output._kind)._array)
+    task.drain(output._node, one(output._key)._array)
     task.finish()
 
 
-def one(kind: Kind) -> Tensor:
-    """A 0-d tensor of this kind that holds 1, remembered among the kind's constants."""
-    found: Tensor | None = kind.constants.get(1)
+def one(key: DispatchKey) -> Tensor:
+    """A 0-d tensor of this dispatch key that holds 1, remembered among the dispatch key's constants."""
+    found: Tensor | None = key.constants.get(1)
     if found is None:
-        found = kind.constants[1] = tensor_class.wrap(kind.backend.asarray(1, kind.raw_dtype, index=kind.device.index or 0), kind)
+        found = key.constants[1] = tensor_class.wrap(key.backend.asarray(1, key.raw_dtype, index=key.device.index or 0), key)
     return found
 
 
@@ -153,13 +153,13 @@ class Task:
         """Add `gradient` to what waits at `edge`."""
         try:
             self.add(edge, gradient)
-        except kind_of_edge(edge).backend.arithmetic_errors:  # raised before anything was added
-            with kind_of_edge(edge).backend.undisturbed():
+        except key_of_edge(edge).backend.arithmetic_errors:  # raised before anything was added
+            with key_of_edge(edge).backend.undisturbed():
                 self.add(edge, gradient)
 
     def add(self, edge: Any, gradient: Any) -> None:
         if isinstance(edge, Node):
-            gradient = fit(gradient, edge.kind, edge.shape, self.tensors)
+            gradient = fit(gradient, edge.key, edge.shape, self.tensors)
             waiting = self.pending.get(edge)
             if waiting is None:
                 self.pending[edge] = gradient
@@ -168,7 +168,7 @@ class Task:
                 self.pending[edge] = waiting + gradient
         elif type(edge) is Output:
             node, index = edge.node, edge.index
-            gradient = fit(gradient, edge.kind, edge.shape, self.tensors)
+            gradient = fit(gradient, edge.key, edge.shape, self.tensors)
             waiting = self.pending.get(node)
             if waiting is None:
                 assert node.outputs is not None
@@ -176,7 +176,7 @@ class Task:
                 heappush(self.heap, (-node.seq, node))
             waiting[index] = gradient if waiting[index] is None else waiting[index] + gradient
         else:
-            gradient = fit(gradient, edge._kind, edge._array.shape, self.tensors)
+            gradient = fit(gradient, edge._key, edge._array.shape, self.tensors)
             waiting = self.leaves.get(edge)
             self.leaves[edge] = gradient if waiting is None else waiting + gradient
 
@@ -189,8 +189,8 @@ class Task:
                 gradient = pending.pop(node)
             if node.hooks is None and node.outputs is None and not node.takes_tensors:
                 try:
-                    gradients = node.apply(node.kind.F, gradient, unpack_array)
-                except node.kind.backend.arithmetic_errors:
+                    gradients = node.apply(node.key.F, gradient, unpack_array)
+                except node.key.backend.arithmetic_errors:
                     gradients = self.applied(node, gradient)
             elif self.alone and (node.hooks is not None or node.takes_tensors):
                 gradients = self.with_modes(self.step, node, gradient)
@@ -204,9 +204,9 @@ class Task:
                     continue
                 try:
                     if isinstance(edge, Node):
-                        kind = edge.kind
-                        if each.shape != edge.shape or each.dtype is not kind.raw_dtype:
-                            each = fit(each, kind, edge.shape, False)
+                        key = edge.key
+                        if each.shape != edge.shape or each.dtype is not key.raw_dtype:
+                            each = fit(each, key, edge.shape, False)
                         if node is None and not heap:  # nothing else waits: in a chain, the next node needs no queue
                             node, gradient = edge, each
                             continue
@@ -218,12 +218,12 @@ class Task:
                     elif type(edge) is Output:
                         deliver(edge, each)
                     else:
-                        kind = edge._kind
-                        if each.shape != edge._array.shape or each.dtype is not kind.raw_dtype:
-                            each = fit(each, kind, edge._array.shape, False)
+                        key = edge._key
+                        if each.shape != edge._array.shape or each.dtype is not key.raw_dtype:
+                            each = fit(each, key, edge._array.shape, False)
                         leaves[edge] = leaves[edge] + each if edge in leaves else each
                         continue
-                except kind_of_edge(edge).backend.arithmetic_errors:  # raised by the sum of what was broadcast, or of both
+                except key_of_edge(edge).backend.arithmetic_errors:  # raised by the sum of what was broadcast, or of both
                     deliver(edge, each)
                 if node is not None:  # something else waits after all
                     deliver(node, gradient)
@@ -269,11 +269,11 @@ class Task:
                 if grad is not None:
                     _add_in_place(grad, gradient)
                     continue
-                kind = leaf._kind
-                if type(gradient) is not kind.array_type:
-                    gradient = kind.backend.wrap(gradient)
-                gradient = gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient)
-                leaf._grad = tensor_class.wrap(kind.backend.in_order_of(gradient, leaf._array), kind)
+                key = leaf._key
+                if type(gradient) is not key.array_type:
+                    gradient = key.backend.wrap(gradient)
+                gradient = gradient if key.backend.is_own(gradient) else key.backend.copy(gradient)
+                leaf._grad = tensor_class.wrap(key.backend.in_order_of(gradient, leaf._array), key)
             elif self.alone and leaf._has_hooks:
                 self.with_modes(self.finish_leaf, leaf, gradient)
             else:
@@ -301,10 +301,10 @@ class Task:
         made = {}
         while arrived:
             edge, gradient = arrived.popitem()
-            kind = kind_of_edge(edge)
-            if type(gradient) is not kind.array_type:
-                gradient = kind.backend.wrap(gradient)
-            made[edge] = tensor_class.wrap(gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient), kind)
+            key = key_of_edge(edge)
+            if type(gradient) is not key.array_type:
+                gradient = key.backend.wrap(gradient)
+            made[edge] = tensor_class.wrap(gradient if key.backend.is_own(gradient) else key.backend.copy(gradient), key)
         return [made.get(edge_of(each)) for each in inputs]
 
     # --- nodes with several outputs or hooks, custom functions, anomaly mode ---
@@ -334,7 +334,7 @@ class Task:
 
     def applied(self, node: Node, gradient: Any) -> Sequence[Any]:
         """What the rules of a node return on arrays."""
-        return node.kind.backend.computed(node.apply, node.kind.F, gradient, unpack_array)  # type: ignore[no-any-return]  # of any function
+        return node.key.backend.computed(node.apply, node.key.F, gradient, unpack_array)  # type: ignore[no-any-return]  # of any function
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
         """Zeros for the outputs that received no gradient."""
@@ -343,9 +343,9 @@ class Task:
             return gradients
         for index, each in enumerate(gradients):
             if each is None and node.outputs[index] is not None:
-                kind, shape = node.outputs[index]
-                zeros = kind.F.expand(kind.backend.xp.zeros((), dtype=kind.raw_dtype), shape)  # which takes no memory
-                gradients[index] = tensor_class.wrap(zeros, kind) if self.tensors else zeros
+                key, shape = node.outputs[index]
+                zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # which takes no memory
+                gradients[index] = tensor_class.wrap(zeros, key) if self.tensors else zeros
         return gradients
 
     def catch(self, node: Node, gradient: Any) -> None:
@@ -382,7 +382,7 @@ class Task:
         table = leaf.__dict__.get("_hooks")
         if not table:
             return gradient
-        seen = call_tensor_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._kind))
+        seen = call_tensor_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._key))
         return seen if self.tensors else raw(seen)
 
     def apply_carefully(self, node: Node, gradient: Any, given: tuple[Any, ...]) -> Sequence[Any]:
@@ -394,7 +394,7 @@ class Task:
             elif self.tensors:
                 made = node.apply(RECORDED, gradient, unpack_tensor)
             else:
-                made = [None if each is None else as_tensor(each, node.kind) for each in self.applied(node, gradient)]
+                made = [None if each is None else as_tensor(each, node.key) for each in self.applied(node, gradient)]
         except Exception:
             if state.anomaly_mode:
                 warn_of(node)
@@ -412,7 +412,7 @@ class Task:
         if self.tensors:
             return list(gradient) if node.outputs is not None else [gradient]
         if node.outputs is None:
-            return [_copied(gradient, node.kind)]
+            return [_copied(gradient, node.key)]
         return [None if each is None else _copied(each, output[0]) for each, output in zip(gradient, node.outputs, strict=True)]
 
     def unwrapped(self, node: Node, gradients: list[Any]) -> Any:
@@ -435,20 +435,20 @@ class GuardedTask(Task):
     """A pass over several devices, one of which is current: what concerns a gradient is done on its device."""
 
     def deliver(self, edge: Any, gradient: Any) -> None:
-        with on_device_of(kind_of_edge(edge)):
+        with on_device_of(key_of_edge(edge)):
             super().deliver(edge, gradient)
 
     def step(self, node: Node, gradient: Any) -> Sequence[Any]:
-        with on_device_of(node.kind):
+        with on_device_of(node.key):
             return super().step(node, gradient)
 
     def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
-        with on_device_of(leaf._kind):
+        with on_device_of(leaf._key):
             super().finish_leaf(leaf, gradient)
 
 
-def on_device_of(kind: Kind) -> AbstractContextManager[Any]:
-    return kind.backend.guard(kind.device.index or 0)
+def on_device_of(key: DispatchKey) -> AbstractContextManager[Any]:
+    return key.backend.guard(key.device.index or 0)
 
 
 # --- hooks and leaves ---------------------------------------------------------------------------------------------
@@ -456,20 +456,20 @@ def on_device_of(kind: Kind) -> AbstractContextManager[Any]:
 
 def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     """Add to `leaf.grad`: in place, or recorded where the graph is kept differentiable."""
-    grad, kind = leaf._grad, leaf._kind
+    grad, key = leaf._grad, leaf._key
     if leaf._has_hooks and (dtype := leaf.__dict__.get("_grad_dtype")) is not None:
-        kind = kind.to(dtype)
-        gradient = fit(gradient, kind, leaf._array.shape, hasattr(gradient, "_kind"))
+        key = key.to(dtype)
+        gradient = fit(gradient, key, leaf._array.shape, hasattr(gradient, "_key"))
     if create_graph:
         leaf._grad = gradient.clone() if grad is None else grad + gradient
     else:
-        if hasattr(gradient, "_kind"):  # a pass on Tensors need not record
+        if hasattr(gradient, "_key"):  # a pass on Tensors need not record
             gradient = raw(gradient)
         if grad is None:
-            made = _copied(gradient, kind)
-            leaf._grad = tensor_class.wrap(kind.backend.in_order_of(made._array, leaf._array), kind)
+            made = _copied(gradient, key)
+            leaf._grad = tensor_class.wrap(key.backend.in_order_of(made._array, leaf._array), key)
         elif grad._requires_grad:
-            leaf._grad = as_tensor(kind.backend.computed(operator.add, grad._array, gradient), kind)
+            leaf._grad = as_tensor(key.backend.computed(operator.add, grad._array, gradient), key)
         else:
             _add_in_place(grad, gradient)
     if leaf._has_hooks:
@@ -478,49 +478,49 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
 
 def _add_in_place(grad: Tensor, gradient: Any) -> None:
     """Add to the memory of a gradient, which other tensors may share."""
-    if grad._kind.backend.mutable:
-        grad._kind.backend.add_to(grad._array, gradient)
+    if grad._key.backend.mutable:
+        grad._key.backend.add_to(grad._array, gradient)
     else:
         (grad._storage or grad._own_storage()).replace(grad, grad._array + gradient)
     grad._bump_version()
 
 
-def as_tensor(array: Any, kind: Kind) -> Tensor:
+def as_tensor(array: Any, key: DispatchKey) -> Tensor:
     """A raw gradient as a Tensor."""
-    return tensor_class.wrap(array if type(array) is kind.array_type else kind.backend.wrap(array), kind)
+    return tensor_class.wrap(array if type(array) is key.array_type else key.backend.wrap(array), key)
 
 
 def raw(gradient: Tensor) -> Any:
     """A gradient as an array."""
-    return gradient._kind.settle(gradient)._array
+    return gradient._key.materialize(gradient)._array
 
 
-def _copied(array: Any, kind: Kind) -> Tensor:
+def _copied(array: Any, key: DispatchKey) -> Tensor:
     """A raw gradient as a Tensor with memory of its own."""
-    return tensor_class.wrap(kind.backend.copy(array if type(array) is kind.array_type else kind.backend.wrap(array)), kind)
+    return tensor_class.wrap(key.backend.copy(array if type(array) is key.array_type else key.backend.wrap(array)), key)
 
 
-# --- shapes and kinds ---------------------------------------------------------------------------------------------
+# --- shapes and dispatch keys ---------------------------------------------------------------------------------------------
 
 
-def fit(gradient: Any, kind: Kind, shape: tuple[int, ...], tensors: bool) -> Any:
-    """Bring a gradient to the shape and kind of the tensor it is for: sum what was broadcast, cast what was promoted."""
+def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool) -> Any:
+    """Bring a gradient to the shape and dispatch key of the tensor it is for: sum what was broadcast, cast what was promoted."""
     if tensors:
         if gradient._array.shape != shape:
             gradient = _sum_to(gradient, gradient._array.shape, shape, RECORDED)
-        given = gradient._kind
-        if given is not kind and (given.dtype is not kind.dtype or given.device != kind.device):
-            if kind.dtype.category < given.dtype.category == 3:
+        given = gradient._key
+        if given is not key and (given.dtype is not key.dtype or given.device != key.device):
+            if key.dtype.category < given.dtype.category == 3:
                 gradient = gradient.real
-            gradient = gradient.to(kind.device, kind.dtype)
+            gradient = gradient.to(key.device, key.dtype)
         return gradient
     if gradient.shape != shape:
-        gradient = _sum_to(gradient, gradient.shape, shape, kind.F)
-    if gradient.dtype is not kind.raw_dtype and gradient.dtype != kind.raw_dtype:
-        backend = kind.backend
-        if backend.dtype_of(gradient).is_complex and not kind.dtype.is_complex:
+        gradient = _sum_to(gradient, gradient.shape, shape, key.F)
+    if gradient.dtype is not key.raw_dtype and gradient.dtype != key.raw_dtype:
+        backend = key.backend
+        if backend.dtype_of(gradient).is_complex and not key.dtype.is_complex:
             gradient = backend.xp.real(gradient)
-        gradient = backend.astype(gradient, kind.raw_dtype)
+        gradient = backend.astype(gradient, key.raw_dtype)
     return gradient
 
 
@@ -528,7 +528,7 @@ def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
     """A gradient for each edge, as what it leads to takes it."""
     given = (*gradients, *[None] * (len(edges) - len(gradients)))
     return tuple(
-        None if edge is None or each is None else fit(each, kind_of_edge(edge), shape_of(edge), True)
+        None if edge is None or each is None else fit(each, key_of_edge(edge), shape_of(edge), True)
         for each, edge in zip(given, edges, strict=False)
     )
 
@@ -572,9 +572,9 @@ def shape_of(edge: Any) -> tuple[int, ...]:
     return edge.shape if isinstance(edge, (Node, Output)) else edge._array.shape
 
 
-def kind_of_edge(edge: Any) -> Kind:
-    """The kind of the gradient that an edge takes."""
-    return edge.kind if isinstance(edge, (Node, Output)) else edge._kind
+def key_of_edge(edge: Any) -> DispatchKey:
+    """The dispatch key of the gradient that an edge takes."""
+    return edge.key if isinstance(edge, (Node, Output)) else edge._key
 
 
 def _node_of(edge: Any) -> Any:

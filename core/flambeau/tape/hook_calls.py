@@ -63,7 +63,7 @@ def _checked(hook: Hook, replaced: Any, gradient: Tensor | None) -> Tensor:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if replaced._array.shape != gradient._array.shape:
         raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
-    if replaced._kind.dtype is not gradient._kind.dtype:
+    if replaced._key.dtype is not gradient._key.dtype:
         raise RuntimeError(f"hook '{_name_of(hook)}' has changed the type of value (was {gradient.type()} got {replaced.type()})")
     return replaced
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..runtime.devices import Kind
+from ..runtime.devices import DispatchKey
 from ..runtime.state import state
 from ..values.handles import RemovableHandle
 
@@ -30,16 +30,16 @@ class Node:
 
     `edges` has an entry per tensor argument: the node that made the argument, the argument itself where it is a leaf,
     or None where no gradient is wanted.  `seq` counts up as nodes are made, so decreasing order is a valid order for
-    backward.  `kind` and `shape` describe the output; its gradient is brought to them (unbroadcast, cast) before it
+    backward.  `key` and `shape` describe the output; its gradient is brought to them (unbroadcast, cast) before it
     is handed to `apply`.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "edges", "hooks", "kind", "outputs", "seq", "shape")
+    __slots__ = ("__dict__", "__weakref__", "edges", "hooks", "key", "outputs", "seq", "shape")
     edges: tuple[Any, ...]
     seq: float
-    kind: Kind
+    key: DispatchKey
     shape: tuple[int, ...]
-    outputs: tuple[tuple[Kind, tuple[int, ...]], ...] | None  # kind and shape of each, where there are several
+    outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None  # dispatch key and shape of each, where there are several
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
     takes_tensors = False  # whether `apply` works on Tensors in every backward, as a user's Function does
@@ -136,7 +136,7 @@ class Output:
         return hash((id(self.node), self.index))
 
     @property
-    def kind(self) -> Kind:
+    def key(self) -> DispatchKey:
         assert self.node.outputs is not None
         return self.node.outputs[self.index][0]
 
@@ -155,7 +155,7 @@ class AccumulateGrad(Node):
         self._variable = weakref.ref(variable)
         self.hooks = self.outputs = None
         self.edges = ()
-        self.kind, self.shape = variable._kind, tuple(variable._array.shape)
+        self.key, self.shape = variable._key, tuple(variable._array.shape)
 
     @property
     def variable(self) -> Tensor | None:
@@ -181,7 +181,7 @@ class Error(Node):
         """A node that made `tensor`, and raises RuntimeError with this message where a backward comes to it."""
         node = cls()
         node.edges, node.seq, node.hooks, node.outputs = (None,), next_seq(), None, None
-        node.kind, node.shape, node.message = tensor._kind, tensor._array.shape, message
+        node.key, node.shape, node.message = tensor._key, tensor._array.shape, message
         return node
 
     def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:

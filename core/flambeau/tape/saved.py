@@ -70,10 +70,10 @@ def is_one(value: Any) -> bool:
 
 def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> Tensor:
     """The array as a tensor in the place of `holder`: an output of `node`, or whatever the holder's history says."""
-    tensor = tensor_class.wrap(array, holder._kind)
+    tensor = tensor_class.wrap(array, holder._key)
     tensor._storage = holder._storage
     if index is not None:
-        if tensor._kind.dtype.category >= FLOATING:
+        if tensor._key.dtype.category >= FLOATING:
             tensor._node, tensor._requires_grad = node if node.outputs is None else Output(node, index), True
     else:
         tensor._node, tensor._requires_grad = holder._node, holder._requires_grad
@@ -204,7 +204,7 @@ def _relink(leaf: Tensor | None, tensor: Tensor) -> Node | None:
         return None
     node = AliasBackward0()
     node.seq, node.edges, node.hooks, node.outputs = next_seq(), (leaf,), None, None
-    node.kind, node.shape = tensor._kind, tensor._array.shape
+    node.key, node.shape = tensor._key, tensor._array.shape
     return node
 
 

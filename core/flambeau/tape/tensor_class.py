@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..runtime.devices import Kind
+    from ..runtime.devices import DispatchKey
     from ..tensors.tensor import Tensor as _Tensor
 
 __all__ = ["RECORDED", "tensor_class"]
@@ -21,10 +21,10 @@ class TensorClass:
     __slots__ = ("Tensor", "alias", "wrap")
 
     Tensor: type[_Tensor]
-    wrap: Callable[[Any, Kind], _Tensor]  # a raw array as a tensor without history
+    wrap: Callable[[Any, DispatchKey], _Tensor]  # a raw array as a tensor without history
     alias: Callable[..., Any]  # another tensor on the same array and storage, without history
 
-    def register(self, cls: type[_Tensor], wrap: Callable[[Any, Kind], _Tensor], alias: Callable[..., Any]) -> None:
+    def register(self, cls: type[_Tensor], wrap: Callable[[Any, DispatchKey], _Tensor], alias: Callable[..., Any]) -> None:
         """Called once, where the class is defined."""
         self.Tensor, self.wrap, self.alias = cls, wrap, alias
 

@@ -51,7 +51,7 @@ def memory_order(tensor: Tensor, wanted: memory_format | None = None) -> tuple[i
     ndim = tensor._array.ndim
     if wanted is not None and wanted is not preserve_format:
         return wanted.order(ndim)
-    if tensor._kind.backend.is_contiguous(tensor._array):
+    if tensor._key.backend.is_contiguous(tensor._array):
         return tuple(range(ndim))
     return backends.memory_order(tensor._array.shape, tensor.stride())
 

@@ -114,7 +114,7 @@ def how_viewed(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
     if record is not None:
         return parent, record.name, params, None
     if not params:
-        raise RuntimeError(f"the {view._kind.backend.name} backend cannot write through this view: its arrays are immutable")
+        raise RuntimeError(f"the {view._key.backend.name} backend cannot write through this view: its arrays are immutable")
     name, number, params = params
     return parent, name, params, number
 
@@ -128,7 +128,7 @@ def _put_back(tensor: Tensor, array: Any) -> Tensor:
     if tensor._view is None:
         return tensor
     parent, name, params, number = how_viewed(tensor)
-    return _put_back(parent, Storage.put_view(parent._kind, parent._array, array, name, params, number))
+    return _put_back(parent, Storage.put_view(parent._key, parent._array, array, name, params, number))
 
 
 def _replay(tensor: Tensor) -> Any:
@@ -136,7 +136,7 @@ def _replay(tensor: Tensor) -> Any:
     if source is not None:
         return source._array
     parent, name, params, number = how_viewed(tensor)
-    made = parent._kind[name][0](parent._array, *params)
+    made = parent._key[name][0](parent._array, *params)
     return made if number is None else made[number]
 
 

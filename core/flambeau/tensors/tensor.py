@@ -1,4 +1,4 @@
-"""`Tensor`: an array, its kind, and its place in the recorded graph.
+"""`Tensor`: an array, its dispatch key, and its place in the recorded graph.
 
 The class holds what a tensor is; what can be done with it is attached by the operations (`flambeau/operations`).
 """
@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..runtime.devices import Kind, device
+from ..runtime.devices import DispatchKey, device
 from ..runtime.state import state
 from ..runtime.warning import warn_once
 from ..tape.fast_path import register_plain
@@ -47,9 +47,9 @@ class Tensor(Members):
     tensor([2., 4.])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_kind", "_node", "_requires_grad", "_storage", "_view")
+    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_key", "_node", "_requires_grad", "_storage", "_view")
     _array: Any  # the backend's array
-    _kind: Kind  # dtype and device
+    _key: DispatchKey  # dtype and device
     _requires_grad: bool
     _node: Any  # the node (or Output of one) that made this tensor; None for a leaf
     _grad: Tensor | None
@@ -123,33 +123,33 @@ class Tensor(Members):
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours, in elements: of all dimensions, or of one."""
-        strides = self._kind.backend.strides(self._array)
+        strides = self._key.backend.strides(self._array)
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:
         """Elements between the start of the memory and the first element."""
-        return self._kind.backend.root(self._array)[1]
+        return self._key.backend.root(self._array)[1]
 
     def data_ptr(self) -> int:
         """The address of the first element (0 for an empty tensor); a number for all that share memory, where it has none."""
         if not self.numel():
             return 0
-        backend = self._kind.backend
+        backend = self._key.backend
         return backend.data_ptr(self._array) if backend.mutable else id(memory_root(self))
 
     const_data_ptr = data_ptr
 
     def element_size(self) -> int:
         """Bytes per element."""
-        return self._kind.dtype.itemsize
+        return self._key.dtype.itemsize
 
     @property
     def itemsize(self) -> int:
-        return self._kind.dtype.itemsize
+        return self._key.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        return self.numel() * self._kind.dtype.itemsize
+        return self.numel() * self._key.dtype.itemsize
 
     def _own_storage(self) -> Storage:
         self._storage = made = Storage()
@@ -164,23 +164,23 @@ class Tensor(Members):
     def _bump_version(self) -> None:
         (self._storage or self._own_storage()).version += 1
 
-    # --- kind -----------------------------------------------------------------------------------------------------
+    # --- dispatch key -----------------------------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> dtype:
-        return self._kind.dtype
+        return self._key.dtype
 
     @property
     def device(self) -> device:
-        return self._kind.device
+        return self._key.device
 
     @property
     def is_cuda(self) -> bool:
-        return self._kind.device.type == "cuda"
+        return self._key.device.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
-        return self._kind.device.type == "cpu"
+        return self._key.device.type == "cpu"
 
     # What no tensor of this library is, and programs ask all the same
     is_sparse = is_sparse_csr = is_nested = is_quantized = is_mkldnn = is_meta = False
@@ -188,20 +188,20 @@ class Tensor(Members):
 
     def get_device(self) -> int:
         """The device's index; -1 on the CPU."""
-        place = self._kind.device
+        place = self._key.device
         return -1 if place.type == "cpu" and place.index is None else place.index or 0
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is floating-point."""
-        return self._kind.dtype.category == dtypes.FLOATING
+        return self._key.dtype.category == dtypes.FLOATING
 
     def is_complex(self) -> bool:
         """Whether the dtype is complex."""
-        return self._kind.dtype.category == dtypes.COMPLEX
+        return self._key.dtype.category == dtypes.COMPLEX
 
     def is_signed(self) -> bool:
         """Whether the dtype can hold negative numbers."""
-        return self._kind.dtype.is_signed
+        return self._key.dtype.is_signed
 
     # --- autograd -------------------------------------------------------------------------------------------------
 
@@ -219,13 +219,13 @@ class Tensor(Members):
                     "var_no_grad = var.detach()."
                 )
             return
-        if value and self._kind.dtype.category < dtypes.FLOATING:
+        if value and self._key.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if value and self._inference and not is_inference_mode_enabled():
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if value and type(self._kind) is not Kind:  # a leaf has in memory what it shows
-            settled = self._kind.settle(self)
-            self._array, self._kind = settled._array, settled._kind
+        if value and type(self._key) is not DispatchKey:  # a leaf has in memory what it shows
+            materialized = self._key.materialize(self)
+            self._array, self._key = materialized._array, materialized._key
         self._requires_grad = bool(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -290,7 +290,7 @@ class Tensor(Members):
                 )
             if value.device != self.device:
                 raise RuntimeError(f"assigned grad has data located on a different device: {value.device}, not {self.device}")
-        self._grad = None if value is None else value._kind.settle(value)
+        self._grad = None if value is None else value._key.materialize(value)
 
     @grad.deleter
     def grad(self) -> None:
@@ -364,7 +364,7 @@ class Tensor(Members):
         made._storage = self._storage or self._own_storage()
         if self._inference:
             made._inference = True
-        if not self._kind.backend.mutable:
+        if not self._key.backend.mutable:
             made._storage.link(made, self)
         return made
 
@@ -385,7 +385,7 @@ class Tensor(Members):
     @property
     def data(self) -> Tensor:
         made: Tensor = alias(self)
-        if self._kind.backend.mutable:
+        if self._key.backend.mutable:
             made._storage = None  # the same memory, with a version of its own
         else:
             made._storage = (self._storage or self._own_storage()).twin()
@@ -398,10 +398,10 @@ class Tensor(Members):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if self._requires_grad and value._kind.dtype.category < dtypes.FLOATING:
+        if self._requires_grad and value._key.dtype.category < dtypes.FLOATING:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        value = value._kind.settle(value)
-        self._array, self._kind = value._array, value._kind
+        value = value._key.materialize(value)
+        self._array, self._key = value._array, value._key
         if self._view is not None:
             self._view = None
 
@@ -430,7 +430,7 @@ class Tensor(Members):
         if self.numel() != 1:
             what = "no values" if self.numel() == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return self._kind.backend.truth(self._array)
+        return self._key.backend.truth(self._array)
 
     __nonzero__ = __bool__
 
@@ -438,16 +438,16 @@ class Tensor(Members):
         """The one element as a Python scalar.  RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        return self._kind.backend.item(self._array)
+        return self._key.backend.item(self._array)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars; a scalar for a 0-d tensor."""
-        return self._kind.backend.tolist(self._array)
+        return self._key.backend.tolist(self._array)
 
     def _only(self) -> Any:
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return self._kind.backend.item(self._array)
+        return self._key.backend.item(self._array)
 
     def __int__(self) -> int:
         return int(self._only())
@@ -471,7 +471,7 @@ class Tensor(Members):
         return self._only()
 
     def __index__(self) -> int:
-        if self._kind.dtype.category > dtypes.INTEGER or self.numel() != 1:
+        if self._key.dtype.category > dtypes.INTEGER or self.numel() != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
@@ -514,18 +514,18 @@ class Tensor(Members):
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
         if self._requires_grad and is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self._kind.device.type != "cpu":
+        if self._key.device.type != "cpu":
             raise TypeError(
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                 "host memory first."
             )
-        if self._kind.dtype is dtypes.bfloat16:
+        if self._key.dtype is dtypes.bfloat16:
             raise TypeError("Got unsupported ScalarType BFloat16")
-        if type(self._kind) is not Kind:
-            raise RuntimeError(getattr(self._kind, "no_numpy", "Cannot access data pointer of Tensor that doesn't have storage"))
+        if type(self._key) is not DispatchKey:
+            raise RuntimeError(getattr(self._key, "no_numpy", "Cannot access data pointer of Tensor that doesn't have storage"))
         if self._storage is None:
             self._own_storage()
-        return self._kind.backend.to_host(self._array)
+        return self._key.backend.to_host(self._array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
@@ -538,12 +538,12 @@ class Tensor(Members):
     def __dlpack__(self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         if self._requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        if self._kind.settled is not self._kind:
+        if self._key.materialized is not self._key:
             raise BufferError("Can't export tensors with the conjugate bit set")
-        if self._kind.device.type != "cuda":
-            assert stream in (None, -1), f"stream should be None on {self._kind.device.type}."
+        if self._key.device.type != "cuda":
+            assert stream in (None, -1), f"stream should be None on {self._key.device.type}."
             stream = None
-        return self._kind.backend.to_dlpack(self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        return self._key.backend.to_dlpack(self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """The tensor on another device: the array API standard's name for `to`."""
@@ -561,11 +561,11 @@ def attach(**members: Any) -> None:
         setattr(Tensor, name, member)
 
 
-def wrap(array: Any, kind: Kind) -> Tensor:
-    """A raw array of this kind as a Tensor without history."""
+def wrap(array: Any, key: DispatchKey) -> Tensor:
+    """A raw array of this dispatch key as a Tensor without history."""
     result = new(Tensor)
     result._array = array
-    result._kind = kind
+    result._key = key
     result._requires_grad = False
     result._node = result._grad = result._storage = result._view = None
     if state.mutation_guards:
@@ -577,7 +577,7 @@ def alias(tensor: Tensor, cls: type[Tensor] = Tensor) -> Any:
     """Another Tensor on the same array and storage, without history."""
     result = new(cls)
     result._array = tensor._array
-    result._kind = tensor._kind
+    result._key = tensor._key
     result._requires_grad = False
     result._node = result._grad = result._view = None
     result._storage = tensor._storage

@@ -177,8 +177,8 @@ def _set(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
 
 def _laid_out_as(primal: Tensor, tangent: Tensor) -> Tensor:
     """The tangent inside the batches of its primal, and with its elements in the same order in memory: views go by both."""
-    tangent = hooks.batches.lift(tangent, primal._kind.levels)
-    strides, given = (each._kind.backend.strides(each._array) for each in (primal, tangent))
+    tangent = hooks.batches.lift(tangent, primal._key.levels)
+    strides, given = (each._key.backend.strides(each._array) for each in (primal, tangent))
     if given == strides:
         return tangent
     order = sorted(range(len(strides)), key=lambda dim: -strides[dim])
@@ -326,7 +326,7 @@ def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
         return list(derived) if several else [derived]
     results = list(result) if several else [result]
     nothing = [None] * len(results)
-    if not op.differentiable or is_inference_mode_enabled() or not any(each._kind.dtype.category >= 2 for each in results):
+    if not op.differentiable or is_inference_mode_enabled() or not any(each._key.dtype.category >= 2 for each in results):
         return nothing
     with enable_grad(), _unseen_by_hooks():
         edge = _record(op, tensors, params, given, results)
@@ -334,16 +334,14 @@ def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
         weights = [_blank(each) for each in results]
         pulled = node.apply(RECORDED, weights if several else weights[0], unpack_tensor)
         roots = [
-            (engine.edge_of(engine.fit(each, engine.kind_of_edge(edge), engine.shape_of(edge), True)), tangent)
+            (engine.edge_of(engine.fit(each, engine.key_of_edge(edge), engine.shape_of(edge), True)), tangent)
             for edge, each, tangent in zip(node.edges, pulled, _along_edges(op, given), strict=False)
             if each is not None and tangent is not None and edge is not None and each._requires_grad
         ]
     inputs = [each for each in weights if each._requires_grad]
     if not roots or not inputs:
         return nothing
-    record = _grad.get() and any(
-        each is not None and each._requires_grad for each in (*tensors, *given) if hasattr(each, "_kind")
-    )
+    record = _grad.get() and any(each is not None and each._requires_grad for each in (*tensors, *given) if hasattr(each, "_key"))
     found = iter(engine.run(roots, create_graph=record, inputs=inputs, capture=True) or ())
     return [next(found) if each._requires_grad else None for each in weights]
 
@@ -369,14 +367,14 @@ def _along_edges(op: Operation, given: list[Any]) -> list[Any]:
 
 def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], given: list[Any], results: list[Any]) -> Any:
     """An edge into a node of this call in which every argument that has a tangent counts as wanting a gradient."""
-    arrays, kinds = [each._array for each in results], tuple(each._kind for each in results)
+    arrays, keys = [each._array for each in results], tuple(each._key for each in results)
     if not op.results and not op.returns_list:
-        arrays, kinds = arrays[0], kinds[0]
+        arrays, keys = arrays[0], keys[0]
     inputs = [
         as_leaf(each) if tangent is not None and not each._requires_grad else each
-        for each, tangent in zip(for_rules(op, kinds, tensors), given, strict=True)
+        for each, tangent in zip(for_rules(op, keys, tensors), given, strict=True)
     ]
-    made = op.record(arrays, kinds, inputs, params) if op.variadic else op.record(arrays, kinds, *inputs, *params)
+    made = op.record(arrays, keys, inputs, params) if op.variadic else op.record(arrays, keys, *inputs, *params)
     edge = made._node if isinstance(made, Tensor) else next(each._node for each in made if each._node is not None)
     for index, holder in saved_outputs(edge.node if type(edge) is Output else edge):
         copy_tangents(results[index], holder)
@@ -385,10 +383,10 @@ def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], gi
 
 def _blank(result: Tensor) -> Tensor:
     """Zeros in the shape of a result, to be differentiated by; what is linear does not care where."""
-    kind = result._kind
-    made = wrap(kind.backend.xp.zeros((), dtype=kind.raw_dtype), kind).expand(result.shape)
+    key = result._key
+    made = wrap(key.backend.xp.zeros((), dtype=key.raw_dtype), key).expand(result.shape)
     made = made.detach()
-    made._requires_grad = kind.dtype.category >= 2
+    made._requires_grad = key.dtype.category >= 2
     return made
 
 
@@ -414,8 +412,8 @@ def _replace(tensor: Tensor, level: Level, tangent: Tensor) -> None:
 
 
 def _zeros(tensor: Tensor) -> Tensor:
-    kind = tensor._kind
-    return wrap(kind.backend.xp.zeros(tensor._array.shape, dtype=kind.raw_dtype), kind)
+    key = tensor._key
+    return wrap(key.backend.xp.zeros(tensor._array.shape, dtype=key.raw_dtype), key)
 
 
 def follow(tensor: Tensor, seen: Tensor) -> None:

@@ -168,15 +168,15 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     return high
 
 
-def promotion_of_scalar(kind: type) -> dtype:
+def promotion_of_scalar(scalar_type: type) -> dtype:
     """The dtype that a scalar of this type, Python's or another library's, gets where no tensor decides."""
-    if kind is float:
+    if scalar_type is float:
         return _default
-    if kind is bool:
+    if scalar_type is bool:
         return bool_
-    if kind is int or issubclass(kind, Integral):
+    if scalar_type is int or issubclass(scalar_type, Integral):
         return int64
-    is_complex = kind is complex or (issubclass(kind, Complex) and not issubclass(kind, Real))
+    is_complex = scalar_type is complex or (issubclass(scalar_type, Complex) and not issubclass(scalar_type, Real))
     return _default.to_complex() if is_complex else _default
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from . import dtypes
 from .dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, bool_, dtype, float32, int64, uint8
 
-__all__ = ["COMMON", "DTYPES", "ONE_KIND", "PROMOTIONS"]
+__all__ = ["COMMON", "DTYPES", "ONE_KEY", "PROMOTIONS"]
 
 Promotion = Callable[[dtype], tuple[dtype, dtype]]  # the dtype to compute in, and the dtype of the result
 
@@ -47,4 +47,4 @@ DTYPES: Mapping[str, frozenset[int]] = {
     "floating": frozenset({FLOATING}),
 }
 COMMON = frozenset({"arithmetic", "wide arithmetic", "float", "compare", "position"})  # several arguments to one dtype
-ONE_KIND = COMMON | {"match", "product"}  # those after which all arguments are of one kind
+ONE_KEY = COMMON | {"match", "product"}  # those after which all arguments are of one dispatch key

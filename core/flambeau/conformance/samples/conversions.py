@@ -39,7 +39,7 @@ def _asked(name: str, formula: Callable[..., Any], dtypes: Any = (*NUMBERS, "boo
     return Sample(name, lambda torch, x: find(torch, name)(x), [real(2, 3)], formula, dtypes, result, grad=False, vmap=False)
 
 
-def _kind(np: Any, x: Any) -> str:
+def _key(np: Any, x: Any) -> str:
     return x.dtype.kind  # type: ignore[no-any-return]  # arrays are untyped
 
 
@@ -73,10 +73,10 @@ SAMPLES = [
     _method("resize_as_", lambda np, x, y: x.reshape(6), inputs=(given([0] * 6),), grad=False, vmap=False, layouts=False),
     _new("new_zeros", lambda np, x: np.zeros((2, 1)), (2, 1)), _new("new_ones", lambda np, x: np.ones((2, 1)), (2, 1)),
     _new("new_full", lambda np, x: np.full((2, 1), 5), (2, 1), 5), _new("new_tensor", lambda np, x: np.array([1, 2]), [1, 2]),
-    _asked("is_complex", lambda np, x: _kind(np, x) == "c"), _asked("is_floating_point", lambda np, x: _kind(np, x) == "f",
+    _asked("is_complex", lambda np, x: _key(np, x) == "c"), _asked("is_floating_point", lambda np, x: _key(np, x) == "f",
            FLOATS),
     _asked("is_conj", lambda np, x: False), _asked("is_neg", lambda np, x: False), _asked("is_inference", lambda np, x: False),
-    _asked("Tensor.is_signed", lambda np, x: _kind(np, x) in "fci", (*FLOATS, *COMPLEX, "int64")),
+    _asked("Tensor.is_signed", lambda np, x: _key(np, x) in "fci", (*FLOATS, *COMPLEX, "int64")),
     _asked("numel", lambda np, x: 6, result="int64"),
     Sample("Tensor.is_same_size", lambda torch, x, y: torch.Tensor.is_same_size(x, y), [real(2, 3), real(2, 3)],
            lambda np, x, y: True,

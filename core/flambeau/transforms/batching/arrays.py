@@ -355,8 +355,8 @@ class Namespace:
 
     # --- dtypes ---
 
-    def isdtype(self, dtype: Any, kind: Any) -> bool:
-        return self.inner.isdtype(dtype, kind)  # type: ignore[no-any-return]  # the namespace is untyped
+    def isdtype(self, dtype: Any, key: Any) -> bool:
+        return self.inner.isdtype(dtype, key)  # type: ignore[no-any-return]  # the namespace is untyped
 
     def result_type(self, *arrays: Any) -> Any:
         return self.inner.result_type(*(each.dtype if type(each) is BatchedArray else each for each in arrays))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...tensors.tensor import Tensor
 from ...values.trees import broadcast_prefix, flatten, unflatten
-from .kinds import add_level, drop_level
+from .keys import add_level, drop_level
 from .levels import Level, active, levels_of
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def check_transformable(cls: type[Function]) -> None:
 def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], Any]) -> Any:
     """`run()` or, for arguments inside a batch, the user's `vmap` with the whole of the innermost one in sight."""
     leaves, spec = flatten(args)
-    levels = {level for each in leaves if isinstance(each, Tensor) for level in levels_of(each._kind)}
+    levels = {level for each in leaves if isinstance(each, Tensor) for level in levels_of(each._key)}
     if cls.generate_vmap_rule or not levels:
         return run()
     level = max(levels, key=lambda each: each.number)
@@ -65,7 +65,7 @@ def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], 
 
 def _batch_dim(tensor: Tensor, level: Level) -> int | None:
     """Where the batch of this level is: where the caller of `torch.vmap` had it, for a tensor that comes from there."""
-    if level not in levels_of(tensor._kind):
+    if level not in levels_of(tensor._key):
         return None
     of, dim = tensor.__dict__.get("_hidden_at", (level, 0))
     return dim if of is level and dim <= tensor.ndim else 0

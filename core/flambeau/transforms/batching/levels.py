@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from ...runtime.devices import Kind, device, kind_of
+from ...runtime.devices import DispatchKey, device, dispatch_key
 from ...tape.transforming import batches, transforming
 from ...tape.transforming import open_batches as active
 from ...values.dtypes import dtype
@@ -18,20 +18,20 @@ __all__ = ["BatchDevice", "Level", "active", "going_on", "levels_of"]
 class Level:
     """One `vmap` that is going on: the size of its batch, and what it says of random numbers."""
 
-    __slots__ = ("__weakref__", "_devices", "kinds", "number", "randomness", "size")
+    __slots__ = ("__weakref__", "_devices", "keys", "number", "randomness", "size")
 
     def __init__(self, number: int, size: int, randomness: str = "error") -> None:
         self.number = number  # later ones, which are further inside, have larger numbers
         self.size = size
         self.randomness = randomness
-        self.kinds: weakref.WeakSet[Any] | None = weakref.WeakSet()  # while it goes on: those of which it is the innermost
+        self.keys: weakref.WeakSet[Any] | None = weakref.WeakSet()  # while it goes on: those of which it is the innermost
         self._devices: dict[Any, BatchDevice] = {}
 
     def close(self) -> None:
-        """The level has ended: let go what its kinds remember, which would keep them alive."""
-        for kind in self.kinds or ():
-            kind.forget()
-        self.kinds = None
+        """The level has ended: let go what its dispatch keys remember, which would keep them alive."""
+        for key in self.keys or ():
+            key.forget()
+        self.keys = None
 
     def device_for(self, levels: tuple[Level, ...], place: device) -> BatchDevice:
         """The one device of tensors inside these levels, of which this is the last."""
@@ -62,14 +62,14 @@ class BatchDevice(device):
 
     __slots__ = ("numbers",)
     numbers: tuple[int, ...]
-    batched: ClassVar[Callable[[Kind, tuple[Level, ...]], Kind]]  # a plain kind inside levels
+    batched: ClassVar[Callable[[DispatchKey, tuple[Level, ...]], DispatchKey]]  # a plain dispatch key inside levels
 
-    def kind_of(self, dtype: dtype) -> Kind:
-        """The kind of a tensor of this dtype, inside those levels that are still going on."""
-        plain = kind_of(dtype, device(self.type, self.index))
+    def dispatch_key(self, dtype: dtype) -> DispatchKey:
+        """The dispatch key of a tensor of this dtype, inside those levels that are still going on."""
+        plain = dispatch_key(dtype, device(self.type, self.index))
         return BatchDevice.batched(plain, tuple(each for each in active() if each.number in self.numbers))
 
 
-def levels_of(kind: Kind) -> tuple[Level, ...]:
-    """The levels that tensors of this kind are inside of."""
-    return kind.levels
+def levels_of(key: DispatchKey) -> tuple[Level, ...]:
+    """The levels that tensors of this dispatch key are inside of."""
+    return key.levels

@@ -8,7 +8,7 @@ from typing import Any
 from ...operations.joining import stack
 from ...tensors.tensor import Tensor
 from ...values.trees import flatten, unflatten
-from .kinds import add_level, drop_level
+from .keys import add_level, drop_level
 from .levels import levels_of
 
 __all__ = ["loop"]
@@ -20,12 +20,12 @@ def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     The results have to be of one shape.
     """
     leaves, spec = flatten((args, kwargs))
-    batched = [leaf for leaf in leaves if isinstance(leaf, Tensor) and levels_of(leaf._kind)]
+    batched = [leaf for leaf in leaves if isinstance(leaf, Tensor) and levels_of(leaf._key)]
     if not batched:
         return function(*args, **kwargs)
-    level = max((levels_of(leaf._kind)[-1] for leaf in batched), key=lambda found: found.number)
+    level = max((levels_of(leaf._key)[-1] for leaf in batched), key=lambda found: found.number)
     whole = [
-        leaf if type(leaf) is not Tensor or level not in levels_of(leaf._kind) else drop_level(leaf, level, 0) for leaf in leaves
+        leaf if type(leaf) is not Tensor or level not in levels_of(leaf._key) else drop_level(leaf, level, 0) for leaf in leaves
     ]
     results, structure = [], spec
     for member in range(level.size):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.devices import Kind, device, kind_of
+from ...runtime.devices import DispatchKey, device, dispatch_key
 from ...tensors.tensor import Tensor, wrap
 from ...values.dtypes import float32
 from .arrays import BatchedArray, namespace
-from .kinds import plain_of, with_levels
+from .keys import plain_of, with_levels
 from .levels import active
 
 __all__ = ["BatchedGenerator", "sampled"]
@@ -26,7 +26,7 @@ class BatchedGenerator:
                 "vmap"
             )
         self._generator = generator
-        self._xp = namespace(kind_of(float32, device(place.type, place.index)).backend.xp, len(active()))
+        self._xp = namespace(dispatch_key(float32, device(place.type, place.index)).backend.xp, len(active()))
         self._hidden = tuple(each.size if each.randomness == "different" else 1 for each in active())
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -59,13 +59,13 @@ class BatchedGenerator:
         return self._xp.made(inner.reshape(drawn, (*raw.shape[:-1], drawn.shape[-1])))
 
 
-def sampled(array: BatchedArray, kind: Kind) -> Tensor:
-    """What has been drawn for a tensor of `kind`, inside those levels whose members differ."""
+def sampled(array: BatchedArray, key: DispatchKey) -> Tensor:
+    """What has been drawn for a tensor of `key`, inside those levels whose members differ."""
     levels = active()
     kept = [position for position, level in enumerate(levels) if level.randomness == "different" or array.raw.shape[position] > 1]
     inner = array.xp.inner
     raw = inner.reshape(array.raw, tuple(array.raw.shape[each] for each in kept) + array.shape)
-    plain = plain_of(kind)
+    plain = plain_of(key)
     if not kept:
         return wrap(raw, plain)
     return wrap(BatchedArray(raw, namespace(inner, len(kept))), with_levels(plain, tuple(levels[each] for each in kept)))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...calls.transform_hooks import BatchHooks, hooks
-from ...runtime.devices import Kind, device
+from ...runtime.devices import DispatchKey, device
 from ...tensors.tensor import Tensor
 from . import indexing  # noqa: F401 (gives batched arrays their indexing)
-from .kinds import align, lift
+from .keys import align, lift
 from .loops import loop
 from .random import BatchedGenerator, sampled
 
@@ -31,8 +31,8 @@ class VmapHooks(BatchHooks):
     def generator(self, raw: Any, place: device) -> Any:
         return BatchedGenerator(raw, place)
 
-    def sampled(self, array: Any, kind: Kind) -> Tensor:
-        return sampled(array, kind)
+    def sampled(self, array: Any, key: DispatchKey) -> Tensor:
+        return sampled(array, key)
 
 
 hooks.batches = VmapHooks()

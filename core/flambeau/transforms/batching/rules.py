@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend import Backend
 from ...calls.tables import OPS
-from ...runtime.devices import device, kind_of
+from ...runtime.devices import device, dispatch_key
 from ...runtime.host import kernel_on_host
 from .arrays import BatchedArray
 
 if TYPE_CHECKING:
-    from .kinds import BatchedBackend
+    from .keys import BatchedBackend
 
 __all__ = ["RULES"]
 
@@ -56,7 +56,7 @@ def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[.
 
         def kernel(*args: Any, **options: Any) -> Any:
             count = len(OPS[name].tensor_names)
-            plain = kind_of(below.dtype_of(args[0].raw), device(below.device_type, below.current_device()))
+            plain = dispatch_key(below.dtype_of(args[0].raw), device(below.device_type, below.current_device()))
             inner = below.all_kernels.get(name) or kernel_on_host(name, plain)
             hidden = xp.hidden_shape(args[:count])
             made = inner(*(xp.spread(each, hidden) for each in args[:count]), *args[count:], **options)

@@ -12,7 +12,7 @@ from ...random import get_rng_state, set_rng_state
 from ...tensors.tensor import Tensor
 from ...values.trees import Spec, broadcast_prefix, flatten, unflatten
 from . import registration  # noqa: F401 (calls are told what batches are)
-from .kinds import add_level, drop_level
+from .keys import add_level, drop_level
 from .levels import Level, going_on, levels_of
 
 __all__ = ["vmap"]
@@ -146,7 +146,7 @@ class _Call:
     def outside(self, result: Any, level: Level, dim: int | None) -> Any:
         """A result with its batch where the caller wants it."""
         if dim is None:
-            if isinstance(result, Tensor) and level in levels_of(result._kind):
+            if isinstance(result, Tensor) and level in levels_of(result._key):
                 raise ValueError(f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None")
             return result
         if not isinstance(result, Tensor):

@@ -1,7 +1,7 @@
-"""Kinds of batched tensors, and the way into and out of a batch.
+"""Dispatch keys of batched tensors, and the way into and out of a batch.
 
-A batched tensor is an ordinary Tensor of a `BatchedKind`, whose arrays hide one dimension per *level* (one call of
-`vmap`).  Its operations are found in its kind like any others; two tensors of different levels are first *lifted* to have
+A batched tensor is an ordinary Tensor of a `BatchedKey`, whose arrays hide one dimension per *level* (one call of
+`vmap`).  Its operations are found in its dispatch key like any others; two tensors of different levels are first *lifted* to have
 both.  Entering and leaving a level are operations with derivatives: the gradient of a tensor that is the same for the
 whole batch is the sum over the batch.
 """
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ...backend import Backend
 from ...calls.op import op
 from ...calls.tables import OPS
-from ...runtime.devices import Kernels, Kind, device
+from ...runtime.devices import DispatchKey, Kernels, device
 from ...runtime.state import state
 from ...tape.tensor_class import RECORDED
 from ...tensors.tensor import Tensor, wrap
@@ -27,7 +27,7 @@ from .arrays import BatchedArray, Namespace, namespace
 from .levels import BatchDevice, Level, levels_of
 from .rules import RULES
 
-__all__ = ["BatchedKind", "Level", "add_level", "align", "drop_level", "levels_of"]
+__all__ = ["BatchedKey", "Level", "add_level", "align", "drop_level", "levels_of"]
 
 
 class BatchedBackend(Backend):
@@ -183,74 +183,74 @@ def _backend(inner: Backend, depth: int) -> BatchedBackend:
     return _backends[key]
 
 
-class BatchedKind(Kind):
-    """The kind of tensors of one dtype on one device inside the same levels, which are in the order of their arrays'
+class BatchedKey(DispatchKey):
+    """The dispatch key of tensors of one dtype on one device inside the same levels, which are in the order of their arrays'
     hidden dimensions, outermost first.
     """
 
     __slots__ = ("__weakref__", "levels", "plain")
 
-    def __init__(self, plain: Kind, levels: tuple[Level, ...]) -> None:
+    def __init__(self, plain: DispatchKey, levels: tuple[Level, ...]) -> None:
         place = levels[-1].device_for(levels, plain.device)
         super().__init__(plain.dtype, place, _backend(plain.backend, len(levels)), _shared(plain, len(levels)))
         self.plain = plain
         self.levels = levels
-        if levels[-1].kinds is not None:
-            levels[-1].kinds.add(self)
+        if levels[-1].keys is not None:
+            levels[-1].keys.add(self)
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
-        kernel, kinds = self.F._kind[name] if self.F._kind is not self else super().__missing__(name)
-        entry = kernel, tuple(map(self._own, kinds)) if isinstance(kinds, tuple) else self._own(kinds)
-        if self.levels[-1].kinds is not None:  # an entry refers to this kind: it must not stay longer than the level
+        kernel, keys = self.F._key[name] if self.F._key is not self else super().__missing__(name)
+        entry = kernel, tuple(map(self._own, keys)) if isinstance(keys, tuple) else self._own(keys)
+        if self.levels[-1].keys is not None:  # an entry refers to this dispatch key: it must not stay longer than the level
             self[name] = self.table[name] = entry
         return entry
 
     def forget(self) -> None:
-        """Let go what is remembered, all of which refers to this kind."""
+        """Let go what is remembered, all of which refers to this dispatch key."""
         self.clear()
         self.table.clear()
         self.constants.clear()
 
-    def _own(self, kind: Kind) -> Kind:
-        return self.to(kind.dtype)
+    def _own(self, key: DispatchKey) -> DispatchKey:
+        return self.to(key.dtype)
 
-    def to(self, dtype: dtypes.dtype) -> Kind:
+    def to(self, dtype: dtypes.dtype) -> DispatchKey:
         return self if dtype is self.dtype else with_levels(self.plain.to(dtype), self.levels)
 
-    def on(self, place: device) -> Kind:
+    def on(self, place: device) -> DispatchKey:
         return with_levels(self.plain.on(place), self.levels)
 
     def __repr__(self) -> str:
-        return f"BatchedKind({self.plain!r}, depth {len(self.levels)})"
+        return f"BatchedKey({self.plain!r}, depth {len(self.levels)})"
 
 
-_kinds: weakref.WeakValueDictionary[Any, BatchedKind] = weakref.WeakValueDictionary()
-_templates: dict[tuple[Kind, int], BatchedKind] = {}
+_keys: weakref.WeakValueDictionary[Any, BatchedKey] = weakref.WeakValueDictionary()
+_templates: dict[tuple[DispatchKey, int], BatchedKey] = {}
 
 
-def _shared(plain: Kind, depth: int) -> Kernels:
-    """The raw operations, the same for all levels of one depth: those of a kind that lives on."""
+def _shared(plain: DispatchKey, depth: int) -> Kernels:
+    """The raw operations, the same for all levels of one depth: those of a dispatch key that lives on."""
     template = _templates.get((plain, depth))
     if template is None:
-        template = _templates[plain, depth] = Kind.__new__(BatchedKind)
+        template = _templates[plain, depth] = DispatchKey.__new__(BatchedKey)
         template.plain, template.levels = plain, tuple(Level(-1 - each, 1) for each in range(depth))
-        Kind.__init__(template, plain.dtype, device(plain.device.type, plain.device.index), _backend(plain.backend, depth))
+        DispatchKey.__init__(template, plain.dtype, device(plain.device.type, plain.device.index), _backend(plain.backend, depth))
     return template.F
 
 
-def with_levels(plain: Kind, levels: tuple[Level, ...]) -> Kind:
-    """The kind like `plain` inside `levels`."""
+def with_levels(plain: DispatchKey, levels: tuple[Level, ...]) -> DispatchKey:
+    """The dispatch key like `plain` inside `levels`."""
     if not levels:
         return plain
     key = plain, levels
-    found = _kinds.get(key)
+    found = _keys.get(key)
     if found is None:
-        found = _kinds[key] = BatchedKind(plain, levels)
+        found = _keys[key] = BatchedKey(plain, levels)
     return found
 
 
-def plain_of(kind: Kind) -> Kind:
-    return kind.plain if isinstance(kind, BatchedKind) else kind
+def plain_of(key: DispatchKey) -> DispatchKey:
+    return key.plain if isinstance(key, BatchedKey) else key
 
 
 # --- in and out ---------------------------------------------------------------------------------------------------
@@ -261,12 +261,12 @@ BatchDevice.batched = staticmethod(with_levels)
 
 def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
     """The tensor inside `level`: with dimension `dim` hidden as the batch, or, without one, the same for all."""
-    tensor = tensor._kind.settle(tensor)
-    kind = tensor._kind
-    if level in levels_of(kind):
+    tensor = tensor._key.materialize(tensor)
+    key = tensor._key
+    if level in levels_of(key):
         return tensor
-    levels = tuple(sorted((*levels_of(kind), level), key=lambda each: each.number))
-    made = with_levels(plain_of(kind), levels)
+    levels = tuple(sorted((*levels_of(key), level), key=lambda each: each.number))
+    made = with_levels(plain_of(key), levels)
     inside = _moved(tensor, "add_level", made, level, dim, levels.index(level))
     if dim:
         inside.__dict__["_hidden_at"] = level, dim  # a Function's `vmap` is told where the batch was
@@ -275,25 +275,25 @@ def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
 
 def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
     """The tensor outside `level`: with the batch as dimension `dim`, or, without one, the sum over the batch."""
-    levels = levels_of(tensor._kind)
+    levels = levels_of(tensor._key)
     if level not in levels:
         tensor = add_level(tensor, level, None)
-        levels = levels_of(tensor._kind)
+        levels = levels_of(tensor._key)
     position = levels.index(level)
-    made = with_levels(plain_of(tensor._kind), levels[:position] + levels[position + 1 :])
+    made = with_levels(plain_of(tensor._key), levels[:position] + levels[position + 1 :])
     return _moved(tensor, "drop_level", made, level, dim, position)
 
 
-def _moved(tensor: Any, name: str, kind: Kind, level: Level, dim: int | None, position: int) -> Any:
+def _moved(tensor: Any, name: str, key: DispatchKey, level: Level, dim: int | None, position: int) -> Any:
     if state.forward_levels and forward_ad.innermost_level([tensor]) is not None:
         move = add_level if name == "add_level" else drop_level
         return forward_ad.along(lambda each: move(each, level, dim), tensor)
     record = OPS[name]
-    array = record.forward(tensor._kind.backend.xp, tensor._array, level, dim, position)
-    if tensor._requires_grad and kind.dtype.category >= dtypes.FLOATING:
-        made = record.record(array, kind, tensor, level, dim, position)
+    array = record.forward(tensor._key.backend.xp, tensor._array, level, dim, position)
+    if tensor._requires_grad and key.dtype.category >= dtypes.FLOATING:
+        made = record.record(array, key, tensor, level, dim, position)
     else:
-        made = wrap(array, kind)
+        made = wrap(array, key)
     if dim is not None:
         made._storage = tensor._storage or tensor._own_storage()
     return made
@@ -350,12 +350,12 @@ def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
     levels: set[Level] = set()
     for each in tensors:
         if isinstance(each, Tensor):
-            levels.update(levels_of(each._kind))
+            levels.update(levels_of(each._key))
     return tuple(lift(each, levels) if isinstance(each, Tensor) else each for each in tensors)
 
 
 def lift(tensor: Tensor, levels: Any) -> Tensor:
     """The tensor inside all of `levels`; it is the same for all members of those that it has not been in."""
-    for level in sorted(set(levels) - set(levels_of(tensor._kind)), key=lambda each: each.number):
+    for level in sorted(set(levels) - set(levels_of(tensor._key)), key=lambda each: each.number):
         tensor = add_level(tensor, level, None)
     return tensor

@@ -1,6 +1,6 @@
 """What the documents' programs need before Python, or any PyTorch, takes them.
 
-`MISSPELLED`: (document, as written, as meant, why).  `GIVEN`: what a document leaves to the reader: (document, before which
+``MISSPELLED``: (document, as written, as meant, why).  ``GIVEN``: what a document leaves to the reader: (document, before which
 line, the lines that supply it).  Everything else runs as written.
 """
 

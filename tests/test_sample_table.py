@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections import Counter
@@ -52,7 +53,7 @@ EXCEPTIONS = {name for names in WITHOUT_SAMPLES.values() for name in names.split
 
 
 def plain(function: Any) -> Any:
-    return getattr(function, "__wrapped__", function)
+    return inspect.unwrap(function)
 
 
 def public_operations() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from . import backend, operations, version
 from ._tensor_str import set_printoptions
 from ._utils import _assert
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from .calls import overriding
+from .calls import overriding, wrappers
 from .calls import tables as _tables
 from .calls.dispatch import broadcast_shapes
 from .operations.sampling import _sample_dirichlet, _standard_gamma
@@ -85,11 +85,19 @@ __all__ += [*settings.__all__, *_memory_format.__all__, "is_storage"]
 
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
-# Everything else is generated: operations, and the types of old.
-overriding.name_methods()
-overriding.FACES.update(_tables.PUBLIC)
-overriding.open_to_overrides(overriding.FACES, _tables.PUBLIC)
-for _generated in (overriding.FACES, TENSOR_TYPES["cpu"], STORAGE_CLASSES):
+# Functions that are written in Python in PyTorch, too: unlike compiled ones, they bind as methods where a class holds them.
+_IN_PYTHON = frozenset({
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
+    "cdist", "chain_matmul", "eig", "einsum", "from_dlpack", "is_tensor", "lobpcg", "lstsq", "lu", "matrix_rank",
+    "meshgrid", "norm", "pca_lowrank", "solve", "split", "stft", "svd_lowrank", "symeig", "tensordot", "unique",
+    "unique_consecutive", "unravel_index",
+})  # fmt: skip
+
+# Everything else is generated: operations, and the legacy tensor types.
+wrappers.name_methods()
+overriding.PUBLISHED.update(_tables.PUBLIC)
+wrappers.open_to_overrides(overriding.PUBLISHED, _tables.PUBLIC, native=_tables.PUBLIC.keys() - _IN_PYTHON)
+for _generated in (overriding.PUBLISHED, TENSOR_TYPES["cpu"], STORAGE_CLASSES):
     globals().update(_generated)
     __all__ += (each for each in _generated if not each.startswith("_"))
 Storage = globals()["FloatStorage"]

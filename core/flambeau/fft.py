@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .calls.arguments import Dims, as_python
-from .calls.overriding import open_to_overrides
-from .calls.wrappers import with_out
+from .calls.wrappers import open_to_overrides, with_out
 from .operations import creation, factory
 from .operations.fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
 from .operations.joining import roll
@@ -263,4 +262,4 @@ def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)
 
 
-open_to_overrides(globals(), __all__)
+open_to_overrides(globals(), __all__, native=__all__)

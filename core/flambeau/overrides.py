@@ -9,16 +9,15 @@ import functools
 import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import flambeau as torch
 
 from .calls.function_modes import TorchFunctionMode
 from .calls.overriding import (
-    _BODIES,
-    FACES,
     NOT_OFFERED,
+    PUBLISHED,
     DisableTorchFunctionSubclass,
     enable_reentrant_dispatch,
     handle_torch_function,
@@ -43,9 +42,9 @@ def _overridable_names() -> dict[Any, str]:
     """Every overridable function, method and property getter, by its name from `torch` on."""
     found: dict[Any, str] = {}
     for space, namespace in _namespaces():
-        for name in getattr(namespace, "__all__", None) or FACES:
+        for name in getattr(namespace, "__all__", None) or PUBLISHED:
             function = getattr(namespace, name, None)
-            if isinstance(function, FunctionType) and (namespace is not torch or name in PUBLIC or function in _BODIES):
+            if _is_function(function) and (namespace is not torch or name in PUBLIC or hasattr(function, "__body__")):
                 found.setdefault(function, f"{space}.{name}")
     for name, attribute in vars(torch.Tensor).items():
         if name in NOT_OFFERED:
@@ -56,6 +55,11 @@ def _overridable_names() -> dict[Any, str]:
         elif isinstance(attribute, FunctionType) and (not name.startswith("_") or name.startswith("__")):
             found.setdefault(attribute, f"torch.Tensor.{name}")
     return found
+
+
+def _is_function(value: Any) -> bool:
+    """Whether it is a function, or one that does not bind, as PyTorch's compiled ones."""
+    return isinstance(value, (FunctionType, MethodType))
 
 
 def _namespaces() -> list[tuple[str, Any]]:
@@ -115,7 +119,7 @@ def _listed_names() -> dict[Any, str]:
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Public functions that are never offered to overrides: they take no tensors, or only look at them."""
-    public: set[Any] = {each for name, each in vars(torch).items() if isinstance(each, FunctionType) and not name.startswith("_")}
+    public: set[Any] = {each for name, each in vars(torch).items() if _is_function(each) and not name.startswith("_")}
     named: set[Any] = {functools.reduce(getattr, each.split("."), torch) for each in _IGNORED}
     return (public - set(_overridable_names())) | named
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from . import operations  # noqa: F401  (fills the table that the names below come from)
 from .calls.op import op
-from .calls.overriding import open_to_overrides
 from .calls.tables import PUBLIC
+from .calls.wrappers import open_to_overrides
 from .operations.bessel import airy as airy_ai
 from .operations.bessel import i0, i0e, i1, i1e
 from .operations.bessel import j0 as bessel_j0
@@ -77,4 +77,4 @@ def multigammaln(a: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     return mvlgamma(a, p, out=out)  # type: ignore[call-arg]  # as all that are published with `out`
 
 
-open_to_overrides(globals(), __all__)
+open_to_overrides(globals(), __all__, native=__all__)

@@ -88,7 +88,7 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
         numbers = tuple(arguments.as_python(each) if isinstance(each, Tensor) and not each.ndim else each for each in params)
         if any(number is not param for number, param in zip(numbers, params, strict=True)):
             return dispatch(op, tensors, numbers, out)
-        if overriding.may_override(params) and overriding.FACES.get(op.name) is op.function:
+        if overriding.may_override(params) and overriding.is_published(op):
             return overriding.call(op, tensors, params, out)
         explain(error, op, tensors, params)
     if exact is not key:

@@ -3,7 +3,8 @@
 Plain tensors never come here.  What does comes on one of three ways:
 
 - an operation of the table, because the argument is no plain tensor or because a mode has emptied `FAST`: by `dispatch`;
-- any other function of a public namespace: by a first line that `overridable` puts before it, one look at a type;
+- any other function of a public namespace: by the first line of the code that `wrappers` generates around it, one look at a
+  type;
 - the methods and properties of a Tensor subclass: by wrappers that are installed on the subclass when it is defined.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
@@ -19,17 +20,12 @@ from typing import Any
 
 from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
 from ..tensors.tensor import Tensor, attach
-from .arguments import blaming_arguments, checking, fits_at_once, overrides_nothing, types_of
-from .codegen import NAMESPACE, lazy_function
 from .operands import can_operate
 from .record import Operation
-from .signatures import add_out, declarations, handed_on, packed, with_numpy_names
-from .tables import OPS
-from .wrappers import checked
 
 __all__ = [
-    "FACES", "NOT_OFFERED", "DisableTorchFunctionSubclass", "enable_reentrant_dispatch",
-    "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "open_to_overrides",
+    "NOT_OFFERED", "PUBLISHED", "DisableTorchFunctionSubclass", "enable_reentrant_dispatch",
+    "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property",
     "redispatch_function", "wrap_torch_function",
 ]  # fmt: skip
 
@@ -257,7 +253,7 @@ def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: 
     if out is not None:
         kwargs["out"] = out
     # What a function of another name does inside is not what users call by this name.
-    public = _face(op) if _redispatched.get() is None else op.function
+    public = _published(op) if _redispatched.get() is None else op.function
     return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
 
 
@@ -266,14 +262,19 @@ def _positional(op: Operation) -> list[str]:
     return [name.split("=")[0].strip() for name in op.declared.split("*")[0].split(",") if name.strip()]
 
 
+def is_published(op: Operation) -> bool:
+    """Whether the operation itself is the public function of its name."""
+    return getattr(PUBLISHED.get(op.name), "__body__", None) is op.function
+
+
 @functools.cache
-def _face(op: Operation) -> Callable[..., Any]:
+def _published(op: Operation) -> Callable[..., Any]:
     """The function that users know the operation by, where that takes the same arguments."""
     if op.own_arguments:
         return op.function
-    face = FACES.get(op.name, op.function)
-    names = list(inspect.signature(face).parameters)
-    return face if names[: len(_positional(op))] == _positional(op) else op.function
+    public = PUBLISHED.get(op.name, op.function)
+    names = list(inspect.signature(public).parameters)
+    return public if names[: len(_positional(op))] == _positional(op) else op.function
 
 
 def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
@@ -416,63 +417,26 @@ def _torch_function(cls: type[Tensor], func: Callable[..., Any], types: Any, arg
 attach(__init_subclass__=classmethod(_init_subclass), __torch_function__=classmethod(_torch_function))
 
 
-# --- functions that are offered -----------------------------------------------------------------------------------
+# --- offering functions and operators -------------------------------------------------------------------------------
 
-FACES: dict[str, Callable[..., Any]] = {}  # functions of the `torch` namespace, by name, as users see them
-
-
-def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with a line before it that looks at the types of the required arguments."""
-    made = lazy_function(function.__name__, lambda: _source(made))
-    body = getattr(function, "__without_out__", function)
-    functools.update_wrapper(made, function)
-    made.__dict__["__body__"] = body
-    key = len(_BODIES)
-    _BODIES[made] = key
-    NAMESPACE[f"body_{key}"] = body
-    NAMESPACE[f"offer_{key}"] = functools.partial(_offer, made, function)
-    return made
+PUBLISHED: dict[str, Callable[..., Any]] = {}  # functions of the `torch` namespace, by name, as users see them
 
 
-_BODIES: dict[Any, int] = {}  # the number under which the generated code finds what it calls
-
-
-def _source(made: Any) -> str:
-    """The generated code of an overridable function."""
-    body, key = made.__dict__["__body__"], _BODIES[made]
-    has_out = body is not made.__wrapped__
-    declared, given, named, required = declarations(body, str(key), NAMESPACE)
-    if has_out:
-        add_out(declared)
-    elif types_of(body):
-        NAMESPACE[f"offer_{key}"] = functools.partial(_offer, made, checked(body))
-    declaration, renamed, late = with_numpy_names(made.__name__, declared, required)
-    settled = fits_at_once(body)
-    condition = " and ".join([*([] if required else ["DIRECT"]), *overrides_nothing(body, required), *settled])
-    offer = f"return offer_{key}({packed(given, named)}, {'out' if has_out else None})"
-    straight = f"        return body_{key}({handed_on(given, named)})\n"
-    lines = (
-        f"    if {condition}{' and out is None' if has_out else ''}:\n"
-        f"{_indented(blaming_arguments(body, str(key), NAMESPACE, straight, offer))}{late}"
-        f"{f'    {checking(body, str(key))}' + chr(10) if settled else ''}    {offer}\n"
-    )
-    return f"def {made.__name__}({declaration}):\n{renamed}{lines}"
-
-
-def _indented(text: str) -> str:
-    return "".join(f"    {line}\n" for line in text.splitlines())
-
-
-def _offer(
-    public: Callable[..., Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+def offer_function(
+    public: Callable[..., Any],
+    body: Callable[..., Any],
+    compute: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    out: Any,
 ) -> Any:
-    """Offer a call to whoever may override it; compute it if there is nobody."""
+    """Offer a call of a `public` function, written as `body`, to whoever may override it; compute it if there is nobody."""
     given = kwargs if out is None else {**kwargs, "out": out}
     values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *given.values()])
     if not wanted(values, name=public.__name__):
         _get_to_know(args)
-        return function(*args, **given)
-    args, given = _as_called(public.__dict__["__body__"], args, given)
+        return compute(*args, **given)
+    args, given = _as_called(body, args, given)
     return handle_torch_function(public, values, *args, **given)
 
 
@@ -509,31 +473,6 @@ def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
     return args, {
         name: value for name, value in kwargs.items() if name not in parameters or parameters[name].default is not value
     }
-
-
-def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str]) -> None:
-    """Make the functions of a public namespace overridable; operations of the table are so by themselves.
-
-    They say that they live there: that is where a pickle finds them.
-    """
-    module = namespace.get("__name__", "flambeau")
-    of_the_table = {id(each.function) for each in OPS.values()}
-    for name in names:
-        function = namespace[name]
-        if not isinstance(function, FunctionType) or "__body__" in function.__dict__:
-            continue
-        if id(function) not in of_the_table:
-            namespace[name] = function = overridable(function)
-        elif function.__name__ in FACES:
-            continue
-        function.__module__, function.__qualname__ = module, name
-
-
-def name_methods() -> None:
-    """Let the methods of Tensor that were defined under another name go by their own."""
-    for name, attribute in vars(Tensor).items():
-        if isinstance(attribute, FunctionType) and attribute.__name__.startswith("_") and not attribute.__name__.startswith("__"):
-            attribute.__name__ = attribute.__qualname__ = name
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:

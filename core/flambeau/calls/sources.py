@@ -49,14 +49,17 @@ def source(name: str) -> str:
     return function_source(OPS[name])
 
 
-def function_source(record: Operation, dunder: str | None = None) -> str:
-    """The public function, or an operator: the common case in straight line, the rest by `dispatch`."""
+def function_source(record: Operation, dunder: str | None = None, native: bool = False) -> str:
+    """The function, or an operator: the common case in straight line, the rest by `dispatch`.
+
+    That of a namespace is `native`, and does not bind as a method: it has a first parameter that nobody sees.
+    """
     name, tensors, params = record.name, record.tensor_names, record.param_names
     NAMESPACE[f"op_{name}"] = record
     signature = record.declared if dunder else _declaration(record)
     has_out = record.has_out and not dunder
     if record.variadic:
-        return _variadic_source(record, signature)
+        return _variadic_source(record, f"NATIVE, {signature}" if native else signature)
     lead, optional = record.primary, {each for each in tensors if record.defaults.get(each, 0) is None}
     operands = [each for each in tensors if each != lead and each in record.number_names]
     conditions = [
@@ -73,7 +76,8 @@ def function_source(record: Operation, dunder: str | None = None) -> str:
     conditions += ["dtype is None"] if "dtype" in params else []
     conditions += [f"type({each}) is bool" for each in record.flags]
     declaration, renamed, late = (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
-    lines = [f"def {dunder or name}({declaration}):", *renamed.splitlines()]
+    hidden = "NATIVE, " if native else ""
+    lines = [f"def {dunder or name}({hidden}{declaration}):", *renamed.splitlines()]
     for each in operands:
         lines += [f"    if type({each}) not in FAST:"]
         if record.check is not None:  # a number may be refused where a tensor of the same value is not

@@ -1,23 +1,44 @@
-"""Composites as methods, and with `out=`."""
+"""What stands around a function that is written in Python, from one template.
+
+A *composite*, a function made of operations, knows nothing of NumPy's names for parameters (`axis`), of `out=`, of tensors that
+stand for numbers, of `__torch_function__`, or of how PyTorch words its complaints.  The source of a function that does is
+generated around it when it is first called, in one of three forms:
+
+- a method (`as_method`), or any function that looks at its arguments first (`checked`);
+- the same with `out=` (`with_out`);
+- the function of a public namespace (`open_to_overrides`), whose straight path is one look at the types of its arguments, and
+  which otherwise offers the call to `__torch_function__`.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, MutableMapping, Sequence
+from importlib import import_module
+from itertools import count
+from types import FunctionType, MethodType
 from typing import Any, TypeVar
 
 from ..tensors.tensor import Tensor
 from . import outputs
-from .arguments import blaming_arguments, looking_at_arguments
+from .arguments import blaming_arguments, checking, fits_at_once, looking_at_arguments, overrides_nothing, types_of
 from .codegen import NAMESPACE, lazy_function
-from .signatures import NUMPY_NAMES, add_out, declarations, handed_on, packed, with_numpy_names
+from .overriding import PUBLISHED, offer_function
+from .record import Operation
+from .signatures import NUMPY_NAMES, add_out, declarations, handed_on, packed, signature_of, with_numpy_names
+from .sources import function_source
+from .tables import OPS
 
-__all__ = ["as_method", "checked", "with_out", "write_result"]
+__all__ = ["as_method", "checked", "is_native", "name_methods", "open_to_overrides", "with_out", "write_result"]
 
 T = TypeVar("T")
 
-_LOOKED_AT = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # types for which a method is worth one more call
+_CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # types for which a method is worth one more call
+_numbers = count()  # under which the generated code finds what it calls
+
+
+# --- the forms ----------------------------------------------------------------------------------------------------
 
 
 def as_method(function: Any) -> Any:
@@ -26,27 +47,100 @@ def as_method(function: Any) -> Any:
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     has_names = {*NUMPY_NAMES.values()} & {*names} and not NUMPY_NAMES.keys() & names
     annotations = inspect.unwrap(function).__annotations__
-    if function.__globals__ is NAMESPACE or not (has_names or _LOOKED_AT & {annotations.get(each) for each in names}):
+    if function.__globals__ is NAMESPACE or not (has_names or _CHECKED_TYPES & {annotations.get(name) for name in names}):
         return function
     return checked(function)
 
 
 def checked(function: Any) -> Any:
     """A composite that looks at its arguments before it computes."""
-    key = f"{function.__name__}_{id(function)}"
-    NAMESPACE[f"method_{key}"] = function
-    made = lazy_function(function.__name__, lambda: _method_source(made.__name__, function, key, NAMESPACE))
-    return functools.update_wrapper(made, function)
+    wrapper = _generated(function, function)
+    return functools.update_wrapper(wrapper, function)
 
 
-def _method_source(name: str, function: Callable[..., Any], key: str, namespace: dict[str, Any]) -> str:
-    key = f"method_{key}"
-    declared, given, named, required = declarations(function, key, namespace)
-    declaration, renamed, _ = with_numpy_names(name, declared)
-    offering = _offering_method(name, function, given, named)
-    looks = looking_at_arguments(function, key, offering, required[1:])
-    body = blaming_arguments(function, key, namespace, f"    return {key}({handed_on(given, named)})\n", offering)
-    return f"def {name}({declaration}):\n{renamed}{looks}{body}"
+def with_out(function: Callable[..., T]) -> Callable[..., T]:
+    """A composite with an `out=` argument added."""
+    wrapper = _generated(function, function, has_out=True)
+    functools.update_wrapper(wrapper, function)
+    wrapper.__dict__["__without_out__"] = function
+    wrapper.__dict__["__signature__"] = _with_out_parameter(inspect.signature(function))
+    return wrapper
+
+
+def overridable(function: Callable[..., Any], native_in: str = "") -> Callable[..., Any]:
+    """The function with a line before it that looks at the types of the required arguments.
+
+    Where it is to be native in a module, as PyTorch's compiled functions are, it does not bind as a method.
+    """
+    body = getattr(function, "__without_out__", function)
+    has_out = body is not function
+    compute = function if has_out or not types_of(body) else checked(body)
+    public: list[Callable[..., Any]] = []  # the function as users know it, which is what overrides are given
+    wrapper = _generated(body, compute, has_out=has_out, public=public, native=bool(native_in))
+    functools.update_wrapper(wrapper, function)
+    wrapper.__dict__["__body__"] = body
+    public.append(_bound_to(native_in, wrapper, function) if native_in else wrapper)
+    return public[0]
+
+
+# --- the template -------------------------------------------------------------------------------------------------
+
+
+def _generated(
+    body: Callable[..., Any],
+    compute: Callable[..., Any],
+    *,
+    has_out: bool = False,
+    public: list[Callable[..., Any]] | None = None,
+    native: bool = False,
+) -> FunctionType:
+    """A function around `body`; where it is `public`, what is not on the straight path is offered, or left to `compute`."""
+    key = str(next(_numbers))
+    NAMESPACE[f"body_{key}"] = body
+
+    def source() -> str:
+        if public is not None:
+            NAMESPACE[f"offer_{key}"] = functools.partial(offer_function, public[0], body, compute)
+        return _source(wrapper.__name__, body, key, has_out=has_out, offers=public is not None, native=native)
+
+    wrapper = lazy_function(body.__name__, source)
+    return wrapper
+
+
+def _source(name: str, body: Callable[..., Any], key: str, *, has_out: bool, offers: bool, native: bool) -> str:
+    declared, given, named, required = declarations(body, key, NAMESPACE)
+    if has_out:
+        add_out(declared)
+    declaration, renamed, late = with_numpy_names(name, declared, required if offers else ())
+    call = f"body_{key}({handed_on(given, named)})"
+    if offers:
+        offer = f"return offer_{key}({packed(given, named)}, {'out' if has_out else None})"
+        fits = fits_at_once(body)
+        tests = [*([] if required else ["DIRECT"]), *overrides_nothing(body, required), *fits, *(["out is None"] * has_out)]
+        straight = blaming_arguments(body, key, NAMESPACE, f"    return {call}\n", offer)
+        check = f"    {checking(body, key)}\n" if fits else ""
+        lines = f"    if {' and '.join(tests)}:\n{_indented(straight)}{late}{check}    {offer}\n"
+    else:
+        offer = _offering_method(name, body, given, named)
+        lines = f"    return {call}\n"
+        if has_out:
+            lines = _writing_out(body, call, given, named)
+        look = looking_at_arguments(body, key, offer, required[1:])
+        lines = f"{look}{blaming_arguments(body, key, NAMESPACE, lines, offer)}"
+    return f"def {name}({'NATIVE, ' if native else ''}{declaration}):\n{renamed}{lines}"
+
+
+def _writing_out(body: Callable[..., Any], call: str, given: Sequence[str], named: Sequence[str]) -> str:
+    """The lines that return the result of `call`, or write it into `out`."""
+    spaces = [space for space in body.__module__.split(".") if space in ("fft", "linalg")]
+    name = "_".join([*spaces, body.__name__])
+    takes_dtype = "dtype" in named and name in outputs.SETS_DTYPE
+    return (
+        f"    if out is None:\n        return {call}\n"
+        f"    check_out({name!r}, out, ({''.join(each.lstrip('*') + ', ' for each in given)}))\n"
+        + ("    dtype = dtype or out.dtype\n" if takes_dtype else "")
+        + f"    return write_result({name!r}, {call}, out)\n"
+    )
 
 
 def _offering_method(name: str, function: Callable[..., Any], given: Sequence[str], named: Sequence[str]) -> str:
@@ -55,50 +149,126 @@ def _offering_method(name: str, function: Callable[..., Any], given: Sequence[st
     return f"return offer_method({name!r}, {packed(given, named)})" if is_method and hasattr(Tensor, name) else "raise"
 
 
-def with_out(function: Callable[..., T]) -> Callable[..., T]:
-    """A composite with an `out=` argument added."""
-    key = f"{function.__name__}_{len(_WITH_OUT)}"
-    made = lazy_function(function.__name__, lambda: _with_out_source(function, key))
-    functools.update_wrapper(made, function)
-    made.__dict__["__without_out__"] = function
-    made.__dict__["__signature__"] = _out_added(inspect.signature(function))
-    NAMESPACE[f"without_out_{key}"] = function
-    NAMESPACE["check_out"], NAMESPACE["write_result"] = outputs.check, write_result
-    _WITH_OUT.append(key)
-    return made
-
-
-_WITH_OUT: list[str] = []  # the names under which generated code finds the functions
-
-
-def _with_out_source(function: Callable[..., Any], key: str) -> str:
-    name, path = function.__name__, function.__module__.split(".")
-    full_name = "_".join([*(each for each in path if each in ("fft", "linalg")), name])
-    declared, given, named, required = declarations(function, key, NAMESPACE)
-    add_out(declared)
-    declaration, renamed, _ = with_numpy_names(name, declared)
-    call = f"without_out_{key}({handed_on(given, named)})"
-    takes_dtype = "dtype" in named and full_name in outputs.SETS_DTYPE
-    offering = _offering_method(name, function, given, named)
-    looks = looking_at_arguments(function, key, offering, required[1:])
-    body = (
-        f"    if out is None:\n        return {call}\n"
-        f"    check_out({full_name!r}, out, ({''.join(each.lstrip('*') + ', ' for each in given)}))\n"
-        + ("    dtype = dtype or out.dtype\n" if takes_dtype else "")
-        + f"    return write_result({full_name!r}, {call}, out)\n"
-    )
-    return f"def {name}({declaration}):\n{renamed}{looks}{blaming_arguments(function, key, NAMESPACE, body, offering)}"
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
 
 
 def write_result(name: str, result: Any, out: Any) -> Any:
     """Write the result, or the results, of a function into `out`."""
-    given = (result,) if isinstance(result, Tensor) else result
-    outputs.check_untracked(name, any(each._requires_grad for each in given))
+    results = (result,) if isinstance(result, Tensor) else result
+    outputs.check_untracked(name, any(tensor._requires_grad for tensor in results))
     return outputs.write(name, out, result)
 
 
-def _out_added(given: inspect.Signature) -> inspect.Signature:
-    parameters = list(given.parameters.values())
+NAMESPACE["check_out"], NAMESPACE["write_result"] = outputs.check, write_result
+
+
+def _with_out_parameter(signature: inspect.Signature) -> inspect.Signature:
+    parameters = list(signature.parameters.values())
     at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
     parameters.insert(at, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-    return inspect.Signature(parameters, return_annotation=given.return_annotation, __validate_parameters__=False)
+    return inspect.Signature(parameters, return_annotation=signature.return_annotation, __validate_parameters__=False)
+
+
+# --- native functions ---------------------------------------------------------------------------------------------
+
+
+class _Namespace:
+    """What native functions are bound to, so that they do not bind to an instance: a public module, by its name."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def __repr__(self) -> str:
+        return f"<module {self.module!r}>"
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__dict__["module"]
+        return getattr(import_module(module), name.removeprefix(module.rpartition(".")[2] + "_"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _namespace, (self.module,)
+
+    def __deepcopy__(self, memo: Any) -> _Namespace:
+        return self
+
+
+@functools.cache
+def _namespace(module: str) -> _Namespace:
+    return _Namespace(module)
+
+
+def is_native(value: Any) -> bool:
+    """Whether it is a function of a public namespace that does not bind as a method."""
+    return isinstance(value, MethodType) and type(value.__self__) is _Namespace
+
+
+class _Hidden:
+    """What a native function's code wraps: the function as users see it, behind the parameter that they do not see."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """Made when somebody asks, which for most functions nobody does."""
+        signature = signature_of(self.__wrapped__)
+        first = inspect.Parameter("NATIVE", inspect.Parameter.POSITIONAL_ONLY)
+        parameters = [first, *signature.parameters.values()]
+        return inspect.Signature(parameters, return_annotation=signature.return_annotation, __validate_parameters__=False)
+
+
+def _bound_to(module: str, code: Any, function: Callable[..., Any]) -> Any:
+    """The method that calls `code`, whose first parameter nobody sees, with the namespace that `function` is in."""
+    code.__wrapped__ = _Hidden(function)
+    code.__dict__.pop("__signature__", None)  # of the function without that parameter
+    return MethodType(code, _namespace(module))
+
+
+_natives: dict[int, MethodType] = {}  # of the operations' functions, by the id of each
+
+
+def _native_operation(record: Operation, module: str) -> Any:
+    """The public function of an operation as one that does not bind."""
+    found = _natives.get(id(record.function))
+    if found is None:
+        function: Any = lazy_function(record.name, lambda: function_source(record, native=True))
+        function.__doc__ = record.function.__doc__
+        found = _natives[id(record.function)] = _bound_to(module, function, record.function)
+        found.__dict__["__body__"] = record.function
+    return found
+
+
+def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str], native: Container[str] = ()) -> None:
+    """Make the functions of a public namespace overridable; operations of the table are so by themselves.
+
+    They say that they live there: that is where a pickle finds them.  Those that are `native` in PyTorch, which are compiled,
+    do not bind as methods where a class holds them: `conv = torch.conv2d` in its body is called as `self.conv(input, weight)`.
+    """
+    module = namespace.get("__name__", "flambeau")
+    operations = {id(record.function): record for record in OPS.values()}
+    for name in names:
+        function = namespace[name]
+        if not isinstance(function, FunctionType) or "__body__" in function.__dict__:
+            continue
+        record = operations.get(id(function))
+        if record is None:
+            namespace[name] = function = overridable(function, module if name in native else "")
+        elif name in native:
+            known = id(function) in _natives
+            namespace[name] = function = _native_operation(record, module)
+            if known:
+                continue
+        elif function.__name__ in PUBLISHED:
+            continue
+        function = getattr(function, "__func__", function)
+        function.__module__, function.__qualname__ = module, name
+        if record is None and name in native and module == "flambeau":  # an alias goes by its own name
+            function.__name__ = name
+
+
+def name_methods() -> None:
+    """Let the methods of Tensor that were defined under another name go by their own."""
+    for name, attribute in vars(Tensor).items():
+        if isinstance(attribute, FunctionType) and attribute.__name__.startswith("_") and not attribute.__name__.startswith("__"):
+            attribute.__name__ = attribute.__qualname__ = name

@@ -18,7 +18,7 @@ from ..calls.arguments import Dims, Number, as_float, as_int
 from ..calls.dispatch import require_constant, require_dtype, require_flags, whole_numbers
 from ..calls.node_names import gathered
 from ..calls.op import source
-from ..calls.overriding import open_to_overrides
+from ..calls.wrappers import open_to_overrides
 from ..operations.relocation import relocate
 from ..subclasses.parameter import Buffer, Parameter
 from ..tape.node import shown_as

@@ -8,7 +8,7 @@ tensor([0.8000, 1.4000])
 
 from __future__ import annotations
 
-from ..calls.overriding import open_to_overrides
+from ..calls.wrappers import open_to_overrides
 from .checks import LinAlgError
 from .decompositions import cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, householder_product, qr, svd, svdvals
 from .factors import ldl_factor, ldl_factor_ex, ldl_solve, lu, lu_factor, lu_factor_ex, lu_solve, solve_triangular
@@ -24,4 +24,4 @@ __all__ = [
     "vecdot", "vector_norm",
 ]  # fmt: skip
 
-open_to_overrides(globals(), __all__)
+open_to_overrides(globals(), __all__, native=__all__)

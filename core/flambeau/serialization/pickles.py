@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import flambeau as torch
 
+from ..calls.wrappers import is_native
 from ..subclasses.parameter import Parameter
 from ..tensors.tensor import Tensor
 from . import names
@@ -40,6 +41,8 @@ def pickler_class(base: Any) -> Any:
             return self._persistent_id(thing)
 
         def reducer_override(self, thing: Any) -> Any:
+            if is_native(thing):
+                return thing.__qualname__  # found by its name, as other functions are
             return (names.get_layout, (str(thing),)) if isinstance(thing, torch.layout) else NotImplemented
 
         def save_global(self, thing: Any, name: str | None = None) -> None:

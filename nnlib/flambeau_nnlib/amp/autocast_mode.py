@@ -252,7 +252,7 @@ class _CastingMode(torch.overrides.TorchFunctionMode):
             if policy is not None and kwargs.get("out") is None:
                 cast = _find_cast(policy, device_type, (args, kwargs))
                 return func(*_map_tensors(cast, args), **_map_tensors(cast, kwargs))
-        if not inspect.isfunction(func):
+        if not (inspect.isfunction(func) or inspect.ismethod(func)):
             return func(*args, **kwargs)
         with self:  # it may call others, which are to be cast
             return torch.overrides.redispatch_function(func, types, args, kwargs)

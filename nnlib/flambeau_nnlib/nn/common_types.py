@@ -1,4 +1,4 @@
-"""Types of arguments that are given once for all dimensions, or once for each."""
+"""Types of arguments that are one value for all dimensions, or a tuple with a value for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors that a module owns: parameters, buffers, and their not yet initialized forms."""
+"""Parameters and buffers of modules, and the uninitialized ones of lazy modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class UninitializedTensorMixin:
-    """A tensor that knows its dtype and device but not its shape yet."""
+    """A tensor that has a dtype and a device, but no shape yet."""
 
     cls_to_become: type
     _allowed_methods = (
@@ -42,7 +42,7 @@ class UninitializedTensorMixin:
     )
 
     def materialize(self, shape: tuple[int, ...], device: torch.device | None = None, dtype: torch.dtype | None = None) -> None:
-        """Give the tensor its shape, and turn it into an ordinary (uninitialized in value) parameter or buffer."""
+        """Turn the tensor into an ordinary parameter or buffer of this shape, whose values are uninitialized."""
         device = self.data.device if device is None else device
         dtype = self.data.dtype if dtype is None else dtype
         self.data = torch.empty(shape, device=device, dtype=dtype)
@@ -90,7 +90,7 @@ class UninitializedTensorMixin:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter without shape and values yet, whose shape the first input of its module decides.
+    """A parameter of a lazy module, whose shape is not known before the first input.
 
     It can be moved and cast; other operations raise ValueError until `materialize(shape)` makes it an ordinary
     `Parameter`.
@@ -116,7 +116,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
-    """A buffer without shape and values yet, whose shape the first input of its module decides.
+    """A buffer of a lazy module, whose shape is not known before the first input.
 
     It can be moved and cast; other operations raise ValueError until `materialize(shape)` makes it an ordinary tensor.
 

@@ -1,4 +1,4 @@
-"""Recurrence: layers run over sequences, cells by a step, and the functions that `torch` itself has for both."""
+"""The computation of recurrent layers and cells, and the functions of the namespace `torch` for both, such as `lstm`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ State = tuple[Tensor, ...]
 
 
 def projected_lstm_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    """c = f * c + i * g and h = P (o * tanh(c))."""
+    """One step of an LSTM with a projection P: c = f * c + i * g and h = P (o * tanh(c))."""
     h, c = state
     i, f, g, o = torch.addmm(gates, h, weights[1].t()).chunk(4, 1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
@@ -30,7 +30,7 @@ GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
 def input_gates(mode: str, input: Tensor, weights: Sequence[Tensor | None]) -> Tensor:
-    """What the input adds to the gates, for all steps at once; both biases too, but the GRU's reset acts on one."""
+    """The input's part of the gates, for all steps at once. It includes both biases, but for a GRU only `bias_ih`."""
     _, _, bias_ih, bias_hh, _ = weights
     if mode != "GRU" and bias_hh is not None:
         bias_ih = bias_hh if bias_ih is None else bias_ih + bias_hh
@@ -48,7 +48,7 @@ def rnn_layer(
     """One layer in one direction: the output of every step, and the final state.
 
     `input` is `(T, B, features)`, or packed `(sum(batch_sizes), features)`; `state` holds `(B, size)` tensors;
-    `weights` are weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, those that the layer lacks being None.
+    `weights` are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, with None for those that the layer does not have.
     """
     gates = input_gates(mode, input, weights)
     if batch_sizes is None:
@@ -63,7 +63,7 @@ def rnn_layer(
         if batch < before:  # some sequences have ended
             finished.append(tuple(part[batch:] for part in state))
             state = tuple(part[:batch] for part in state)
-        elif batch > before:  # backwards, some sequences begin
+        elif batch > before:  # in reverse, some sequences begin here
             new = tuple(part[before:batch] for part in initial)
             state = tuple(torch.cat(parts) for parts in zip(state, new, strict=True))
         output, state = rnn_run(mode, gates, state, weights, reverse)
@@ -76,14 +76,14 @@ def rnn_layer(
 
 
 def split_runs(packed: Tensor, batch_sizes: Sequence[int]) -> list[Tensor]:
-    """Packed steps as runs `(steps, batch, features)` of one batch size each."""
+    """Packed steps, split into runs of equal batch size, each `(steps, batch, features)`."""
     runs = [(sum(1 for _ in equal), batch) for batch, equal in groupby(batch_sizes)]
     parts = packed.split([steps * batch for steps, batch in runs])
     return [part.unflatten(0, run) for part, run in zip(parts, runs, strict=True)]
 
 
 def rnn_run(mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
-    """Steps of one batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
+    """Steps that have the same batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
     last = 0 if reverse else -1
     if mode == "LSTM" and weights[4] is not None:
         return projected_lstm_run(gates, state, weights, reverse)
@@ -99,8 +99,8 @@ def rnn_run(mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | N
 
 def projected_lstm_run(gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
     outputs = []
-    for each in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
-        state = projected_lstm_step(each, state, weights)
+    for step_gates in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
+        state = projected_lstm_step(step_gates, state, weights)
         outputs.append(state[0])
     if reverse:
         outputs.reverse()
@@ -116,7 +116,7 @@ def rnn_layers(
     dropout: float,
     batch_sizes: Sequence[int] | None,
 ) -> tuple[Tensor, State]:
-    """Layers one on top of the other: the last one's output, and the final states of all.
+    """Stacked layers: the output of the last one, and the final states of all.
 
     `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`; `weights` has those of each layer and
     direction, as `rnn_layer` takes them.
@@ -136,7 +136,7 @@ def rnn_layers(
     return input, tuple(torch.stack(parts) for parts in zip(*finals, strict=True))
 
 
-_NODES = {  # what PyTorch shows to have made the states of a cell
+_NODES = {  # the names of the autograd nodes that PyTorch shows for the states of a cell
     "RNN_TANH": ("TanhBackward0",),
     "RNN_RELU": ("ReluBackward0",),
     "LSTM": ("MulBackward0", "AddBackward0"),
@@ -168,41 +168,41 @@ _SETTINGS = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bi
 _PADDED, _PACKED = ("input", *_SETTINGS, "batch_first"), ("data", "batch_sizes", *_SETTINGS)
 
 
-def _given(name: str, args: Sequence[Any], kwargs: dict[str, Any], is_packed: bool) -> dict[str, Any]:
-    """The arguments by name, those of a padded input or of a packed one."""
+def _bind_arguments(name: str, args: Sequence[Any], kwargs: dict[str, Any], is_packed: bool) -> dict[str, Any]:
+    """The arguments by name, after either signature: for padded or for packed input."""
     names = _PACKED if is_packed or kwargs.keys() & {"data", "batch_sizes"} else _PADDED
-    given = dict(zip(names, args, strict=False)) | kwargs
-    if given.keys() != set(names) or len(args) + len(kwargs) > len(names):
+    arguments = dict(zip(names, args, strict=False)) | kwargs
+    if arguments.keys() != set(names) or len(args) + len(kwargs) > len(names):
         raise TypeError(
             f"{name}() received an invalid combination of arguments - it takes ({', '.join(_PADDED)}) or ({', '.join(_PACKED)})"
         )
     flags = ("has_biases", "train", "bidirectional", "batch_first")
-    require_flags(name, **{each: given[each] for each in flags if each in given})
-    given["num_layers"] = as_int(name, "num_layers", given["num_layers"])
-    given["dropout"] = as_float(name, "dropout", given["dropout"])
-    for each in ("params", "hx") if name == "lstm" else ("params",):
-        if not isinstance(given[each], (tuple, list)):
-            raise TypeError(f"{name}(): argument '{each}' must be tuple of Tensors, not {type(given[each]).__name__}")
-    if name != "lstm" and not isinstance(given["hx"], Tensor):
-        raise TypeError(f"{name}(): argument 'hx' must be Tensor, not {type(given['hx']).__name__}")
-    if given["train"] and given["num_layers"] > 1 and not 0 <= given["dropout"] <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {given['dropout']}")
-    return given
+    require_flags(name, **{flag: arguments[flag] for flag in flags if flag in arguments})
+    arguments["num_layers"] = as_int(name, "num_layers", arguments["num_layers"])
+    arguments["dropout"] = as_float(name, "dropout", arguments["dropout"])
+    for key in ("params", "hx") if name == "lstm" else ("params",):
+        if not isinstance(arguments[key], (tuple, list)):
+            raise TypeError(f"{name}(): argument '{key}' must be tuple of Tensors, not {type(arguments[key]).__name__}")
+    if name != "lstm" and not isinstance(arguments["hx"], Tensor):
+        raise TypeError(f"{name}(): argument 'hx' must be Tensor, not {type(arguments['hx']).__name__}")
+    if arguments["train"] and arguments["num_layers"] > 1 and not 0 <= arguments["dropout"] <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {arguments['dropout']}")
+    return arguments
 
 
-def _run(name: str, mode: str, given: dict[str, Any]) -> tuple[Tensor, ...]:
-    state: State = tuple(given["hx"]) if mode == "LSTM" else (given["hx"],)
+def _run(name: str, mode: str, arguments: dict[str, Any]) -> tuple[Tensor, ...]:
+    state: State = tuple(arguments["hx"]) if mode == "LSTM" else (arguments["hx"],)
     if mode == "LSTM" and len(state) != 2:
         raise RuntimeError("lstm expects two hidden states")
-    directions, batch_first = 1 + given["bidirectional"], given.get("batch_first", False)
-    weights = _weights(mode, state, given["params"], given["has_biases"], given["num_layers"] * directions)
-    dropout = given["dropout"] if given["train"] else 0.0
-    if "data" in given:
-        sizes = given["batch_sizes"].tolist()
+    directions, batch_first = 1 + arguments["bidirectional"], arguments.get("batch_first", False)
+    weights = _weights(mode, state, arguments["params"], arguments["has_biases"], arguments["num_layers"] * directions)
+    dropout = arguments["dropout"] if arguments["train"] else 0.0
+    if "data" in arguments:
+        sizes = arguments["batch_sizes"].tolist()
         _check_state(name, state, len(weights), sizes[0])
-        output, state = rnn_layers(mode, given["data"], state, weights, directions, dropout, sizes)
+        output, state = rnn_layers(mode, arguments["data"], state, weights, directions, dropout, sizes)
         return output, *state
-    input = given["input"].transpose(0, 1) if batch_first else given["input"]
+    input = arguments["input"].transpose(0, 1) if batch_first else arguments["input"]
     if input.dim() != 3:
         raise RuntimeError(f"{name}(): input must have 3 dimensions, got {input.dim()}")
     if not input.size(0):
@@ -216,20 +216,20 @@ def _weights(mode: str, state: State, params: Sequence[Tensor], has_biases: bool
     """The parameters of each layer and direction, as `rnn_layer` takes them."""
     if count <= 0:
         raise RuntimeError("num_layers must be larger than 0")
-    for each in params:
-        if each.dim() not in (1, 2):
-            raise RuntimeError(f"RNN parameters have 1 or 2 dimensions, but got one of shape {list(each.shape)}")
+    for param in params:
+        if param.dim() not in (1, 2):
+            raise RuntimeError(f"RNN parameters have 1 or 2 dimensions, but got one of shape {list(param.shape)}")
     is_projected = mode == "LSTM" and state[0].size(-1) != state[1].size(-1)
-    needed = 2 + 2 * has_biases + is_projected
-    if len(params) % needed or len(params) < needed * count:
-        raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} for {count} times {needed}")
-    made = []
-    for first in range(0, needed * count, needed):
-        own: list[Tensor | None] = list(params[first : first + needed])
+    per_layer = 2 + 2 * has_biases + is_projected
+    if len(params) % per_layer or len(params) < per_layer * count:
+        raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} for {count} times {per_layer}")
+    weights_by_layer = []
+    for first in range(0, per_layer * count, per_layer):
+        weights: list[Tensor | None] = list(params[first : first + per_layer])
         if not has_biases:
-            own[2:2] = [None, None]
-        made.append(own if is_projected else [*own, None])
-    return made
+            weights[2:2] = [None, None]
+        weights_by_layer.append(weights if is_projected else [*weights, None])
+    return weights_by_layer
 
 
 def _check_state(name: str, state: State, count: int, batch: int) -> None:
@@ -248,16 +248,16 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
             their biases.
     """
     is_packed = len(args) > 1 and isinstance(args[1], Tensor)
-    return _run("lstm", "LSTM", _given("lstm", args, kwargs, is_packed))  # type: ignore[return-value]  # of three
+    return _run("lstm", "LSTM", _bind_arguments("lstm", args, kwargs, is_packed))  # type: ignore[return-value]  # of three
 
 
-def _of_one_state(name: str, mode: str, what: str) -> Callable[..., tuple[Tensor, Tensor]]:
+def _function_of_one_state(name: str, mode: str, summary: str) -> Callable[..., tuple[Tensor, Tensor]]:
     def function(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         is_packed = len(args) > 2 and isinstance(args[2], Tensor)
-        return _run(name, mode, _given(name, args, kwargs, is_packed))  # type: ignore[return-value]  # of two
+        return _run(name, mode, _bind_arguments(name, args, kwargs, is_packed))  # type: ignore[return-value]  # of two
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{what}: outputs and final hidden states.
+    function.__doc__ = f"""{summary}: outputs and final hidden states.
 
     Args:
         args, kwargs: as those of `lstm`, but `hx` is one tensor.
@@ -265,9 +265,9 @@ def _of_one_state(name: str, mode: str, what: str) -> Callable[..., tuple[Tensor
     return function
 
 
-gru = _of_one_state("gru", "GRU", "Layers of gated recurrent units")
-rnn_tanh = _of_one_state("rnn_tanh", "RNN_TANH", "Elman layers with tanh")
-rnn_relu = _of_one_state("rnn_relu", "RNN_RELU", "Elman layers with ReLU")
+gru = _function_of_one_state("gru", "GRU", "Layers of gated recurrent units")
+rnn_tanh = _function_of_one_state("rnn_tanh", "RNN_TANH", "Elman layers with tanh")
+rnn_relu = _function_of_one_state("rnn_relu", "RNN_RELU", "Elman layers with ReLU")
 
 
 # --- cells, as functions of `torch` -------------------------------------------------------------------------------

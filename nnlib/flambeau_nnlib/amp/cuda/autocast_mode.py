@@ -1,4 +1,4 @@
-"""`torch.cuda.amp.autocast`, and the decorators for functions that cast by themselves."""
+"""`torch.cuda.amp.autocast`, and the decorators for custom autograd functions."""
 
 from __future__ import annotations
 

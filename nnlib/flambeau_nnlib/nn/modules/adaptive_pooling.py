@@ -1,4 +1,4 @@
-"""Pooling to a given size: windows share the input out, whatever its size."""
+"""Adaptive pooling: to a given output size, whatever the input size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The maximum of each of a given number of windows of a sequence, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -63,7 +63,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The maximum of each of a given number of windows of an image, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -87,7 +87,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The maximum of each of a given number of windows of a volume, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -125,7 +125,7 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The mean of each of a given number of windows of a sequence, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -147,7 +147,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The mean of each of a given number of windows of an image, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -171,7 +171,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The mean of each of a given number of windows of a volume, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:

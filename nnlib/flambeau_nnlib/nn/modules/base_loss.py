@@ -1,4 +1,4 @@
-"""What every loss layer shares: how its values are reduced, and weights."""
+"""The base classes of all loss layers: the reduction, and class weights."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """The former base class of containers, which gives a FutureWarning: `Module` does all it did.
+    """The deprecated base class of containers, which gives a FutureWarning; subclass `Module` instead.
 
     Args:
         **kwargs: the modules to hold, by name.
@@ -44,7 +44,7 @@ class Container(Module):
 
 
 class _ModuleSequence(Module):
-    """What `Sequential` and `ModuleList` share: members in order, named "0", "1", ... unless named otherwise."""
+    """The base of `Sequential` and `ModuleList`: modules in order, named "0", "1", ... unless they are given names."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -142,12 +142,12 @@ class Sequential(_ModuleSequence):
         return self
 
     def __add__(self, other: Sequential) -> Sequential:
-        return Sequential(*self, *self._checked(other))
+        return Sequential(*self, *self._check_sequential(other))
 
     def __iadd__(self, other: Sequential) -> Self:
-        return self.extend(self._checked(other))
+        return self.extend(self._check_sequential(other))
 
-    def _checked(self, other: Any) -> Sequential:
+    def _check_sequential(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return other
@@ -171,7 +171,7 @@ class Sequential(_ModuleSequence):
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules, whose parameters belong to the module that has the list; in a plain list they would be overlooked.
+    """A list of modules that are registered as submodules, unlike those in a plain list.
 
     Args:
         modules: the modules to start with; None for none. TypeError for anything that is no module.
@@ -229,7 +229,7 @@ class ModuleList(_ModuleSequence):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules by name, whose parameters belong to the module that has the dictionary.
+    """A dictionary of modules that are registered as submodules, by name.
 
     Args:
         modules: a mapping of names to modules, or (name, module) pairs, in the order that is kept; None for none.
@@ -292,7 +292,7 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters, which belong to the module that has the list; in a plain list they would be overlooked.
+    """A list of parameters that are registered in the module that has the list, unlike those in a plain list.
 
     Args:
         values: the parameters to start with; None for none. Tensors become parameters; other objects stay what they
@@ -353,7 +353,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters by name, which belong to the module that has the dictionary.
+    """A dictionary of parameters that are registered in the module that has the dictionary, by name.
 
     Args:
         parameters: a mapping of names to parameters, or (name, parameter) pairs; None for none. Pairs and an
@@ -478,7 +478,7 @@ class ParameterDict(Module):
 
 
 def position(index: int, length: int) -> int:
-    """`index` counted from the start; IndexError if it is out of range."""
+    """A possibly negative index, counted from the start; IndexError if it is out of range."""
     index = operator.index(index)
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of range")
@@ -489,22 +489,22 @@ def as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, torch.Tensor) and not isinstance(value, Parameter) else value
 
 
-def describe(items: Iterable[tuple[Any, Any]], kind: Any) -> str:
+def describe(items: Iterable[tuple[Any, Any]], type_of: Any) -> str:
     """One line for each parameter or other object of a `ParameterList` or `ParameterDict`."""
     lines = []
     for key, value in items:
         if isinstance(value, torch.Tensor):
-            what = "Parameter" if isinstance(value, Parameter) else "Tensor"
+            label = "Parameter" if isinstance(value, Parameter) else "Tensor"
             size = "x".join(str(length) for length in value.shape)
-            where = "" if value.device.type == "cpu" else f" ({value.device})"
-            lines.append(f"  ({key}): {what} containing: [{kind(value)} of size {size}{where}]")
+            device = "" if value.device.type == "cpu" else f" ({value.device})"
+            lines.append(f"  ({key}): {label} containing: [{type_of(value)} of size {size}{device}]")
         else:
             lines.append(f"  ({key}): Object of type: {type(value).__name__}")
     return "\n".join(lines)
 
 
 def pairs(source: Any, caller: str, name: str) -> Iterator[tuple[str, Any]]:
-    """The (key, value) pairs of a mapping or of an iterable of pairs, with errors that say what was wrong."""
+    """The (key, value) pairs of a mapping or of an iterable of pairs, with an error for anything else."""
     if not isinstance(source, Iterable):
         raise TypeError(f"{caller}.update should be called with an iterable of key/value pairs, but got {type(source).__name__}")
     if hasattr(source, "items"):

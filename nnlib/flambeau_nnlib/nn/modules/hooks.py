@@ -68,8 +68,8 @@ def add_hook(hooks: OrderedDict, hook: Callable, prepend: bool = False, **flags:
     return handle
 
 
-def announce(kind: str, module: Module, name: str, value: Any) -> Any:
-    """Let the global registration hooks see, and replace, a parameter, buffer or module that is being registered."""
+def call_registration_hooks(kind: str, module: Module, name: str, value: Any) -> Any:
+    """Pass what is being registered through the global registration hooks, each of which may replace it."""
     for hook in GLOBAL.registration[kind].values():
         replacement = hook(module, name, value)
         if replacement is not None:
@@ -80,7 +80,7 @@ def announce(kind: str, module: Module, name: str, value: Any) -> Any:
 class Hookable:
     """The part of `Module` that registers hooks and calls them."""
 
-    _has_hooks: Any = True  # each module says for itself that it has none
+    _has_hooks: Any = True  # instances without hooks set it to False in their `__dict__`
     _hook_kinds = (
         "_forward_pre_hooks",
         "_forward_pre_hooks_with_kwargs",
@@ -142,14 +142,14 @@ class Hookable:
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
-        """The old form of `register_full_backward_hook`: sees the gradients of the module's last operation only."""
+        """The deprecated form of `register_full_backward_hook`, which sees the gradients of the module's last operation only."""
         claim_backward_hooks(self, full=False, where="on a single Module")
         self.__dict__["_has_hooks"] = True
         return add_hook(self._backward_hooks, hook)
 
     def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
         if not (has_call_hooks(self) or has_call_hooks(GLOBAL)):
-            self.__dict__["_has_hooks"] = False  # all were removed: the next call takes the short way
+            self.__dict__["_has_hooks"] = False  # all were removed: the next call skips this function
             Hookable._has_hooks = True
             return self.forward(*args, **kwargs)
         result = None
@@ -158,18 +158,18 @@ class Hookable:
             args, kwargs = self._run_forward_pre_hooks(args, kwargs)
             full_hooks, last_op_hooks = self._get_backward_hooks()
             pre_hooks = self._get_backward_pre_hooks()
-            watch = BackwardWatch(self, full_hooks, pre_hooks) if full_hooks or pre_hooks else None
-            if watch:
-                args = watch.inputs(args)
+            caller = BackwardHookCaller(self, full_hooks, pre_hooks) if full_hooks or pre_hooks else None
+            if caller:
+                args = caller.inputs(args)
             result = self.forward(*args, **kwargs)
-            for key, hook, always_call, with_kwargs in self._each_forward_hook():
+            for key, hook, always_call, with_kwargs in self._iter_forward_hooks():
                 if always_call:
                     called.add(key)
                 replacement = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
                 if replacement is not None:
                     result = replacement
-            if watch:
-                result = watch.outputs(result)
+            if caller:
+                result = caller.outputs(result)
             if last_op_hooks:
                 hook_last_op(self, last_op_hooks, args, result)
             return result
@@ -194,13 +194,13 @@ class Hookable:
                     args = result if isinstance(result, tuple) else (result,)
         return args, kwargs
 
-    def _each_forward_hook(self) -> Iterator[tuple[int, Callable, bool, bool]]:
+    def _iter_forward_hooks(self) -> Iterator[tuple[int, Callable, bool, bool]]:
         for owner in (GLOBAL, self):
             for key, hook in list(owner._forward_hooks.items()):
                 yield key, hook, key in owner._forward_hooks_always_called, key in owner._forward_hooks_with_kwargs
 
     def _run_always_called_hooks(self, called: set[int], args: tuple, kwargs: dict, result: Any) -> None:
-        for key, hook, always_call, with_kwargs in self._each_forward_hook():
+        for key, hook, always_call, with_kwargs in self._iter_forward_hooks():
             if not always_call or key in called:
                 continue
             try:
@@ -226,7 +226,7 @@ class Hookable:
 
 
 def claim_backward_hooks(owner: Any, full: bool, where: str) -> None:
-    """Old and full backward hooks exclude each other: note which kind `owner` has, or complain."""
+    """Record whether `owner` has full or legacy backward hooks; RuntimeError if it has the other kind already."""
     if owner._is_full_backward_hook is (not full):
         raise RuntimeError(
             f"Cannot use both regular backward hooks and full backward hooks {where}. Please use only one of them."
@@ -235,7 +235,7 @@ def claim_backward_hooks(owner: Any, full: bool, where: str) -> None:
 
 
 class BackwardHookFunction(torch.autograd.Function):
-    """Passes tensors through and leaves a node in the graph, on which the gradients of all of them can be seen."""
+    """The identity of several tensors, as one node in the graph, whose hooks see the gradients of all of them."""
 
     @staticmethod
     def forward(ctx: Any, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -247,8 +247,8 @@ class BackwardHookFunction(torch.autograd.Function):
         return grads
 
 
-class BackwardWatch:
-    """Calls a module's backward hooks: one node before its inputs, one after its outputs, see the gradients pass."""
+class BackwardHookCaller:
+    """Calls a module's full backward hooks, from one identity node at its inputs and one at its outputs."""
 
     def __init__(self, module: Hookable, hooks: list[Callable], pre_hooks: list[Callable]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
@@ -275,7 +275,7 @@ class BackwardWatch:
         return outputs if isinstance(result, tuple) else outputs[0]
 
     def _mark(self, values: tuple, on_grad: Callable) -> tuple[tuple, list[int] | None]:
-        """Send the tensors in `values` through a `BackwardHookFunction` whose node calls `on_grad`."""
+        """Pass the tensors in `values` through a `BackwardHookFunction` whose node calls `on_grad`; return their indices too."""
         slots = [index for index, value in enumerate(values) if isinstance(value, torch.Tensor)]
         if not (torch.is_grad_enabled() and any(values[index].requires_grad for index in slots)):
             return values, None
@@ -284,11 +284,11 @@ class BackwardWatch:
         values_list = list(values)
         for index, tensor in zip(slots, marked, strict=True):
             values_list[index] = tensor
-        make = tuple if type(values) is tuple else type(values)._make  # a namedtuple stays one
+        make = tuple if type(values) is tuple else type(values)._make  # keeps the type of a namedtuple
         return make(values_list), slots
 
     def _on_grad_outputs(self, _: tuple, grads: tuple) -> tuple | None:
-        grad_outputs = spread(grads, self.output_slots, self.output_count)
+        grad_outputs = scatter_to_slots(grads, self.output_slots, self.output_count)
         for hook in self.pre_hooks:
             replacement = hook(self.module, grad_outputs)
             if replacement is not None:
@@ -301,9 +301,9 @@ class BackwardWatch:
         return tuple(grad_outputs[index] for index in self.output_slots)
 
     def _on_grad_inputs(self, grads: tuple, _: tuple) -> tuple | None:
-        if self.grad_outputs is None:  # a gradient that reached the inputs without passing the outputs
+        if self.grad_outputs is None:  # the gradient reached the inputs without passing the outputs' node
             return None
-        grad_inputs = spread(grads, self.input_slots, self.input_count)
+        grad_inputs = scatter_to_slots(grads, self.input_slots, self.input_count)
         for hook in self.hooks:
             replacement = hook(self.module, grad_inputs, self.grad_outputs)
             if replacement is not None:
@@ -313,7 +313,7 @@ class BackwardWatch:
         return tuple(grad_inputs[index] for index in self.input_slots)
 
     def _run_hooks_without_inputs(self, grad_outputs: tuple) -> None:
-        """No input requires a gradient, so the hooks run as soon as the gradients of the outputs are there."""
+        """No input requires a gradient, so the hooks run as soon as the gradients of the outputs are computed."""
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs "
             "since no inputs require gradients.",
@@ -328,7 +328,7 @@ class BackwardWatch:
                 )
 
 
-def spread(values: tuple, slots: list[int], count: int) -> tuple:
+def scatter_to_slots(values: tuple, slots: list[int], count: int) -> tuple:
     """A tuple of `count` entries: `values` at `slots`, None elsewhere."""
     result = [None] * count
     for index, value in zip(slots, values, strict=True):
@@ -336,13 +336,13 @@ def spread(values: tuple, slots: list[int], count: int) -> tuple:
     return tuple(result)
 
 
-def check_count(hook: str, what: str, got: tuple, expected: tuple) -> None:
+def check_count(hook: str, argument: str, got: tuple, expected: tuple) -> None:
     if len(got) != len(expected):
-        raise RuntimeError(f"{hook} returned an invalid number of {what}, got {len(got)}, but expected {len(expected)}")
+        raise RuntimeError(f"{hook} returned an invalid number of {argument}, got {len(got)}, but expected {len(expected)}")
 
 
 def hook_last_op(module: Hookable, hooks: list[Callable], args: tuple, result: Any) -> None:
-    """Register old-style backward hooks on the operation that made the module's (first) output."""
+    """Register legacy backward hooks on the operation that computed the module's (first) output."""
     output = result
     while not isinstance(output, torch.Tensor):
         if isinstance(output, dict):
@@ -360,7 +360,7 @@ def hook_last_op(module: Hookable, hooks: list[Callable], args: tuple, result: A
 
 
 def last_op_problem(args: tuple, result: Any, node: Any) -> str | None:
-    """Why an old-style hook on `node` will not see all the gradients of the module, if it will not."""
+    """Why a legacy hook on `node` will not see all gradients of the module; None if it will."""
     advice = "Please use register_full_backward_hook to get the documented behavior."
 
     def are_tensors(values: Any) -> bool:
@@ -392,20 +392,20 @@ def last_op_problem(args: tuple, result: Any, node: Any) -> str | None:
     return None
 
 
-def send_all_past_hooks() -> None:
-    """Let no call take the short way: a property outranks what modules say for themselves."""
+def enable_hooks_everywhere() -> None:
+    """Make `_has_hooks` true for all modules: a property of the class takes precedence over the instances' `__dict__`."""
     Hookable._has_hooks = property(lambda module: True)
 
 
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
     """Call `hook(module, args)` before the forward of every module, ahead of the module's own hooks."""
-    send_all_past_hooks()
+    enable_hooks_everywhere()
     return add_hook(GLOBAL._forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """Call `hook(module, args, output)` after the forward of every module, ahead of the module's own hooks."""
-    send_all_past_hooks()
+    enable_hooks_everywhere()
     flags = {}
     if with_kwargs:
         flags["with_kwargs"] = GLOBAL._forward_hooks_with_kwargs
@@ -417,20 +417,20 @@ def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, a
 def register_module_backward_hook(hook: Callable) -> RemovableHandle:
     """`Module.register_backward_hook` for every module."""
     claim_backward_hooks(GLOBAL, full=False, where="as a global Module hook")
-    send_all_past_hooks()
+    enable_hooks_everywhere()
     return add_hook(GLOBAL._backward_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
     """`Module.register_full_backward_pre_hook` for every module."""
-    send_all_past_hooks()
+    enable_hooks_everywhere()
     return add_hook(GLOBAL._backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
     """`Module.register_full_backward_hook` for every module."""
     claim_backward_hooks(GLOBAL, full=True, where="as a global Module hook")
-    send_all_past_hooks()
+    enable_hooks_everywhere()
     return add_hook(GLOBAL._backward_hooks, hook)
 
 

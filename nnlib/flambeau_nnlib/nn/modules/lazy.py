@@ -1,4 +1,4 @@
-"""Layers that learn the shape of their parameters from their first input."""
+"""Lazy modules, whose parameters get their shapes from the first input."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LazyModuleMixin:
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether some parameter or buffer still waits for its shape."""
+        """Whether a parameter or buffer has no shape yet."""
         return any(is_lazy(tensor) for _, tensor in self._own_tensors())
 
     def _own_tensors(self) -> Iterator[tuple[str, Any]]:
@@ -54,7 +54,7 @@ class LazyModuleMixin:
 
 
 def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Before loading: give uninitialized tensors the shapes of those in the checkpoint."""
+    """Pre-hook of loading: give uninitialized tensors the shapes of those in the checkpoint."""
     for name, tensor in module._own_tensors():
         source = state_dict.get(prefix + name)
         if is_lazy(tensor) and source is not None and not is_lazy(source):
@@ -63,7 +63,7 @@ def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, 
 
 
 def infer_parameters(module: LazyModuleMixin, args: tuple, kwargs: dict[str, Any]) -> None:
-    """Before the first forward: initialize the parameters, and stop being lazy."""
+    """Pre-hook of the first forward: initialize the parameters, and make the module an ordinary one."""
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
         raise RuntimeError(f"module {module._get_name()} has not been fully initialized")

@@ -16,7 +16,7 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(Module):
-    """What the cells share: weights and biases for a number of gates.
+    """The base of all cells: weights and biases for a number of gates.
 
     All parameters are initialized from U(-k, k) with k = 1 / sqrt(hidden_size).
 
@@ -53,8 +53,7 @@ class RNNCellBase(Module):
         self.weight_ih = Parameter(torch.empty((gates, input_size), device=device, dtype=dtype))
         self.weight_hh = Parameter(torch.empty((gates, hidden_size), device=device, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
-            values = torch.empty(gates, device=device, dtype=dtype) if bias else None
-            self.register_parameter(name, Parameter(values) if bias else None)
+            self.register_parameter(name, Parameter(torch.empty(gates, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -19,7 +19,7 @@ EXTRA_STATE = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` returns."""
+    """The result of `load_state_dict`."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -56,10 +56,10 @@ class Stateful:
         """
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
-            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
-            destination = given["destination"] if destination is None else destination
-            prefix = prefix or given.get("prefix", "")
-            keep_vars = keep_vars or given.get("keep_vars", False)
+            positional = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            destination = positional["destination"] if destination is None else destination
+            prefix = prefix or positional.get("prefix", "")
+            keep_vars = keep_vars or positional.get("keep_vars", False)
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()

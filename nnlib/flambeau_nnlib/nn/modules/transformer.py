@@ -1,7 +1,7 @@
 """The transformer: layers of attention and feed-forward networks.
 
-Masks are as in `MultiheadAttention`: `mask`s `(L, S)` or `(N * nhead, L, S)` say what each place must not attend to,
-`key_padding_mask`s `(N, S)` or `(S,)` which places are padding.
+Masks are those of `MultiheadAttention`: a `mask` `(L, S)` or `(N * nhead, L, S)` says what each place must not attend to,
+a `key_padding_mask` `(N, S)` or `(S,)` which places are padding.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 class Transformer(Module):
-    """An encoder of the source sequence, and a decoder of the target that attends to what the encoder made of it.
+    """An encoder of the source sequence, and a decoder of the target that attends to the encoder's output.
 
-    Words, say, are to be turned into vectors before, and the output into words after. A target that is learned has to
-    be hidden from itself: pass `tgt_mask=Transformer.generate_square_subsequent_mask(T)`.
+    The embedding of tokens, and the map from the output to tokens, are not part of it. In training, each place of the target
+    has to be kept from attending to later ones: pass `tgt_mask=Transformer.generate_square_subsequent_mask(T)`.
 
     Vaswani et al., *Attention is all you need*, 2017.
 
@@ -169,22 +169,22 @@ class Transformer(Module):
 class TransformerEncoder(Module):
     """Several copies of an encoder layer, one after the other.
 
-    All start from the same values: those of the layer given, which is itself not used.
+    All start from the values of the given layer, which itself is not used.
 
     Args:
         encoder_layer: the layer to copy, such as a `TransformerEncoderLayer`.
         num_layers: the number of copies.
-        norm: what the output goes through in the end, such as a `LayerNorm`; None for nothing.
+        norm: a module that is applied to the output, such as a `LayerNorm`; None for nothing.
         enable_nested_tensor: whether, in evaluation without gradients, places that are padding at the end of sequences
             come out of the layers as zeros. Has no effect, with a warning, for layers that do not meet PyTorch's
             conditions, such as `batch_first=True`.
-        mask_check: taken; that padding is at the end is checked in any case.
+        mask_check: accepted for compatibility; whether padding is at the end is always checked.
 
     Shape:
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
         - Masks: `mask` `(S, S)` or `(N * nhead, S, S)`, True where a place must not attend to another;
           `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Masks of floating point are added to the scores.
-        - `is_causal`: whether `mask` hides all later places; None to find out.
+        - `is_causal`: whether `mask` hides all later places; None to detect it.
         - Output: the shape of `src`.
 
     Example:
@@ -209,7 +209,7 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        obstacle = needs_padding(encoder_layer)
+        obstacle = nested_tensor_obstacle(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and not obstacle
         if enable_nested_tensor and obstacle:
             message = f"enable_nested_tensor is True, but self.use_nested_tensor is False because {obstacle}"
@@ -244,20 +244,20 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """Several copies of a decoder layer, one after the other.
 
-    All start from the same values: those of the layer given, which is itself not used.
+    All start from the values of the given layer, which itself is not used.
 
     Args:
         decoder_layer: the layer to copy, such as a `TransformerDecoderLayer`.
         num_layers: the number of copies.
-        norm: what the output goes through in the end, such as a `LayerNorm`; None for nothing.
+        norm: a module that is applied to the output, such as a `LayerNorm`; None for nothing.
 
     Shape:
         - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`.
-        - `memory`: what the encoder gave, `(S, N, d_model)`, or as for `tgt`.
+        - `memory`: the encoder's output, `(S, N, d_model)`, or as for `tgt`.
         - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a place must
           not attend to another; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
           True for padding. Masks of floating point are added to the scores.
-        - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; None for the first to find out.
+        - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; None for the first, to detect it.
         - Output: the shape of `tgt`.
 
     Example:
@@ -325,7 +325,7 @@ class TransformerEncoderLayer(Module):
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
         - Masks: `src_mask` `(S, S)` or `(N * nhead, S, S)`, True where a place must not attend to another;
           `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Masks of floating point are added to the scores.
-        - `is_causal`: whether `src_mask` hides all later places; a hint, for which the mask has to be given too.
+        - `is_causal`: whether `src_mask` hides all later places; a hint, for which the mask has to be given as well.
         - Output: the shape of `src`.
 
     Example:
@@ -363,8 +363,10 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = as_activation(activation)
-        # 1, 2 or 0 for any other: for PyTorch to read in a file
-        self.activation_relu_or_gelu = 1 if _is(self.activation, F.relu, ReLU) else 2 if _is(self.activation, F.gelu, GELU) else 0
+        # 1 for ReLU, 2 for GELU, 0 for others: PyTorch expects this attribute in a file
+        self.activation_relu_or_gelu = (
+            1 if _is_activation(self.activation, F.relu, ReLU) else 2 if _is_activation(self.activation, F.gelu, GELU) else 0
+        )
 
     def forward(
         self,
@@ -418,12 +420,12 @@ class TransformerDecoderLayer(Module):
 
     Shape:
         - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`.
-        - `memory`: what the encoder gave, `(S, N, d_model)`, or as for `tgt`.
+        - `memory`: the encoder's output, `(S, N, d_model)`, or as for `tgt`.
         - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a place must
           not attend to another; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
           True for padding. Masks of floating point are added to the scores.
         - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; hints, for which the masks have
-          to be given too.
+          to be given as well.
         - Output: the shape of `tgt`.
 
     Example:
@@ -526,7 +528,7 @@ def copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
-def _is(activation: Callable[[Tensor], Tensor], function: Callable, layer: type) -> bool:
+def _is_activation(activation: Callable[[Tensor], Tensor], function: Callable, layer: type) -> bool:
     return activation is function or isinstance(activation, layer)
 
 
@@ -554,8 +556,8 @@ def is_causal_mask(mask: Tensor | None, is_causal: bool | None) -> bool:
     return mask.size() == causal.size() and bool((mask == causal).all())
 
 
-def needs_padding(layer: Module) -> str:
-    """Why padding cannot be left out of the work of this encoder layer; empty where it can."""
+def nested_tensor_obstacle(layer: Module) -> str:
+    """Why nested tensors, which skip padding, cannot be used for this encoder layer; empty if they can."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention, activation = layer.self_attn, layer.activation
@@ -568,4 +570,4 @@ def needs_padding(layer: Module) -> str:
         "norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
         "self_attn.num_heads is odd": attention.num_heads % 2 == 1,
     }
-    return next((f"encoder_layer.{text}" for text, holds in obstacles.items() if holds), "")
+    return next((f"encoder_layer.{text}" for text, applies in obstacles.items() if applies), "")

@@ -1,4 +1,4 @@
-"""Arguments given once for all dimensions, and keys of a `state_dict` with a prefix."""
+"""Arguments that are one value for all dimensions, and prefixes of the keys of a `state_dict`."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     """
     for key in [key for key in state_dict if key.startswith(prefix)]:
         state_dict[key[len(prefix) :]] = state_dict.pop(key)
-    versions = getattr(state_dict, "_metadata", {})  # by name of a module, which has no dot at its end
+    versions = getattr(state_dict, "_metadata", {})  # its keys are names of modules, without the dot at the end
     for key in [key for key in versions if f"{key}.".startswith(prefix)]:
         versions[key[len(prefix) :]] = versions.pop(key)

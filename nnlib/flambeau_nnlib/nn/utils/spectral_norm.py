@@ -1,4 +1,4 @@
-"""Spectral normalization by a forward pre-hook; `parametrizations.spectral_norm` is the newer form."""
+"""Spectral normalization by a forward pre-hook; `parametrizations.spectral_norm` is the current form."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def output_dim(module: Module) -> int:
 
 
 class SpectralNorm:
-    """The hook: before each forward, divides the weight by an estimate of its largest singular value.
+    """The forward pre-hook that divides the weight by an estimate of its largest singular value.
 
     `name_u` and `name_v` approximate the singular vectors; each forward in training improves them.
     """
@@ -156,7 +156,7 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
     hook = module._forward_pre_hooks.pop(key)
     hook.remove(module)
-    for key, other in list(module._state_dict_hooks.items()):
-        if other == hook.note_version:
+    for key, state_dict_hook in list(module._state_dict_hooks.items()):
+        if state_dict_hook == hook.note_version:
             del module._state_dict_hooks[key]
     return module

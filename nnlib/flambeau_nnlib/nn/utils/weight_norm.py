@@ -17,18 +17,18 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 
 def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
-    """The norms of the slices of `tensor` along `dim`, kept broadcastable; the norm of it all for dim -1."""
+    """The norms of the slices of `tensor` along `dim`, broadcastable to it; the norm of the whole tensor for dim -1."""
     if dim == -1:
         return torch.linalg.vector_norm(tensor)
     if not -tensor.dim() <= dim < tensor.dim():
         limit = tensor.dim()
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
-    others = [other for other in range(tensor.dim()) if other != dim % tensor.dim()]
-    return torch.linalg.vector_norm(tensor, dim=others, keepdim=True)
+    other_dims = [d for d in range(tensor.dim()) if d != dim % tensor.dim()]
+    return torch.linalg.vector_norm(tensor, dim=other_dims, keepdim=True)
 
 
 class WeightNorm:
-    """The hook: before each forward, computes the weight from its magnitude g and direction v."""
+    """The forward pre-hook that computes the weight from its magnitude g and direction v."""
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
@@ -78,10 +78,10 @@ def find_hook(module: Module, kind: type, name: str) -> int | None:
 
 
 def weight_norm(module: AnyModule, name: str = "weight", dim: int = 0) -> AnyModule:
-    """Learn the magnitude and the direction of a parameter apart: `weight = g * v / |v|`.
+    """Learn the magnitude and the direction of a parameter separately: `weight = g * v / |v|`.
 
     The learned tensors are `name_g` and `name_v`; the attribute `name` is computed before each forward.
-    `parametrizations.weight_norm` is the newer form, of which this one warns.
+    `parametrizations.weight_norm` is the current form; this one gives a FutureWarning.
 
     Salimans and Kingma, [Weight Normalization: A Simple Reparameterization to Accelerate Training of Deep Neural
     Networks](https://arxiv.org/abs/1602.07868), 2016.

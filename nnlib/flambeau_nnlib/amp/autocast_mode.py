@@ -244,7 +244,9 @@ def _casting() -> Iterator[None]:
 class _CastingMode(torch.overrides.TorchFunctionMode):
     sees_methods = frozenset().union(*POLICIES.values())  # methods too, so that operations inside composite functions are cast
 
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         name = operation_name(func)
         for device_type, enabled in _state.enabled.items():
@@ -305,7 +307,7 @@ def _map_tensors(function: Callable[[torch.Tensor], Any], value: Any) -> Any:
     return value
 
 
-def snapshot() -> Callable[[], contextlib.AbstractContextManager]:
+def snapshot() -> Callable[[], contextlib.AbstractContextManager[None]]:
     """A function that returns a context with the current autocast settings, for code that runs later, such as recomputation."""
     regions = [
         (device_type, get_autocast_dtype(device_type), enabled, _state.cache_enabled)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau as torch
 from flambeau import Tensor
@@ -18,37 +18,46 @@ __all__ = ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", 
 State = tuple[Tensor, ...]
 
 
-def projected_lstm_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
+class LayerWeights(NamedTuple):
+    """The weights of one layer in one direction; None for those that it does not have."""
+
+    weight_ih: Tensor
+    weight_hh: Tensor
+    bias_ih: Tensor | None
+    bias_hh: Tensor | None
+    weight_hr: Tensor | None  # of the projection
+
+
+def projected_lstm_step(gates: Tensor, state: State, weight_hh: Tensor, weight_hr: Tensor) -> State:
     """One step of an LSTM with a projection P: c = f * c + i * g and h = P (o * tanh(c))."""
     h, c = state
-    i, f, g, o = torch.addmm(gates, h, weights[1].t()).chunk(4, 1)
+    i, f, g, o = torch.addmm(gates, h, weight_hh.t()).chunk(4, 1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return (o.sigmoid() * c.tanh()) @ weights[4].t(), c
+    return (o.sigmoid() * c.tanh()) @ weight_hr.t(), c
 
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
-def input_gates(mode: str, input: Tensor, weights: Sequence[Tensor | None]) -> Tensor:
+def input_gates(mode: str, input: Tensor, weights: LayerWeights) -> Tensor:
     """The input's part of the gates, for all steps at once. It includes both biases, but for a GRU only `bias_ih`."""
-    _, _, bias_ih, bias_hh, _ = weights
+    bias_ih, bias_hh = weights.bias_ih, weights.bias_hh
     if mode != "GRU" and bias_hh is not None:
         bias_ih = bias_hh if bias_ih is None else bias_ih + bias_hh
-    return F.linear(input, weights[0], bias_ih)
+    return F.linear(input, weights.weight_ih, bias_ih)
 
 
 def rnn_layer(
     mode: str,
     input: Tensor,
     state: State,
-    weights: Sequence[Tensor | None],
+    weights: LayerWeights,
     batch_sizes: Sequence[int] | None = None,
     reverse: bool = False,
 ) -> tuple[Tensor, State]:
     """One layer in one direction: the output of every step, and the final state.
 
-    `input` is `(T, B, features)`, or packed `(sum(batch_sizes), features)`; `state` holds `(B, size)` tensors;
-    `weights` are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, with None for those that the layer does not have.
+    `input` is `(T, B, features)`, or packed `(sum(batch_sizes), features)`; `state` holds `(B, size)` tensors.
     """
     gates = input_gates(mode, input, weights)
     if batch_sizes is None:
@@ -82,25 +91,27 @@ def split_runs(packed: Tensor, batch_sizes: Sequence[int]) -> list[Tensor]:
     return [part.unflatten(0, run) for part, run in zip(parts, runs, strict=True)]
 
 
-def rnn_run(mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
+def rnn_run(mode: str, gates: Tensor, state: State, weights: LayerWeights, reverse: bool) -> tuple[Tensor, State]:
     """Steps that have the same batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
     last = 0 if reverse else -1
-    if mode == "LSTM" and weights[4] is not None:
-        return projected_lstm_run(gates, state, weights, reverse)
+    if mode == "LSTM" and weights.weight_hr is not None:
+        return projected_lstm_run(gates, state, weights.weight_hh, weights.weight_hr, reverse)
     if mode == "LSTM":
-        output, cells = lstm_layer(gates, *state, weights[1], reverse)
+        h, c = state
+        output, cells = lstm_layer(gates, h, c, weights.weight_hh, reverse)
         return output, (output[last], cells[last])
+    (h,) = state
     if mode == "GRU":
-        output = gru_layer(gates, *state, weights[1], weights[3], reverse)
+        output = gru_layer(gates, h, weights.weight_hh, weights.bias_hh, reverse)
     else:
-        output = elman_layer(gates, *state, weights[1], mode == "RNN_RELU", reverse)
+        output = elman_layer(gates, h, weights.weight_hh, mode == "RNN_RELU", reverse)
     return output, (output[last],)
 
 
-def projected_lstm_run(gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
+def projected_lstm_run(gates: Tensor, state: State, weight_hh: Tensor, weight_hr: Tensor, reverse: bool) -> tuple[Tensor, State]:
     outputs = []
     for step_gates in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
-        state = projected_lstm_step(step_gates, state, weights)
+        state = projected_lstm_step(step_gates, state, weight_hh, weight_hr)
         outputs.append(state[0])
     if reverse:
         outputs.reverse()
@@ -111,15 +122,15 @@ def rnn_layers(
     mode: str,
     input: Tensor,
     state: State,
-    weights: Sequence[Sequence[Tensor | None]],
+    weights: Sequence[LayerWeights],
     directions: int,
     dropout: float,
     batch_sizes: Sequence[int] | None,
 ) -> tuple[Tensor, State]:
     """Stacked layers: the output of the last one, and the final states of all.
 
-    `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`; `weights` has those of each layer and
-    direction, as `rnn_layer` takes them.
+    `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`; `weights` are those of each layer
+    and direction.
     """
     finals: list[State] = []
     while len(finals) < len(weights):
@@ -144,7 +155,7 @@ _NODES = {  # the names of the autograd nodes that PyTorch shows for the states 
 }
 
 
-def rnn_step(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
+def rnn_step(mode: str, input: Tensor, state: State, weights: LayerWeights) -> State:
     """One step of a cell: the state after it."""
     gates = input_gates(mode, input, weights)
     _, state = rnn_run(mode, gates.unsqueeze(0), state, weights, reverse=False)
@@ -212,8 +223,8 @@ def _run(name: str, mode: str, arguments: dict[str, Any]) -> tuple[Tensor, ...]:
     return output.transpose(0, 1) if batch_first else output, *state
 
 
-def _weights(mode: str, state: State, params: Sequence[Tensor], has_biases: bool, count: int) -> list[list[Tensor | None]]:
-    """The parameters of each layer and direction, as `rnn_layer` takes them."""
+def _weights(mode: str, state: State, params: Sequence[Tensor], has_biases: bool, count: int) -> list[LayerWeights]:
+    """The flat list of parameters as the weights of each layer and direction."""
     if count <= 0:
         raise RuntimeError("num_layers must be larger than 0")
     for param in params:
@@ -225,10 +236,12 @@ def _weights(mode: str, state: State, params: Sequence[Tensor], has_biases: bool
         raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} for {count} times {per_layer}")
     weights_by_layer = []
     for first in range(0, per_layer * count, per_layer):
-        weights: list[Tensor | None] = list(params[first : first + per_layer])
+        weights: list[Any] = list(params[first : first + per_layer])
         if not has_biases:
             weights[2:2] = [None, None]
-        weights_by_layer.append(weights if is_projected else [*weights, None])
+        if not is_projected:
+            weights.append(None)
+        weights_by_layer.append(LayerWeights(*weights))
     return weights_by_layer
 
 
@@ -273,18 +286,16 @@ rnn_relu = _function_of_one_state("rnn_relu", "RNN_RELU", "Elman layers with ReL
 # --- cells, as functions of `torch` -------------------------------------------------------------------------------
 
 
-def _cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    w_ih, w_hh, *biases = weights
-    assert w_ih is not None and w_hh is not None
-    for bias in biases:
+def _cell(mode: str, input: Tensor, state: State, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None) -> State:
+    for bias in (b_ih, b_hh):
         if bias is not None and (bias.dim() > 1 or bias.dtype is not w_hh.dtype):
             raise RuntimeError(
                 f"Expected biases of at most one dimension and of dtype {w_hh.dtype}, but got one of shape "
                 f"{list(bias.shape)} and dtype {bias.dtype}"
             )
     check_step(input, state, w_ih.size(1), w_hh.size(1))
-    biases = [bias if bias is None or bias.dim() else bias.expand(w_hh.size(0)) for bias in biases]
-    return rnn_step(mode, input, state, (w_ih, w_hh, *biases, None))
+    bias_ih, bias_hh = (bias if bias is None or bias.dim() else bias.expand(w_hh.size(0)) for bias in (b_ih, b_hh))
+    return rnn_step(mode, input, state, LayerWeights(w_ih, w_hh, bias_ih, bias_hh, None))
 
 
 def lstm_cell(
@@ -298,7 +309,7 @@ def lstm_cell(
         raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
-    return _cell("LSTM", input, tuple(hx), (w_ih, w_hh, b_ih, b_hh))  # type: ignore[return-value]  # of two
+    return _cell("LSTM", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)  # type: ignore[return-value]  # of two
 
 
 def gru_cell(
@@ -308,21 +319,21 @@ def gru_cell(
 
     Shapes: input `(N, input_size)`, states `(N, size)`, weights `(3 * size, input_size)` and `(3 * size, size)`.
     """
-    return _cell("GRU", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+    return _cell("GRU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     """One step of an Elman network with tanh: `tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` for each of the batch."""
-    return _cell("RNN_TANH", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+    return _cell("RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     """One step of an Elman network with ReLU; see `rnn_tanh_cell`."""
-    return _cell("RNN_RELU", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+    return _cell("RNN_RELU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 open_to_overrides(globals(), __all__)

@@ -167,8 +167,8 @@ def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor
         return list(linear(query, weight, bias).chunk(3, -1))
     if key is value:
         weights = weight.split([size, 2 * size])
-        biases = (None, None) if bias is None else bias.split([size, 2 * size])
-        return [linear(query, weights[0], biases[0]), *linear(key, weights[1], biases[1]).chunk(2, -1)]
+        query_bias, key_value_bias = (None, None) if bias is None else bias.split([size, 2 * size])
+        return [linear(query, weights[0], query_bias), *linear(key, weights[1], key_value_bias).chunk(2, -1)]
     biases = (None,) * 3 if bias is None else bias.chunk(3)
     return [linear(x, w, b) for x, w, b in zip((query, key, value), weight.chunk(3), biases, strict=True)]
 
@@ -396,15 +396,17 @@ def _separate_projection(
 ) -> list[Tensor]:
     if key.shape[:2] != value.shape[:2]:
         raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
-    for name, weight in zip("qkv", weights, strict=True):
-        if weight is None:
+    projections: list[Tensor] = []
+    for name, projection in zip("qkv", weights, strict=True):
+        if projection is None:
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
-    for name, x, weight in zip(("query", "key", "value"), (query, key, value), weights, strict=True):
+        projections.append(projection)
+    for name, x, weight in zip(("query", "key", "value"), (query, key, value), projections, strict=True):
         expected = (query.shape[-1], x.shape[-1])
         if weight.shape != expected:
             raise AssertionError(f"expecting {name} weights shape of {expected}, but got {weight.shape}")
     biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+    return [linear(x, w, b) for x, w, b in zip((query, key, value), projections, biases, strict=True)]
 
 
 def _by_head(x: Tensor, num_heads: int, batch_first: bool = False) -> Tensor:

@@ -378,14 +378,23 @@ fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)
 # --- norms --------------------------------------------------------------------------------------------------------
 
 
-def _lp_pool(pools: tuple[Any, Any], input: Tensor, p: float, n: int, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
+def _lp_pool(
+    pools: tuple[Callable[..., Tensor], Callable[..., Tensor]],
+    input: Tensor,
+    p: float,
+    n: int,
+    kernel_size: Any,
+    stride: Any,
+    ceil_mode: bool,
+) -> Tensor:
     avg_pool, max_pool = pools
     if p == float("inf"):
         return max_pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     if p == -float("inf"):
         return -max_pool(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     mean = avg_pool(input.pow(p), kernel_size, stride, 0, ceil_mode)
-    return (torch.sign(mean) * torch.relu(mean.abs()) * prod(_tuple(kernel_size, n))).pow(1.0 / p)
+    count: int = prod(_tuple(kernel_size, n))
+    return (torch.sign(mean) * torch.relu(mean.abs()) * count).pow(1.0 / p)
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:

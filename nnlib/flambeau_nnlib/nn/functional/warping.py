@@ -206,7 +206,8 @@ def _reflected(x: Tensor, low: float, high: float) -> Tensor:
     distance = (x - low).abs()
     reflections = (distance.detach() / span).floor()
     offset = distance - reflections * span
-    return torch.where(reflections % 2 == 0, offset + low, high - offset)
+    reflected: Tensor = torch.where(reflections % 2 == 0, offset + low, high - offset)
+    return reflected
 
 
 def _pixels_at(input: Tensor, places: Sequence[Tensor]) -> Tensor:
@@ -224,7 +225,8 @@ def _pixels_at(input: Tensor, places: Sequence[Tensor]) -> Tensor:
     points = prod(flat.shape[1:])
     index = flat.reshape(batch, 1, points).expand(batch, channels, points)
     pixels = input.reshape(batch, channels, prod(space)).gather(2, index).reshape(batch, channels, *flat.shape[1:])
-    return torch.where(inside.unsqueeze(1), pixels, torch.zeros_like(pixels))
+    masked: Tensor = torch.where(inside.unsqueeze(1), pixels, torch.zeros_like(pixels))
+    return masked
 
 
 def _sample_cubic(input: Tensor, places: Sequence[Tensor], padding_mode: str, align_corners: bool) -> Tensor:

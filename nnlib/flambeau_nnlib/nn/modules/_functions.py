@@ -24,7 +24,7 @@ class CrossMapLRN2d(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         channel = torch.arange(input.size(1), device=input.device)
@@ -41,7 +41,7 @@ class CrossMapLRN2d(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         input, output, scale, window = ctx.saved_tensors
         grad_input = gradient * scale**-ctx.beta - ctx.factor * input * _sum_over_window(gradient * output / scale, window)
         return grad_input, None, None, None, None

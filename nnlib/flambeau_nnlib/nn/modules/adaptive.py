@@ -96,9 +96,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw new initial values."""
         self.head.reset_parameters()
-        for projection, output in self.tail:
-            projection.reset_parameters()
-            output.reset_parameters()
+        for cluster in self.tail:
+            for linear in cluster.children():
+                linear.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         self._check(input_, target_)
@@ -149,7 +149,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def predict(self, input: Tensor) -> Tensor:
         """The most likely class of each row: `log_prob(input).argmax(dim=1)`, which is faster for rows that the head decides."""
-        head_output = self.head(input)
+        head_output: Tensor = self.head(input)
         output = head_output.argmax(dim=1)
         undecided = output >= self.shortlist_size
         if undecided.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flambeau import Tensor
 
@@ -23,6 +23,7 @@ OutputSize = int | None | Sequence[int | None]
 
 class _AdaptiveMaxPoolNd(Module):
     __constants__ = ("output_size", "return_indices")
+    _pool: Callable[..., Tensor | tuple[Tensor, Tensor]]
 
     def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
         super().__init__()
@@ -110,6 +111,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 class _AdaptiveAvgPoolNd(Module):
     __constants__ = ("output_size",)
+    _pool: Callable[..., Tensor]
 
     def __init__(self, output_size: OutputSize) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from .module import Module
 
 
 class _Loss(Module):
-    __constants__ = ("reduction",)
+    __constants__: tuple[str, ...] = ("reduction",)
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import flambeau as torch
@@ -115,7 +116,7 @@ class _BatchNorm(_NormBase):
             self.eps,
         )
 
-    _normalize = staticmethod(F.batch_norm)
+    _normalize: Callable[..., Tensor] = staticmethod(F.batch_norm)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -216,7 +217,7 @@ class BatchNorm3d(_BatchNorm):
     _input_dims = (5,)
 
 
-class _LazyNormBase(LazyModuleMixin):
+class _LazyNormBase(LazyModuleMixin, _NormBase):
     """Takes `num_features` from the first input."""
 
     def __init__(
@@ -393,9 +394,9 @@ class SyncBatchNorm(_BatchNorm):
         count = input.new_tensor([input.numel() / input.size(1)])
         sums = torch.cat([input.sum(dims), (input * input).sum(dims), count])
         total, total_of_squares, count = AllReduceSum.apply(sums, self.process_group).split([self.num_features] * 2 + [1])
-        mean = total / count
-        var = total_of_squares / count - mean * mean
-        if running_mean is not None:
+        mean: Tensor = total / count
+        var: Tensor = total_of_squares / count - mean * mean
+        if running_mean is not None and running_var is not None:
             with torch.no_grad():
                 running_mean.lerp_(mean, momentum)
                 running_var.lerp_(var * (count / (count - 1)), momentum)
@@ -408,7 +409,8 @@ class SyncBatchNorm(_BatchNorm):
         distributed = torch.distributed
         if not (distributed.is_available() and distributed.is_initialized()):
             return False
-        return distributed.get_world_size(self.process_group) > 1
+        world_size: int = distributed.get_world_size(self.process_group)
+        return world_size > 1
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

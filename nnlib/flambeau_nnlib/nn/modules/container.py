@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import flambeau as torch
 
@@ -46,11 +46,19 @@ class Container(Module):
 class _ModuleSequence(Module):
     """The base of `Sequential` and `ModuleList`: modules in order, named "0", "1", ... unless they are given names."""
 
+    _modules: dict[str, Module]  # type: ignore[assignment]  # there is no None in a container
+
     def __len__(self) -> int:
         return len(self._modules)
 
     def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
+
+    def __getitem__(self, index: int | slice) -> Module:
+        return self._slice(index) if isinstance(index, slice) else self._modules[self._key(index)]
+
+    def _slice(self, index: slice) -> Self:
+        raise NotImplementedError
 
     def _key(self, index: int) -> str:
         return list(self._modules)[position(index, len(self))]
@@ -116,7 +124,13 @@ class Sequential(_ModuleSequence):
         torch.Size([3, 2])
     """
 
-    def __init__(self, *args: Module | OrderedDict[str, Module]) -> None:
+    @overload
+    def __init__(self, *args: Module) -> None: ...
+
+    @overload
+    def __init__(self, args: OrderedDict[str, Module], /) -> None: ...
+
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         is_named = len(args) == 1 and isinstance(args[0], OrderedDict)
         for name, module in args[0].items() if is_named else enumerate(args):
@@ -127,10 +141,8 @@ class Sequential(_ModuleSequence):
             input = module(input)
         return input
 
-    def __getitem__(self, index: int | slice) -> Module:
-        if isinstance(index, slice):
-            return type(self)(OrderedDict(list(self._modules.items())[index]))
-        return self._modules[self._key(index)]
+    def _slice(self, index: slice) -> Self:
+        return type(self)(OrderedDict(list(self._modules.items())[index]))
 
     def insert(self, index: int, module: Module) -> Self:
         """Add `module` before position `index`."""
@@ -189,10 +201,8 @@ class ModuleList(_ModuleSequence):
         if modules is not None:
             self.extend(modules)
 
-    def __getitem__(self, index: int | slice) -> Module:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return self._modules[self._key(index)]
+    def _slice(self, index: slice) -> Self:
+        return type(self)(list(self)[index])
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
@@ -241,6 +251,8 @@ class ModuleDict(Module):
         >>> heads["act"], list(heads)
         (ReLU(), ['mean', 'act'])
     """
+
+    _modules: dict[str, Module]  # type: ignore[assignment]  # there is no None in a container
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
@@ -463,7 +475,7 @@ class ParameterDict(Module):
         """The values."""
         return (self[key] for key in self._keys)
 
-    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    def update(self, parameters: Mapping[str, Any] | ParameterDict | Iterable[tuple[str, Any]]) -> None:
         """Add the items of a mapping (an unordered one in order of its keys), or (key, value) pairs."""
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             parameters = OrderedDict(sorted(parameters.items()))
@@ -473,7 +485,7 @@ class ParameterDict(Module):
     def extra_repr(self) -> str:
         return describe(self.items(), torch.typename)
 
-    def __call__(self, input: Any) -> None:
+    def __call__(self, input: Any) -> None:  # type: ignore[override]  # PyTorch's signature
         raise RuntimeError("ParameterDict should not be called.")
 
 

@@ -86,8 +86,7 @@ class _Convolution(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self.weight = Parameter(torch.empty(self._weight_shape(), device=device, dtype=dtype))
-        bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None
-        self.register_parameter("bias", bias)
+        self.register_parameter("bias", Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def _weight_shape(self) -> tuple[int, ...]:
@@ -144,15 +143,15 @@ class _ConvNd(_Convolution):
 
     def _padding_per_side(self) -> tuple[int, ...]:
         """The padding as `F.pad` takes it: both sides of the last dimension, of the one before, ..."""
-        if self.padding == "valid":
-            return (0, 0) * self._dims
         if self.padding == "same":
             totals = [step * (size - 1) for step, size in zip(self.dilation, self.kernel_size, strict=True)]
             return tuple(side for total in reversed(totals) for side in (total // 2, total - total // 2))
+        if isinstance(self.padding, str):  # "valid"
+            return (0, 0) * self._dims
         return _reverse_repeat_tuple(self.padding, 2)
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        padding = self.padding
+        padding: Size | str = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
@@ -504,7 +503,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     _convolve = staticmethod(F.conv_transpose3d)
 
 
-class _LazyConvolution(LazyModuleMixin):
+class _LazyConvolution(LazyModuleMixin, _Convolution):
     """Takes `in_channels` from the first input."""
 
     def _make_lazy(self, out_channels: int, bias: bool, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
@@ -537,7 +536,8 @@ class _LazyConvolution(LazyModuleMixin):
                 f"Expected {unbatched}D (unbatched) or {unbatched + 1}D (batched) input "
                 f"to {type(self).__name__}, but got input of size: {input.shape}"
             )
-        return input.shape[-unbatched]
+        in_channels: int = input.shape[-unbatched]
+        return in_channels
 
 
 class _LazyConvNd(_LazyConvolution):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import flambeau as torch
 
 from ..parameter import is_lazy
 
+if TYPE_CHECKING:
+    from .module import Module as Base  # the mixin goes before a `Module` among the bases of a class
+else:
+    Base = object
+
 __all__ = ["LazyModuleMixin"]
 
 
-class LazyModuleMixin:
+class LazyModuleMixin(Base):
     """Makes a module lazy: it becomes a `cls_to_become` once `initialize_parameters` has seen the first input.
 
     >>> import flambeau as torch
@@ -46,7 +51,7 @@ class LazyModuleMixin:
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
 
-    def _replicate_for_data_parallel(self) -> None:
+    def _replicate_for_data_parallel(self) -> NoReturn:
         raise RuntimeError(
             "Modules with uninitialized parameters can't be used with `DataParallel`. "
             "Run a dummy forward pass to correctly initialize the modules"
@@ -62,7 +67,7 @@ def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, 
                 tensor.materialize(source.shape)
 
 
-def infer_parameters(module: LazyModuleMixin, args: tuple, kwargs: dict[str, Any]) -> None:
+def infer_parameters(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Pre-hook of the first forward: initialize the parameters, and make the module an ordinary one."""
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():

@@ -73,8 +73,7 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(torch.empty((out_features, in_features), device=device, dtype=dtype))
-        bias = Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None
-        self.register_parameter("bias", bias)
+        self.register_parameter("bias", Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -195,8 +194,7 @@ class Bilinear(Module):
         self.out_features = out_features
         shape = (out_features, in1_features, in2_features)
         self.weight = Parameter(torch.empty(shape, device=device, dtype=dtype))
-        bias = Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None
-        self.register_parameter("bias", bias)
+        self.register_parameter("bias", Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

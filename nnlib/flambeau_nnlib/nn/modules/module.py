@@ -6,7 +6,7 @@ import inspect
 import warnings
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, Self
 
 import flambeau as torch
@@ -44,7 +44,7 @@ MEMBER_KINDS = ("_parameters", "_buffers", "_modules")
 NOTHING = object()  # the default of an argument that may be None
 
 
-class Members(dict):
+class Members(dict[str, Any]):
     """The parameters, buffers or submodules of a module, by name.
 
     Each is mirrored in the module's `__dict__`, so that reading `module.weight` is an ordinary attribute lookup,
@@ -54,7 +54,7 @@ class Members(dict):
 
     __slots__ = ("_owners",)
 
-    def __init__(self, owner: Module, members: Iterable = ()) -> None:
+    def __init__(self, owner: Module, members: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
         self._owners = [weakref.ref(owner)]
         self.update(members)
 
@@ -107,7 +107,7 @@ class Members(dict):
         self.update(other)
         return self
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)
 
 
@@ -145,7 +145,6 @@ class Module(Stateful, Hookable):
 
     call_super_init = False
     training: bool
-    _is_full_backward_hook: bool | None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -301,10 +300,8 @@ class Module(Stateful, Hookable):
             raise TypeError(
                 f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
             )
-        if isinstance(value, Buffer):
-            persistent = value.persistent
-        else:
-            persistent = name not in self._non_persistent_buffers_set
+        is_buffer = isinstance(value, Buffer)
+        persistent = value.persistent if is_buffer else name not in self._non_persistent_buffers_set
         is_overridden = type(self).register_buffer is not Module.register_buffer
         if not is_overridden or "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
@@ -400,7 +397,11 @@ class Module(Stateful, Hookable):
                 yield from module.named_modules(memo, dotted, remove_duplicate)
 
     def _named_members(
-        self, get_members: Callable, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+        self,
+        get_members: Callable[[Module], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
         seen = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
@@ -479,7 +480,7 @@ class Module(Stateful, Hookable):
         """The buffer of dotted name `target`; AttributeError if there is none."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        buffer = module._get_member(name)
+        buffer: torch.Tensor = module._get_member(name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return buffer
@@ -523,7 +524,7 @@ class Module(Stateful, Hookable):
                 param.grad = new_grad
             else:
                 param.data = new_data
-                if new_grad is not None:
+                if new_grad is not None and param.grad is not None:
                     param.grad.data = new_grad
         for name, buffer in self._buffers.items():
             if buffer is not None:
@@ -679,6 +680,7 @@ def indent(text: str) -> str:
 def parse_to(*args: Any, **kwargs: Any) -> tuple[torch.device | None, torch.dtype | None, bool, Any]:
     """The device, dtype, non_blocking and memory_format asked for by the arguments of `to`."""
     first = args[0] if args else None
+    names: tuple[str, ...]
     if isinstance(first, torch.Tensor):
         names = ("tensor", "non_blocking", "copy")
     elif isinstance(first, torch.dtype):

@@ -273,4 +273,4 @@ class CrossMapLRN2d(_ResponseNorm):
 
 
 def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, Integral) else tuple(shape)
+    return (int(shape),) if isinstance(shape, (int, Integral)) else tuple(shape)

@@ -12,7 +12,7 @@ from flambeau import Tensor
 
 from .. import init
 from ..parameter import Parameter
-from ..recurrence import GATES, State, rnn_layers
+from ..recurrence import GATES, LayerWeights, State, rnn_layers
 from ..utils.rnn import PackedSequence
 from .module import Module
 from .rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
@@ -203,12 +203,14 @@ class RNNBase(Module):
         dropout = self.dropout if self.training else 0.0
         return rnn_layers(self.mode, input, state, weights, self._num_directions, dropout, batch_sizes)
 
-    def _weights(self, index: int) -> list[Tensor | None]:
-        """weight_ih, weight_hh, bias_ih, bias_hh and weight_hr of a layer and direction, or None where it has none."""
+    def _weights(self, index: int) -> LayerWeights:
+        """The weights of a layer and direction."""
         weights = [getattr(self, name) for name in self._all_weights[index]]
         if not self.bias:
             weights[2:2] = [None, None]
-        return weights if self.proj_size else [*weights, None]
+        if not self.proj_size:
+            weights.append(None)
+        return LayerWeights(*weights)
 
     def _initial_state(self, input: Tensor, state: State | None, batch: int) -> State:
         sizes = (self._output_size, self.hidden_size) if self.mode == "LSTM" else (self.hidden_size,)
@@ -393,12 +395,13 @@ class LSTM(RNNBase):
             dtype,
         )
 
-    def forward(
+    def forward(  # type: ignore[override]  # the state is a pair
         self, input: Tensor | PackedSequence, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Any, tuple[Tensor, Tensor]]:
         if hx is not None and len(hx) != 2:
             raise RuntimeError(f"lstm expects two hidden states, got {len(hx)}")
-        return self._run(input, hx)
+        output, (hidden, cell) = self._run(input, hx)
+        return output, (hidden, cell)
 
 
 class GRU(RNNBase):

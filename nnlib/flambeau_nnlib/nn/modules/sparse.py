@@ -163,8 +163,10 @@ class Embedding(_Table):
         """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        num_embeddings, embedding_dim = embeddings.shape
         return cls(
-            *embeddings.shape,
+            num_embeddings,
+            embedding_dim,
             padding_idx=padding_idx,
             max_norm=max_norm,
             norm_type=norm_type,
@@ -290,8 +292,10 @@ class EmbeddingBag(_Table):
         """A layer of the given rows, not trained if `freeze`."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        num_embeddings, embedding_dim = embeddings.shape
         layer = cls(
-            *embeddings.shape,
+            num_embeddings,
+            embedding_dim,
             max_norm=max_norm,
             norm_type=norm_type,
             scale_grad_by_freq=scale_grad_by_freq,

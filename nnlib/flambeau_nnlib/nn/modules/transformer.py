@@ -9,6 +9,8 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
@@ -97,18 +99,15 @@ class Transformer(Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        sizes = (d_model, nhead, dim_feedforward, dropout, activation)
-        options = (layer_norm_eps, batch_first, norm_first, bias, device, dtype)
-
-        def norm() -> LayerNorm:
-            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
-
+        sizes = (d_model, nhead, dim_feedforward)
+        settings = (*sizes, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+        norm = partial(LayerNorm, d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
         if custom_encoder is None:
-            encoder_layer = TransformerEncoderLayer(*sizes, *options)
+            encoder_layer = TransformerEncoderLayer(*settings)
             custom_encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norm())
         self.encoder = custom_encoder
         if custom_decoder is None:
-            decoder_layer = TransformerDecoderLayer(*sizes, *options)
+            decoder_layer = TransformerDecoderLayer(*settings)
             custom_decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm())
         self.decoder = custom_decoder
         self._reset_parameters()
@@ -141,7 +140,7 @@ class Transformer(Module):
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(
+        output: Tensor = self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -151,6 +150,7 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
+        return output
 
     @staticmethod
     def generate_square_subsequent_mask(
@@ -227,13 +227,13 @@ class TransformerEncoder(Module):
         is_causal = is_causal_mask(mask, is_causal)
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask)
-        if self._skips_padding(src, mask, src_key_padding_mask):
+        if src_key_padding_mask is not None and self._skips_padding(src, mask, src_key_padding_mask):
             output = output.masked_fill(as_bool(src_key_padding_mask).unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
 
-    def _skips_padding(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> bool:
+    def _skips_padding(self, src: Tensor, mask: Tensor | None, padding: Tensor) -> bool:
         layer = self.layers[0]
-        if not self.use_nested_tensor or layer.training or src.dim() != 3 or padding is None or mask is not None:
+        if not self.use_nested_tensor or layer.training or src.dim() != 3 or mask is not None:
             return False
         if torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in layer.parameters())):
             return False
@@ -352,14 +352,18 @@ class TransformerEncoderLayer(Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        factory = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, **factory)
+        attention = partial(
+            MultiheadAttention, d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
+        )
+        linear = partial(Linear, bias=bias, device=device, dtype=dtype)
+        norm = partial(LayerNorm, d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
+        self.self_attn = attention()
+        self.linear1 = linear(d_model, dim_feedforward)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **factory)
+        self.linear2 = linear(dim_feedforward, d_model)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **factory)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **factory)
+        self.norm1 = norm()
+        self.norm2 = norm()
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = as_activation(activation)
@@ -381,7 +385,8 @@ class TransformerEncoderLayer(Module):
             x = x + self._sa_block(self.norm1(x), *masks)
             return x + self._ff_block(self.norm2(x))
         x = self.norm1(x + self._sa_block(x, *masks))
-        return self.norm2(x + self._ff_block(x))
+        output: Tensor = self.norm2(x + self._ff_block(x))
+        return output
 
     def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
         x, _ = self.self_attn(
@@ -393,10 +398,12 @@ class TransformerEncoderLayer(Module):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout1(x)
+        output: Tensor = self.dropout1(x)
+        return output
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        output: Tensor = self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return output
 
 
 class TransformerDecoderLayer(Module):
@@ -452,16 +459,20 @@ class TransformerDecoderLayer(Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        factory = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **factory)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, **factory)
+        attention = partial(
+            MultiheadAttention, d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
+        )
+        linear = partial(Linear, bias=bias, device=device, dtype=dtype)
+        norm = partial(LayerNorm, d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
+        self.self_attn = attention()
+        self.multihead_attn = attention()
+        self.linear1 = linear(d_model, dim_feedforward)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **factory)
+        self.linear2 = linear(dim_feedforward, d_model)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **factory)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **factory)
-        self.norm3 = LayerNorm(d_model, layer_norm_eps, **factory)
+        self.norm1 = norm()
+        self.norm2 = norm()
+        self.norm3 = norm()
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
@@ -487,7 +498,8 @@ class TransformerDecoderLayer(Module):
             return x + self._ff_block(self.norm3(x))
         x = self.norm1(x + self._sa_block(x, *tgt_masks))
         x = self.norm2(x + self._mha_block(x, memory, *memory_masks))
-        return self.norm3(x + self._ff_block(x))
+        output: Tensor = self.norm3(x + self._ff_block(x))
+        return output
 
     def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
         x, _ = self.self_attn(
@@ -499,7 +511,8 @@ class TransformerDecoderLayer(Module):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout1(x)
+        output: Tensor = self.dropout1(x)
+        return output
 
     def _mha_block(
         self,
@@ -518,17 +531,19 @@ class TransformerDecoderLayer(Module):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout2(x)
+        output: Tensor = self.dropout2(x)
+        return output
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        output: Tensor = self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return output
 
 
 def copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
-def _is_activation(activation: Callable[[Tensor], Tensor], function: Callable, layer: type) -> bool:
+def _is_activation(activation: Callable[[Tensor], Tensor], function: Callable[..., Any], layer: type) -> bool:
     return activation is function or isinstance(activation, layer)
 
 
@@ -537,7 +552,7 @@ def as_activation(activation: Activation) -> Callable[[Tensor], Tensor]:
         return activation
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    return getattr(F, activation)
+    return F.relu if activation == "relu" else F.gelu
 
 
 def as_bool(mask: Tensor) -> Tensor:

@@ -8,10 +8,10 @@ from typing import Any
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
-def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple]:
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     """A function that repeats a number n times, and makes a tuple of anything iterable."""
 
-    def parse(value: Any) -> tuple:
+    def parse(value: Any) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, Iterable) else (value,) * n
 
     parse.__name__ = name
@@ -24,7 +24,7 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
-def _reverse_repeat_tuple(values: tuple, n: int) -> tuple:
+def _reverse_repeat_tuple(values: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """`values` from last to first, each n times: the order in which `F.pad` takes the padding of each side."""
     return tuple(value for value in reversed(values) for _ in range(n))
 

@@ -50,7 +50,7 @@ class DistributedDataParallel(Module):
         static_graph: bool = False,
     ) -> None:
         super().__init__()
-        self._trained_parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        self._trained_parameters: list[Tensor] = [parameter for parameter in module.parameters() if parameter.requires_grad]
         if not self._trained_parameters:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."

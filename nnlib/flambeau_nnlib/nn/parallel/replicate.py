@@ -51,6 +51,7 @@ def _replica_of(network: Module, copies: dict[Tensor, Tensor]) -> Module:
             replica._modules[name] = None if child is None else replicas[child]
         for name, buffer in module._buffers.items():
             replica._buffers[name] = None if buffer is None else copies[buffer]
+        parameters: dict[str, Any] = replica._parameters  # plain tensors here, which have a history
         for name, parameter in module._parameters.items():
-            replica._parameters[name] = replica.__dict__[name] = None if parameter is None else copies[parameter]
+            parameters[name] = replica.__dict__[name] = None if parameter is None else copies[parameter]
     return replicas[network]

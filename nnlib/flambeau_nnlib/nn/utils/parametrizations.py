@@ -85,6 +85,7 @@ class _Orthogonal(Module):
                 "It is not possible to assign to the matrix exponential or the Cayley parametrizations "
                 "when use_trivialization=False."
             )
+        X: Tensor
         X, tau = torch.geqrf(Q)
         diagonal = X.diagonal(dim1=-2, dim2=-1)
         diagonal.sign_()
@@ -99,7 +100,8 @@ class _Orthogonal(Module):
             random_columns = torch.randn(*Q.shape[:-2], rows, rows - columns, dtype=Q.dtype, device=Q.device)
             Q = torch.cat([Q, random_columns], dim=-1)
         Q, R = torch.linalg.qr(Q)
-        return Q * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+        base: Tensor = Q * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+        return base
 
 
 def is_orthogonal(Q: Tensor) -> bool:

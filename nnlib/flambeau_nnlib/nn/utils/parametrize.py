@@ -14,7 +14,7 @@ True
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -100,7 +100,7 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
-        new = original
+        new: Tensor | Sequence[Tensor] = original
         with torch.no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
@@ -111,8 +111,8 @@ class ParametrizationList(ModuleList):
                 f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}"
             )
         self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if self.is_tensor else len(new)
-        if self.is_tensor:
+        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
+        if isinstance(new, Tensor):
             self._register_original(original, new)
         else:
             self._register_originals(original, new)
@@ -149,7 +149,7 @@ class ParametrizationList(ModuleList):
 
     def forward(self) -> Tensor:
         first, *following = self
-        value = first(*self._originals)
+        value: Tensor = first(*self._originals)
         for module in following:
             value = module(value)
         return value
@@ -274,7 +274,7 @@ def check_appended(current: Tensor, parametrization: Module) -> None:
 def give_own_class(module: Module) -> None:
     """Give `module` a class of its own, a subclass of its class, to which properties can be added."""
     cls = type(module)
-    attributes = {"__getstate__": refuse_pickling}
+    attributes: dict[str, Any] = {"__getstate__": refuse_pickling}
     if not hasattr(cls, "__deepcopy__"):
         attributes["__deepcopy__"] = deepcopy_parametrized
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), attributes)
@@ -299,7 +299,7 @@ def parametrized_property(name: str) -> property:
     """The attribute `name` of a parametrized module: computed when read, inverted when set."""
 
     def get(module: Module) -> Tensor:
-        parametrization = module.parametrizations[name]
+        parametrization: Callable[[], Tensor] = module.parametrizations[name]
         if Cache.depth == 0:
             return parametrization()
         key = (id(module), name)

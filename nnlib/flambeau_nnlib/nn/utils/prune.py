@@ -75,8 +75,8 @@ class BasePruningMethod(ABC):
 
     def apply_mask(self, module: Module) -> Tensor:
         """The masked parameter."""
-        mask = getattr(module, f"{self._tensor_name}_mask")
-        original = getattr(module, f"{self._tensor_name}_orig")
+        mask: Tensor = getattr(module, f"{self._tensor_name}_mask")
+        original: Tensor = getattr(module, f"{self._tensor_name}_orig")
         return mask.to(original.dtype) * original
 
     @classmethod
@@ -141,6 +141,7 @@ class BasePruningMethod(ABC):
         name = self._tensor_name
         weight = self.apply_mask(module)
         original = module._parameters[f"{name}_orig"]
+        assert original is not None
         for attribute in (name, f"{name}_orig", f"{name}_mask"):
             if hasattr(module, attribute):
                 delattr(module, attribute)
@@ -152,7 +153,8 @@ def take_hook(module: Module, name: str) -> BasePruningMethod | None:
     """Unregister and return the pruning method of parameter `name`; None if there is none."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
-            return module._forward_pre_hooks.pop(key)
+            del module._forward_pre_hooks[key]
+            return hook
     return None
 
 
@@ -632,7 +634,7 @@ def checked_amount(amount: Any) -> Any:
     """`amount` if it is a number of elements, or a fraction."""
     if not isinstance(amount, Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, Integral) and amount > 1):
+    if amount < 0 or (not isinstance(amount, Integral) and float(amount) > 1):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
     return amount
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -14,6 +14,15 @@ from ..parameter import Parameter, is_lazy
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
 AnyModule = TypeVar("AnyModule", bound=Module)
+
+
+class NamedHook(Protocol):
+    """A hook that belongs to the parameter `name`."""
+
+    name: str
+
+
+AnyHook = TypeVar("AnyHook", bound=NamedHook)
 
 
 def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
@@ -36,7 +45,8 @@ class WeightNorm:
 
     def compute_weight(self, module: Module) -> Tensor:
         """g * v / |v|."""
-        g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
+        g: Tensor = getattr(module, f"{self.name}_g")
+        v: Tensor = getattr(module, f"{self.name}_v")
         return v * (g / norm_except_dim(v, self.dim))
 
     @staticmethod
@@ -69,11 +79,11 @@ class WeightNorm:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def find_hook(module: Module, kind: type, name: str) -> int | None:
-    """The id of the forward pre-hook of this kind on parameter `name`."""
+def find_hook(module: Module, kind: type[AnyHook], name: str) -> tuple[int, AnyHook] | None:
+    """The id and the forward pre-hook of this kind on parameter `name`; None if there is none."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and hook.name == name:
-            return key
+            return key, hook
     return None
 
 
@@ -130,8 +140,10 @@ def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         >>> list(remove_weight_norm(layer).state_dict())
         ['bias', 'weight']
     """
-    key = find_hook(module, WeightNorm, name)
-    if key is None:
+    entry = find_hook(module, WeightNorm, name)
+    if entry is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")
-    module._forward_pre_hooks.pop(key).remove(module)
+    key, hook = entry
+    del module._forward_pre_hooks[key]
+    hook.remove(module)
     return module

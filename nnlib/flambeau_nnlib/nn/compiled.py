@@ -15,7 +15,7 @@ __all__ = [
     "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
 ]  # fmt: skip
 
-# --- losses: reduction 0 gives all of them, 1 the mean, 2 the sum ---------------------------------------------------
+# --- losses: a reduction of 0 is "none", 1 "mean", 2 "sum" ----------------------------------------------------------
 
 
 def _reduction(name: str, number: int) -> str:

@@ -501,7 +501,7 @@ kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
 
-open_to_overrides(globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_"))  # as PyTorch's are
+open_to_overrides(globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_"))  # the same ones as in PyTorch
 
 # PyTorch's internal names of these, which some programs import for initializations of their own.
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_

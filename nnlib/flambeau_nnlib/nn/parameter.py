@@ -8,7 +8,7 @@ import flambeau as torch
 from flambeau.extension import Buffer, Parameter
 
 if TYPE_CHECKING:
-    Base = torch.Tensor  # the mixin goes before a `Tensor` among the bases of a class
+    Base = torch.Tensor  # for type checkers: the mixin is always combined with a `Tensor`
 else:
     Base = object
 

@@ -1,4 +1,4 @@
-"""Activations, and softmax in its forms."""
+"""Activation functions and softmax."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from .padding import pad
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
-# --- scaled dot products ------------------------------------------------------------------------------------------
+# --- scaled dot-product attention ---------------------------------------------------------------------------------
 
 
 def scaled_dot_product_attention(
@@ -153,7 +153,7 @@ def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
 
 
-# --- many heads ---------------------------------------------------------------------------------------------------
+# --- multi-head attention -----------------------------------------------------------------------------------------
 
 
 def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""Losses: of numbers, probabilities and classes.
+"""Losses of regression, probabilities and classes.
 
 `size_average` and `reduce` are the legacy flags that PyTorch had before 0.4.1 in place of `reduction`.
 """
@@ -35,7 +35,7 @@ def how_reduced(reduction: str, size_average: bool | None, reduce: bool | None) 
     return legacy_get_string(size_average, reduce)
 
 
-# --- errors of numbers --------------------------------------------------------------------------------------------
+# --- regression ---------------------------------------------------------------------------------------------------
 
 
 def _warn_if_sizes_differ(input: Tensor, target: Tensor) -> None:

@@ -130,7 +130,7 @@ def max_pool3d(
     return ops.max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-# --- to a given size ----------------------------------------------------------------------------------------------
+# --- adaptive -----------------------------------------------------------------------------------------------------
 
 
 def _sizes(input: Tensor, output_size: Any) -> Any:
@@ -225,7 +225,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     return adaptive_pooling.adaptive_max_pool(3, input, _sizes(input, output_size), return_indices)
 
 
-# --- at random places ---------------------------------------------------------------------------------------------
+# --- fractional ---------------------------------------------------------------------------------------------------
 
 
 def _fractional_max_pool(
@@ -454,7 +454,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     return _lp_pool((avg_pool3d, max_pool3d), input, norm_type, 3, kernel_size, stride, ceil_mode)
 
 
-# --- the reverse of max pooling -----------------------------------------------------------------------------------
+# --- max unpooling ------------------------------------------------------------------------------------------------
 
 
 def _unpooled_size(

@@ -127,7 +127,7 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        # dropout draws its numbers in the order of memory, which in PyTorch is that of `(L, N, E)`
+        # in PyTorch the output then lies in memory as `(L, N, E)`, the order in which a dropout layer after it draws
         swap = self.training and self.batch_first and query.dim() == 3
         if swap:
             is_self_attention = query is key is value

@@ -221,7 +221,7 @@ class ModuleList(_ModuleSequence):
         self._insert(index, module)
 
     def __repr__(self) -> str:
-        """Runs of modules with the same printed form are shown once."""
+        """Consecutive modules with the same repr are shown once, with their number."""
         runs: list[list[Any]] = []
         for number, module in enumerate(self):
             text = repr(module)

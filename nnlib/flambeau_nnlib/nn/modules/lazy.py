@@ -11,7 +11,7 @@ import flambeau as torch
 from ..parameter import is_lazy
 
 if TYPE_CHECKING:
-    from .module import Module as Base  # the mixin goes before a `Module` among the bases of a class
+    from .module import Module as Base  # for type checkers: the mixin is always combined with a `Module`
 else:
     Base = object
 

@@ -267,11 +267,11 @@ class Stateful:
 
 
 def with_metadata(state: Mapping[str, Any], metadata: Any) -> OrderedDict[str, Any]:
-    """A copy of a state dict with the versions of its modules as attribute `_metadata`, unless they are None."""
-    result: Any = OrderedDict(state)
+    """A copy of a state dict; `metadata`, the versions of its modules, becomes its attribute `_metadata`, unless it is None."""
+    copied: OrderedDict[str, Any] = OrderedDict(state)
     if metadata is not None:
-        result._metadata = metadata
-    return result  # type: ignore[no-any-return]
+        vars(copied)["_metadata"] = metadata
+    return copied
 
 
 def quoted(keys: list[str]) -> str:

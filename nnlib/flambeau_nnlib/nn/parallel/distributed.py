@@ -24,8 +24,9 @@ class DistributedDataParallel(Module):
     Args:
         module: the network; at least one of its parameters must require a gradient.
         device_ids: the device that inputs are moved to, in a list; None leaves them.
-        output_device, dim, bucket_cap_mb, gradient_as_bucket_view, static_graph: for programs that give them.
-        broadcast_buffers: whether buffers are made equal to the first process's before each forward in training.
+        output_device, dim, bucket_cap_mb, check_reduction, gradient_as_bucket_view, static_graph: accepted for compatibility.
+        broadcast_buffers: whether each forward in training first copies the buffers of the first process to all.
+        init_sync: whether to copy the parameters and buffers of the first process to all at the start.
         process_group: the group (all processes by default).
         find_unused_parameters: whether some parameters may take no part in a forward.
 

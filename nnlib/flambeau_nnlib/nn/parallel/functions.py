@@ -22,7 +22,7 @@ class Broadcast(Function):
         ctx.source, ctx.count = tensors[0].device, len(tensors)
         no_grad = [position for position, needs_grad in enumerate(ctx.needs_input_grad[1:]) if not needs_grad]
         copies = comm.broadcast_coalesced(tensors, devices)
-        # on the source device the copies are the inputs themselves, and an output must be another tensor than an input
+        # on the source device nothing is copied: each output there is a view of its own
         outputs = [[copy.view(copy.shape) if copy.device == ctx.source else copy for copy in group] for group in copies]
         ctx.mark_non_differentiable(*(group[position] for group in outputs for position in no_grad))
         return tuple(output for group in outputs for output in group)

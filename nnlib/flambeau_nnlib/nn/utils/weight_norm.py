@@ -1,4 +1,4 @@
-"""Weight normalization by a forward pre-hook; `parametrizations.weight_norm` is the newer form."""
+"""Weight normalization by a forward pre-hook; `parametrizations.weight_norm` is the current form."""
 
 from __future__ import annotations
 

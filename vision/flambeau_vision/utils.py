@@ -74,8 +74,8 @@ def make_grid(
     if normalize:
         if value_range is not None and not isinstance(value_range, tuple):
             raise TypeError("value_range has to be a tuple (min, max) if specified. min and max are numbers")
-        each = [_stretch(image, value_range) for image in tensor] if scale_each else None
-        tensor = torch.stack(each) if scale_each else _stretch(tensor, value_range)
+        stretched = [_stretch(image, value_range) for image in tensor] if scale_each else None
+        tensor = torch.stack(stretched) if scale_each else _stretch(tensor, value_range)
     count, channels, height, width = tensor.shape
     if count == 1:
         return tensor[0]
@@ -126,8 +126,8 @@ def _check_image(image: Tensor, channels: tuple[int, ...] = (3,)) -> None:
 
 def _palette(count: int) -> list[tuple[int, int, int]]:
     """Colours that differ from their neighbours."""
-    steps = (2**25 - 1, 2**15 - 1, 2**21 - 1)
-    return [tuple((index * step) % 255 for step in steps) for index in range(count)]
+    multipliers = (2**25 - 1, 2**15 - 1, 2**21 - 1)
+    return [tuple((index * multiplier) % 255 for multiplier in multipliers) for index in range(count)]
 
 
 def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:

@@ -69,10 +69,10 @@ def create_selective_checkpoint_contexts(
         for op in policy_fn_or_list:
             if not callable(op):
                 raise ValueError(f"Expected op in `op_list` to be a function but got: {op} of type {type(op)}.")
-        kept = {operation_name(op) for op in policy_fn_or_list}
+        kept_names = {operation_name(op) for op in policy_fn_or_list}
 
         def policy_fn(context: SelectiveCheckpointContext, op: Callable, *args: Any, **kwargs: Any) -> bool:
-            return operation_name(op) in kept
+            return operation_name(op) in kept_names
 
     elif callable(policy_fn_or_list):
         policy_fn = policy_fn_or_list
@@ -157,7 +157,7 @@ class _ReplayMode(_SelectiveMode):
         if entry is _RECOMPUTED:
             return func(*args, **kwargs)
         self.storage[key] = _USED
-        return _map_items(lambda kept: kept.get(self.allow_mutation), entry)
+        return _map_items(lambda result: result.get(self.allow_mutation), entry)
 
 
 class _Undecided:

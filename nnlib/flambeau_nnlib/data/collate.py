@@ -125,8 +125,8 @@ def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -
         return collate(part, collate_fn_map=collate_fn_map)
 
     if isinstance(sample, Mapping):
-        return map_structure(merge_part, sample, {key: [other[key] for other in batch] for key in sample})
-    if any(len(other) != len(sample) for other in batch):
+        return map_structure(merge_part, sample, {key: [item[key] for item in batch] for key in sample})
+    if any(len(item) != len(sample) for item in batch):
         raise RuntimeError("each element in list of batch should be of equal size")
     return map_structure(merge_part, sample, list(zip(*batch, strict=True)))
 

@@ -158,7 +158,7 @@ class WorkerIterator(LoaderIterator):
         if isinstance(result, Exhausted):
             # It ignores the tasks it still has.
             self._active.discard(worker)
-            self._pending = collections.deque(other for other in self._pending if other != worker)
+            self._pending = collections.deque(pending for pending in self._pending if pending != worker)
             if not self._persistent:
                 self._pool.put(worker, None)
         return result

@@ -114,11 +114,11 @@ class RandomSampler(Sampler[int]):
             yield from torch.randint(n, (size,), dtype=torch.int64, generator=generator, device=place_of(generator)).tolist()
 
     def _draw_shuffles(self, n: int, generator: torch.Generator) -> Iterator[int]:
-        rounds, rest = divmod(self.num_samples, n)
-        for _ in range(rounds):
+        shuffles, remainder = divmod(self.num_samples, n)
+        for _ in range(shuffles):
             yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()
         # Drawn even if nothing of it is used: a generator shared with others must move on as PyTorch's does.
-        yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()[:rest]
+        yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()[:remainder]
 
     def __len__(self) -> int:
         return self.num_samples

@@ -54,10 +54,10 @@ def supports_complex(reduceOp: ReduceOp) -> bool:
 
 def _run(group: Any, async_op: bool, collective: Callable[[Exchange], Any]) -> Work | None:
     """Run a collective in a group: at once, or as Work.  Nothing in a group that this process is not in."""
-    found = group_of(group)
-    if found is None:
+    process_group = group_of(group)
+    if process_group is None:
         return None
-    work = found.run(collective)
+    work = process_group.run(collective)
     if async_op:
         return work
     work.wait()
@@ -66,12 +66,16 @@ def _run(group: Any, async_op: bool, collective: Callable[[Exchange], Any]) -> W
 
 def _root(group: Any, rank: int | None, group_rank: int | None, default: int = 0) -> int:
     """The rank in the group of the process that is meant by a rank in the job or in the group."""
-    found = group_of(group)
+    process_group = group_of(group)
     if rank is not None and group_rank is not None:
         raise ValueError("Can't specify both group_src/group_dst and src/dst")
-    if found is None:
+    if process_group is None:
         return -1
-    return group_rank if group_rank is not None else get_group_rank(found, found.ranks[default] if rank is None else rank)
+    return (
+        group_rank
+        if group_rank is not None
+        else get_group_rank(process_group, process_group.ranks[default] if rank is None else rank)
+    )
 
 
 # --- one and all ------------------------------------------------------------------------------------------------------
@@ -103,7 +107,7 @@ def all_reduce_coalesced(
     tensors: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """`all_reduce` of several tensors."""
-    return _run(group, async_op, lambda exchange: [each.copy_(exchange.reduced(each, op)) for each in tensors])
+    return _run(group, async_op, lambda exchange: [tensor.copy_(exchange.reduced(tensor, op)) for tensor in tensors])
 
 
 def reduce(
@@ -141,7 +145,7 @@ def all_gather_coalesced(
 
     def collective(exchange: Exchange) -> None:
         for position, tensor in enumerate(input_tensor_list):
-            _fill_all([each[position] for each in output_tensor_lists], exchange.gather_all(pack(tensor)))
+            _fill_all([tensors[position] for tensors in output_tensor_lists], exchange.gather_all(pack(tensor)))
 
     return _run(group, async_op, collective)
 
@@ -193,20 +197,20 @@ def scatter(
 
     def collective(exchange: Exchange) -> Tensor:
         if exchange.rank == root:
-            for rank, each in enumerate(scatter_list or ()):
-                exchange.send(rank, pack(each))
+            for rank, part in enumerate(scatter_list or ()):
+                exchange.send(rank, pack(part))
         return fill(tensor, exchange.receive(root))
 
     return _run(group, async_op, collective)
 
 
-def _check_list(name: str, given: Any, group: Any, root: int) -> None:
-    found = group_of(group)
-    if found is None:
+def _check_list(name: str, tensors: Any, group: Any, root: int) -> None:
+    process_group = group_of(group)
+    if process_group is None:
         return
-    if found.rank() == root and not given:
+    if process_group.rank() == root and not tensors:
         raise ValueError(f"Argument ``{name}`` must be specified on the root rank.")
-    if found.rank() != root and given:
+    if process_group.rank() != root and tensors:
         raise ValueError(f"Argument ``{name}`` must NOT be specified on non-root ranks.")
 
 
@@ -216,7 +220,7 @@ def reduce_scatter(
     """Join the lists of all processes tensor by tensor, and give each process its own."""
 
     def collective(exchange: Exchange) -> Tensor:
-        return output.copy_(op([unpack(data, output) for data in exchange.swap([pack(each) for each in input_list])]))
+        return output.copy_(op([unpack(data, output) for data in exchange.swap([pack(part) for part in input_list])]))
 
     return _run(group, async_op, collective)
 
@@ -225,8 +229,8 @@ def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """`reduce_scatter` of one tensor in equal parts."""
-    found = group_of(group)
-    parts = input.reshape(-1).chunk(found.size()) if found is not None else ()
+    process_group = group_of(group)
+    parts = input.reshape(-1).chunk(process_group.size()) if process_group is not None else ()
     return reduce_scatter(output, parts, op, group, async_op)
 
 
@@ -238,7 +242,9 @@ def all_to_all(
 ) -> Work | None:
     """Give each process its tensor from the list, and fill another list with what each gave here."""
     return _run(
-        group, async_op, lambda exchange: _fill_all(output_tensor_list, exchange.swap([pack(each) for each in input_tensor_list]))
+        group,
+        async_op,
+        lambda exchange: _fill_all(output_tensor_list, exchange.swap([pack(tensor) for tensor in input_tensor_list])),
     )
 
 
@@ -251,14 +257,14 @@ def all_to_all_single(
     async_op: bool = False,
 ) -> Work | None:
     """`all_to_all` of the parts of one tensor along its first dimension: equal ones, or of the sizes given."""
-    found = group_of(group)
-    if found is None:
+    process_group = group_of(group)
+    if process_group is None:
         return None
 
     def parts(tensor: Tensor, sizes: Sequence[int] | None) -> Sequence[Tensor]:
-        return tensor.split(list(sizes)) if sizes else tensor.chunk(found.size())
+        return tensor.split(list(sizes)) if sizes else tensor.chunk(process_group.size())
 
-    return all_to_all(parts(output, output_split_sizes), parts(input, input_split_sizes), found, async_op)
+    return all_to_all(parts(output, output_split_sizes), parts(input, input_split_sizes), process_group, async_op)
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None) -> Work | None:
@@ -268,14 +274,14 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
     """`barrier`, whose error names a rank that has not come in time."""
-    found = group_of(group)
-    if found is None:
+    process_group = group_of(group)
+    if process_group is None:
         return
-    before, found.timeout = found.timeout, timeout or found.timeout
+    before, process_group.timeout = process_group.timeout, timeout or process_group.timeout
     try:
-        barrier(found)
+        barrier(process_group)
     finally:
-        found.timeout = before
+        process_group.timeout = before
 
 
 # --- one to another ---------------------------------------------------------------------------------------------------
@@ -287,21 +293,21 @@ def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None) -> int 
 
 def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
     """Send a tensor to a process; Work to wait for."""
-    found = group_of(group)
-    if found is None:
+    process_group = group_of(group)
+    if process_group is None:
         return None
-    peer = _peer(found, dst, group_dst)
+    peer = _peer(process_group, dst, group_dst)
     if peer is None:
         raise ValueError("Must specify dst or group_dst")
-    if peer == found.rank():
+    if peer == process_group.rank():
         raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
-    return found.send(tensor, peer, tag)
+    return process_group.send(tensor, peer, tag)
 
 
 def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
     """Receive a tensor from a process, or from any; Work to wait for."""
-    found = group_of(group)
-    return None if found is None else found.recv(tensor, _peer(found, src, group_src), tag)
+    process_group = group_of(group)
+    return None if process_group is None else process_group.recv(tensor, _peer(process_group, src, group_src), tag)
 
 
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
@@ -313,11 +319,11 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receive a tensor from a process, or from any; returns its rank in the job."""
-    found, work = group_of(group), irecv(tensor, src, group, tag, group_src)
-    if found is None or work is None:
+    process_group, work = group_of(group), irecv(tensor, src, group, tag, group_src)
+    if process_group is None or work is None:
         return -1
     work.wait()
-    return found.ranks[work.source_rank()]
+    return process_group.ranks[work.source_rank()]
 
 
 class P2POp:
@@ -341,8 +347,8 @@ class P2POp:
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     """Start all of these; Work of each."""
-    started = [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
-    return [each for each in started if each is not None]
+    works = [p2p_op.op(p2p_op.tensor, p2p_op.peer, p2p_op.group, p2p_op.tag, p2p_op.group_peer) for p2p_op in p2p_op_list]
+    return [work for work in works if work is not None]
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
@@ -401,8 +407,8 @@ def scatter_object_list(
 
     def collective(exchange: Exchange) -> None:
         if exchange.rank == root:
-            for rank, each in enumerate(scatter_object_input_list or ()):
-                exchange.send(rank, pickle.dumps(each))
+            for rank, obj in enumerate(scatter_object_input_list or ()):
+                exchange.send(rank, pickle.dumps(obj))
         scatter_object_output_list[0] = pickle.loads(exchange.receive(root))
 
     _run(group, False, collective)

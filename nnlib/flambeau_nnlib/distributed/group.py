@@ -28,10 +28,10 @@ class ReduceOp:
 
     def __call__(self, tensors: Sequence[Tensor]) -> Tensor:
         """The tensors of all ranks, joined in their order: the result is the same everywhere."""
-        made = reduce(self.join, tensors)
+        result = reduce(self.join, tensors)
         if self.divides:
-            made = made / len(tensors) if made.is_floating_point() else made // len(tensors)
-        return made if self.factor is None else made * self.factor
+            result = result / len(tensors) if result.is_floating_point() else result // len(tensors)
+        return result if self.factor is None else result * self.factor
 
     SUM: ReduceOp
     AVG: ReduceOp
@@ -144,15 +144,15 @@ class ProcessGroup:
 
     def recv(self, tensor: Tensor, rank: int | None = None, tag: int = 0) -> Work:
         """Receive a tensor from a rank of the group, or from any."""
-        keys = [(self.group_name, "to", each, tag) for each in (range(self.size()) if rank is None else [rank])]
-        found: list[int] = []
+        keys = [(self.group_name, "to", sender, tag) for sender in (range(self.size()) if rank is None else [rank])]
+        senders: list[int] = []
 
         def receive() -> Tensor:
             key, data = self._mailbox.take(keys, self.timeout)
-            found.append(key[2])  # type: ignore[index]
+            senders.append(key[2])  # type: ignore[index]
             return fill(tensor, data)
 
-        return Work(self._receivers.submit(receive), lambda: found[0])
+        return Work(self._receivers.submit(receive), lambda: senders[0])
 
 
 ProcessGroupGloo = ProcessGroup
@@ -175,8 +175,8 @@ class Exchange:
 
     def swap(self, parts: Sequence[Any]) -> list[bytes]:
         """Send each rank its part; what each rank sent here."""
-        for rank, each in enumerate(parts):
-            self.send(rank, each)
+        for rank, part in enumerate(parts):
+            self.send(rank, part)
         return [self.receive(rank) for rank in range(self.size)]
 
     def gather_all(self, data: Any) -> list[bytes]:
@@ -187,7 +187,7 @@ class Exchange:
         """The tensors of all ranks joined: each rank joins a part of them, and gives it to all."""
         flat = tensor.reshape(-1)
         parts = flat.tensor_split(self.size)
-        mine = how([unpack(data, parts[self.rank]) for data in self.swap([pack(each) for each in parts])])
+        mine = how([unpack(data, parts[self.rank]) for data in self.swap([pack(part) for part in parts])])
         joined = self.gather_all(pack(mine.to(flat.dtype)))
         return torch.cat([unpack(data, part) for data, part in zip(joined, parts, strict=True)]).reshape(tensor.shape)
 

@@ -111,9 +111,9 @@ class Store:
 
     def delete_key(self, key: str) -> bool:
         """Remove a key; returns whether it was there."""
-        found = self.check([key])
+        existed = self.check([key])
         self._change(key, lambda _: None)
-        return found
+        return existed
 
     def num_keys(self) -> int:
         """How many keys there are."""
@@ -185,11 +185,11 @@ class FileStore(Store):
         with self._open() as file:
             table = _table_of(file.read())
             before = table.get(key)
-            made = _updated(table, key, change(before))
-            if made != before:
+            value = _updated(table, key, change(before))
+            if value != before:
                 file.truncate(0)
                 file.write(pickle.dumps(table))
-            return made
+            return value
 
 
 def _table_of(contents: bytes) -> dict[str, bytes]:

@@ -43,8 +43,8 @@ class Mailbox:
     def close(self) -> None:
         """Take no more messages."""
         self._server.close()
-        for each in self._peers.values():
-            each.close()
+        for connection in self._peers.values():
+            connection.close()
 
     def _read(self, connection: Connection) -> None:
         while True:

@@ -104,8 +104,8 @@ class _Dirichlet(Function):
 def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
     """The gradient of draws x: raising a concentration moves its entry and scales the others."""
     concentration = concentration.double()
-    others = concentration.sum(-1, keepdim=True) - concentration
-    slope = _beta_slope(x.double(), concentration, others).to(x.dtype)
+    remaining = concentration.sum(-1, keepdim=True) - concentration
+    slope = _beta_slope(x.double(), concentration, remaining).to(x.dtype)
     return slope * (grad_output - (x * grad_output).sum(-1, keepdim=True))
 
 

@@ -27,10 +27,10 @@ class MatrixParameter(Distribution):
     @staticmethod
     def _given(**matrices: Tensor | None) -> tuple[str, Tensor]:
         """The name and the value of the only matrix that was given."""
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
+        parameters = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        if len(parameters) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        name, matrix = given[0]
+        name, matrix = parameters[0]
         if matrix.dim() < 2:
             raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
         return name, matrix

@@ -77,7 +77,7 @@ class ASGD(FirstOrder):
     """
 
     rule = staticmethod(asgd)
-    captured = "params, mus, etas, and state_steps"
+    captured_names = "params, mus, etas, and state_steps"
     scalars = ("step", "eta", "mu")
 
     def __init__(

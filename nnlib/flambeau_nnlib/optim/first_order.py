@@ -51,7 +51,7 @@ class FirstOrder(Optimizer):
     scalars: ClassVar[tuple[str, ...]] = ("step",)
     """The entries of the state that are 0-d tensors, and were numbers in older versions."""
 
-    captured: ClassVar[str] = "params and state_steps"
+    captured_names: ClassVar[str] = "params and state_steps"
     """What a message calls the tensors that must be on the device, for a device graph to capture a step."""
 
     def init_state(self, param: Tensor, group: Group) -> State:
@@ -94,7 +94,7 @@ class FirstOrder(Optimizer):
         if group.get("fused"):
             check.fusable(params)
         elif group.get("capturable"):
-            check.capturable(params, self.captured, xla=not group.get("foreach"))
+            check.capturable(params, self.captured_names, xla=not group.get("foreach"))
 
     def _states(self, params: list[Tensor], group: Group) -> list[State]:
         states = [self.state[param] or self._new_state(param, group) for param in params]
@@ -150,7 +150,7 @@ def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = Fa
 
 def can_fuse(name: str, params: list[Tensor], capturable: bool, options: dict[str, Any]) -> bool:
     """Return whether there is a kernel for a whole step, to be called with plain numbers."""
-    return has_step(name, params[0]) and not capturable and not any(isinstance(each, Tensor) for each in options.values())
+    return has_step(name, params[0]) and not capturable and not any(isinstance(option, Tensor) for option in options.values())
 
 
 def descent(

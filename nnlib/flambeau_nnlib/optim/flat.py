@@ -40,7 +40,7 @@ class Flattener:
         self.params: list[Tensor] = []
         self.joined = False
         self.bundles: list[Bundle] = []
-        self.rest: list[int] = []
+        self.unjoined: list[int] = []
 
     def apply(self, params: list[Tensor], grads: list[Tensor], states: list[State], options: Group) -> None:
         if not (len(params) == len(self.params) and all(map(is_, params, self.params))):
@@ -51,8 +51,8 @@ class Flattener:
             self._join(states)
         for bundle in self.bundles:
             bundle.apply(self.rule, grads, options)
-        if self.rest:
-            lists = ([each[i] for i in self.rest] for each in (params, grads, states))
+        if self.unjoined:
+            lists = ([values[i] for i in self.unjoined] for values in (params, grads, states))
             self.rule(*lists, **options)
 
     def _join(self, states: list[State]) -> None:
@@ -65,7 +65,7 @@ class Flattener:
             filled[kind] += param.numel()
             alike[kind, filled[kind] // longest].append(i)
         joined = [indices for indices in alike.values() if len(indices) >= FEWEST]
-        self.rest = sorted({*range(len(self.params))}.difference(*joined))
+        self.unjoined = sorted({*range(len(self.params))}.difference(*joined))
         self.bundles = [Bundle(indices, self.params, states, self.scalars) for indices in joined]
         self.joined = True
 

@@ -35,9 +35,9 @@ def sgd(
     """
     options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
     if can_fuse("sgd_step", params, False, options):
-        given = zip(params, grads, states or [{}] * len(params), strict=True)
-        left = [each for each in given if not _fused(*each, **options, nesterov=nesterov, maximize=maximize)]
-        params, grads, states = ([each[i] for each in left] for i in range(3))
+        items = zip(params, grads, states or [{}] * len(params), strict=True)
+        unfused = [item for item in items if not _fused(*item, **options, nesterov=nesterov, maximize=maximize)]
+        params, grads, states = ([item[i] for item in unfused] for i in range(3))
     grads = descent(params, grads, maximize, weight_decay)
     if momentum != 0:
         grads = [_velocity(*pair, momentum, dampening, nesterov) for pair in zip(grads, states, strict=True)]

@@ -171,7 +171,7 @@ class DenseNet(nn.Module):
         return self.classifier(torch.flatten(F.adaptive_avg_pool2d(features, (1, 1)), 1))
 
 
-def _rename_old_keys(module: DenseNet, state_dict: dict, *rest: object) -> None:
+def _rename_old_keys(module: DenseNet, state_dict: dict, *args: object) -> None:
     # The published weights are from when names could hold dots: "denselayer1.norm.1" for "denselayer1.norm1".
     for key in list(state_dict):
         new = re.sub(r"(denselayer\d+\.(?:norm|conv))\.([12])\.", r"\1\2.", key)

@@ -110,7 +110,7 @@ class Stage:
 
     def scaled(self, width: float, depth: float) -> Stage:
         """The stage with more channels and more blocks."""
-        channels = [make_divisible(each * width, 8) for each in (self.input_channels, self.out_channels)]
+        channels = [make_divisible(count * width, 8) for count in (self.input_channels, self.out_channels)]
         layers = math.ceil(self.num_layers * depth)
         return Stage(self.expand_ratio, self.kernel, self.stride, *channels, layers, self.block)
 
@@ -176,8 +176,8 @@ class EfficientNet(nn.Module):
 
     @staticmethod
     def _make_stage(stage: Stage, probabilities: list[float], norm_layer: Layer) -> nn.Sequential:
-        rest = Stage(stage.expand_ratio, stage.kernel, 1, stage.out_channels, stage.out_channels, 1, stage.block)
-        kinds = [stage] + [rest] * (stage.num_layers - 1)
+        following = Stage(stage.expand_ratio, stage.kernel, 1, stage.out_channels, stage.out_channels, 1, stage.block)
+        kinds = [stage] + [following] * (stage.num_layers - 1)
         return nn.Sequential(*(stage.block(kind, p, norm_layer) for kind, p in zip(kinds, probabilities, strict=True)))
 
     def _initialize_weights(self) -> None:

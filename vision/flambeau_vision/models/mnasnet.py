@@ -61,8 +61,8 @@ class _InvertedResidual(nn.Module):
 
 def _stack(in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion: int, repeats: int) -> nn.Sequential:
     first = _InvertedResidual(in_ch, out_ch, kernel_size, stride, expansion)
-    rest = [_InvertedResidual(out_ch, out_ch, kernel_size, 1, expansion) for _ in range(1, repeats)]
-    return nn.Sequential(first, *rest)
+    following = [_InvertedResidual(out_ch, out_ch, kernel_size, 1, expansion) for _ in range(1, repeats)]
+    return nn.Sequential(first, *following)
 
 
 class MNASNet(nn.Module):

@@ -205,7 +205,7 @@ class VisionTransformer(nn.Module):
         return self.heads(self.encoder(torch.cat([class_token, tokens], dim=1))[:, 0])
 
 
-def _rename_old_keys(module: VisionTransformer, state_dict: dict, *rest: object) -> None:
+def _rename_old_keys(module: VisionTransformer, state_dict: dict, *args: object) -> None:
     # The published weights are from when the two linear layers had names.
     for key in list(state_dict):
         new = re.sub(r"mlp\.linear_([12])\.", lambda match: f"mlp.{3 * int(match[1]) - 3}.", key)

@@ -100,7 +100,7 @@ class FeaturePyramidNetwork(nn.Module):
         self.register_load_state_dict_pre_hook(self._rename_old_keys)
 
     @staticmethod
-    def _rename_old_keys(module: FeaturePyramidNetwork, state_dict: dict, prefix: str, *rest: object) -> None:
+    def _rename_old_keys(module: FeaturePyramidNetwork, state_dict: dict, prefix: str, *args: object) -> None:
         # Checkpoints from before the blocks had a normalization name their convolution without an index.
         for blocks in ("inner_blocks", "layer_blocks"):
             for index in range(len(module.inner_blocks)):

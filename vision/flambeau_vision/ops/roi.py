@@ -37,9 +37,9 @@ def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
         if boxes.ndim != 2 or boxes.shape[1] != 5:
             raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
         return boxes
-    if any(each.ndim != 2 or each.shape[1] != 4 for each in boxes):
+    if any(image_boxes.ndim != 2 or image_boxes.shape[1] != 4 for image_boxes in boxes):
         raise ValueError("The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]")
-    return torch.cat([F.pad(each, (1, 0), value=index) for index, each in enumerate(boxes)])
+    return torch.cat([F.pad(image_boxes, (1, 0), value=index) for index, image_boxes in enumerate(boxes)])
 
 
 def _pair(size: Size) -> tuple[int, int]:

@@ -131,9 +131,9 @@ def _rgb_to_hsv(img: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     value = img.amax(-3)
     spread = value - img.amin(-3)
     grey = spread == 0
-    one = torch.ones_like(value)
-    saturation = spread / torch.where(grey, one, value)
-    divisor = torch.where(grey, one, spread)
+    ones = torch.ones_like(value)
+    saturation = spread / torch.where(grey, ones, value)
+    divisor = torch.where(grey, ones, spread)
     from_red = (green - blue) / divisor
     from_green = 2.0 + (blue - red) / divisor
     from_blue = 4.0 + (red - green) / divisor

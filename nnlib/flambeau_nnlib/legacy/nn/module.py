@@ -32,8 +32,8 @@ def _grad(results: list[Tensor], leaves: list[Tensor], gradients: list[Tensor] |
     """The gradients by the leaves, zeros for those without influence; the graph is kept."""
     if not results or not leaves:
         return [torch.zeros_like(leaf) for leaf in leaves]
-    found = torch.autograd.grad(results, leaves, gradients, retain_graph=True, allow_unused=True)
-    return [torch.zeros_like(x) if g is None else g for x, g in zip(leaves, found, strict=True)]
+    computed = torch.autograd.grad(results, leaves, gradients, retain_graph=True, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else g for x, g in zip(leaves, computed, strict=True)]
 
 
 def _leaf(tensor: Tensor) -> Tensor:
@@ -105,9 +105,9 @@ class Module:
     def accGradParameters(self, input: Table, gradOutput: Table, scale: float = 1) -> None:
         """Add `scale` times the gradients by the parameters to those kept."""
         self._replay(input)
-        kept = self.parameters()[1]
-        for kept_gradient, gradient in zip(kept, self._gradients(self._params, gradOutput), strict=True):
-            kept_gradient.add_(gradient, alpha=scale)
+        accumulated = self.parameters()[1]
+        for total, gradient in zip(accumulated, self._gradients(self._params, gradOutput), strict=True):
+            total.add_(gradient, alpha=scale)
 
     def _replay(self, input: Table) -> None:
         if input is not self._given:
@@ -116,8 +116,8 @@ class Module:
     def _gradients(self, leaves: list[Tensor], gradOutput: Table) -> list[Tensor]:
         """The gradients by some inputs or parameters; the graph is kept for the others."""
         results, gradients = tensors_of(self._result), tensors_of(gradOutput)
-        kept = [i for i, result in enumerate(results) if result.requires_grad]
-        return _grad([results[i] for i in kept], leaves, [gradients[i] for i in kept])
+        differentiable = [i for i, result in enumerate(results) if result.requires_grad]
+        return _grad([results[i] for i in differentiable], leaves, [gradients[i] for i in differentiable])
 
     def forward(self, input: Table) -> Table:
         """The output for `input`; the same as calling the module."""
@@ -131,12 +131,12 @@ class Module:
 
     def backwardUpdate(self, input: Table, gradOutput: Table, lr: float) -> Table:
         """`backward`, and a step of gradient descent in place of keeping the gradients by the parameters."""
-        kept = [gradient.clone() for gradient in self.parameters()[1]]
+        saved = [gradient.clone() for gradient in self.parameters()[1]]
         self.zeroGradParameters()
         self.backward(input, gradOutput)
         self.updateParameters(lr)
-        for gradient, before in zip(self.parameters()[1], kept, strict=True):
-            gradient.copy_(before)
+        for gradient, saved_gradient in zip(self.parameters()[1], saved, strict=True):
+            gradient.copy_(saved_gradient)
         return self.gradInput
 
     def __call__(self, input: Table) -> Table:

@@ -51,7 +51,7 @@ def _small_weights(layers: nn.Module) -> None:
                 nn.init.constant_(module.bias, 0)
 
 
-def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *rest: object) -> None:
+def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
     # Early weights have a ReLU after each convolution in one sequence.
     for index in range(4):
         for kind in ("weight", "bias"):
@@ -82,7 +82,7 @@ class RetinaNetClassificationHead(nn.Module):
         self.register_load_state_dict_pre_hook(_rename_old_keys)
 
     def forward(self, x: list[Tensor]) -> Tensor:
-        return torch.cat([by_anchor(self.cls_logits(self.conv(each)), self.num_classes) for each in x], dim=1)
+        return torch.cat([by_anchor(self.cls_logits(self.conv(feature)), self.num_classes) for feature in x], dim=1)
 
 
 class RetinaNetRegressionHead(nn.Module):
@@ -97,7 +97,7 @@ class RetinaNetRegressionHead(nn.Module):
         self.register_load_state_dict_pre_hook(_rename_old_keys)
 
     def forward(self, x: list[Tensor]) -> Tensor:
-        return torch.cat([by_anchor(self.bbox_reg(self.conv(each)), 4) for each in x], dim=1)
+        return torch.cat([by_anchor(self.bbox_reg(self.conv(feature)), 4) for feature in x], dim=1)
 
 
 class RetinaNetHead(nn.Module):
@@ -173,10 +173,10 @@ class RetinaNet(nn.Module):
         matches = self.matcher(box_ops.box_iou(target["boxes"], anchors))
         positive = torch.where(matches >= 0)[0]
         objects = matches[positive]
-        wanted = torch.zeros_like(logits)
-        wanted[positive, target["labels"][objects]] = 1.0
+        one_hot = torch.zeros_like(logits)
+        one_hot[positive, target["labels"][objects]] = 1.0
         used = matches != BETWEEN
-        class_loss = sigmoid_focal_loss(logits[used], wanted[used], reduction="sum")
+        class_loss = sigmoid_focal_loss(logits[used], one_hot[used], reduction="sum")
         boxes, moves, anchors = target["boxes"][objects], moves[positive], anchors[positive]
         if self.box_loss == "giou":
             box_loss = generalized_box_iou_loss(self.box_coder.decode(moves, anchors), boxes, reduction="sum", eps=1e-7)
@@ -203,10 +203,10 @@ class RetinaNet(nn.Module):
         scores, places, start = [], [], 0
         for count in per_level:
             level = torch.sigmoid(logits[start : start + count]).flatten()
-            kept = torch.where(level > self.score_thresh)[0]
-            best = level[kept].topk(min(self.topk_candidates, len(kept)))
+            candidates = torch.where(level > self.score_thresh)[0]
+            best = level[candidates].topk(min(self.topk_candidates, len(candidates)))
             scores.append(best.values)
-            places.append(kept[best.indices] + start * classes)
+            places.append(candidates[best.indices] + start * classes)
             start += count
         score, place = torch.cat(scores), torch.cat(places)
         index, labels = place // classes, place % classes
@@ -224,9 +224,9 @@ class RetinaNet(nn.Module):
         if self.training:
             return self._losses(targets, outputs, anchors)
         per_place = self.anchor_generator.num_anchors_per_location()
-        per_level = [each.shape[-2] * each.shape[-1] * count for each, count in zip(features, per_place, strict=True)]
+        per_level = [feature.shape[-2] * feature.shape[-1] * count for feature, count in zip(features, per_place, strict=True)]
         parts = zip(outputs["cls_logits"], outputs["bbox_regression"], anchors, batch.image_sizes, strict=True)
-        results = [self._results(logits, moves, each, per_level, shape) for logits, moves, each, shape in parts]
+        results = [self._results(logits, moves, image_anchors, per_level, shape) for logits, moves, image_anchors, shape in parts]
         return self.transform.postprocess(results, batch.image_sizes, sizes)
 
 

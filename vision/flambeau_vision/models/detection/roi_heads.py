@@ -76,10 +76,10 @@ class RoIHeads(nn.Module):
         return regions, labels, self.box_coder.encode(boxes[matches[chosen].clamp(min=0)], regions)
 
     @staticmethod
-    def _losses(logits: Tensor, differences: Tensor, labels: Tensor, wanted: Tensor) -> dict[str, Tensor]:
+    def _losses(logits: Tensor, differences: Tensor, labels: Tensor, encoded: Tensor) -> dict[str, Tensor]:
         positive = torch.where(labels > 0)[0]
         predicted = differences.reshape(len(labels), -1, 4)[positive, labels[positive]]
-        box_loss = F.smooth_l1_loss(predicted, wanted[positive], beta=1 / 9, reduction="sum") / labels.numel()
+        box_loss = F.smooth_l1_loss(predicted, encoded[positive], beta=1 / 9, reduction="sum") / labels.numel()
         return {"loss_classifier": F.cross_entropy(logits, labels), "loss_box_reg": box_loss}
 
     def _results(self, boxes: Tensor, scores: Tensor, image_shape: tuple[int, int]) -> dict[str, Tensor]:
@@ -108,10 +108,10 @@ class RoIHeads(nn.Module):
         vectors = self.box_head(self.box_roi_pool(features, proposals, image_shapes))
         logits, differences = self.box_predictor(vectors)
         if self.training:
-            labels, wanted = (torch.cat([sample[part] for sample in samples]) for part in (1, 2))
-            return [], self._losses(logits, differences, labels, wanted)
+            labels, encoded = (torch.cat([sample[part] for sample in samples]) for part in (1, 2))
+            return [], self._losses(logits, differences, labels, encoded)
         regions = torch.cat(proposals)
         boxes = self.box_coder.decode(differences.reshape(len(regions), -1, 4), regions[:, None])
-        counts = [len(each) for each in proposals]
+        counts = [len(image_proposals) for image_proposals in proposals]
         parts = zip(boxes.split(counts), F.softmax(logits, -1).split(counts), image_shapes, strict=True)
         return [self._results(*part) for part in parts], {}

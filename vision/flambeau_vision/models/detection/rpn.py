@@ -42,10 +42,10 @@ class RPNHead(nn.Module):
 
     def forward(self, x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         hidden = [self.conv(feature) for feature in x]
-        return [self.cls_logits(each) for each in hidden], [self.bbox_pred(each) for each in hidden]
+        return [self.cls_logits(feature) for feature in hidden], [self.bbox_pred(feature) for feature in hidden]
 
 
-def _rename_old_keys(module: RPNHead, state_dict: dict, prefix: str, *rest: object) -> None:
+def _rename_old_keys(module: RPNHead, state_dict: dict, prefix: str, *args: object) -> None:
     # Early weights have a single convolution.
     for kind in ("weight", "bias"):
         if f"{prefix}conv.{kind}" in state_dict:
@@ -105,13 +105,13 @@ class RegionProposalNetwork(nn.Module):
 
     def _propose(self, boxes: Tensor, scores: Tensor, per_level: list[int], image_shape: tuple[int, int]) -> Tensor:
         """The best proposals for one image."""
-        kept, levels, start = [], [], 0
+        candidates, levels, start = [], [], 0
         for level, count in enumerate(per_level):
             best = scores[start : start + count].topk(min(self.pre_nms_top_n[self._mode()], count)).indices
-            kept.append(best + start)
+            candidates.append(best + start)
             levels.append(torch.full_like(best, level))
             start += count
-        chosen, level = torch.cat(kept), torch.cat(levels)
+        chosen, level = torch.cat(candidates), torch.cat(levels)
         boxes, scores = box_ops.clip_boxes_to_image(boxes[chosen], image_shape), torch.sigmoid(scores[chosen])
         left = box_ops.remove_small_boxes(boxes, self.min_size)
         left = left[scores[left] >= self.score_thresh]
@@ -129,7 +129,7 @@ class RegionProposalNetwork(nn.Module):
     def _losses(
         self, logits: Tensor, differences: Tensor, anchors: list[Tensor], targets: list[dict[str, Tensor]]
     ) -> dict[str, Tensor]:
-        labelled = [self._labels(each, target["boxes"]) for each, target in zip(anchors, targets, strict=True)]
+        labelled = [self._labels(image_anchors, target["boxes"]) for image_anchors, target in zip(anchors, targets, strict=True)]
         count = anchors[0].shape[0]
         positive, negative = [], []
         for index, (labels, _) in enumerate(labelled):
@@ -139,8 +139,8 @@ class RegionProposalNetwork(nn.Module):
         positives = torch.cat(positive)
         sampled = torch.cat([positives, *negative])
         labels = torch.cat([labels for labels, _ in labelled])
-        wanted = self.box_coder.encode(torch.cat([boxes for _, boxes in labelled])[positives], torch.cat(anchors)[positives])
-        box_loss = F.smooth_l1_loss(differences.flatten(0, 1)[positives], wanted, beta=1 / 9, reduction="sum")
+        encoded = self.box_coder.encode(torch.cat([boxes for _, boxes in labelled])[positives], torch.cat(anchors)[positives])
+        box_loss = F.smooth_l1_loss(differences.flatten(0, 1)[positives], encoded, beta=1 / 9, reduction="sum")
         return {
             "loss_objectness": F.binary_cross_entropy_with_logits(logits.flatten()[sampled], labels[sampled]),
             "loss_rpn_box_reg": box_loss / sampled.numel(),
@@ -153,9 +153,9 @@ class RegionProposalNetwork(nn.Module):
         maps = list(features.values())
         objectness, differences = self.head(maps)
         anchors = self.anchor_generator(images, maps)
-        per_level = [each[0].numel() for each in objectness]
-        logits = torch.cat([by_anchor(each, 1) for each in objectness], dim=1)[..., 0]
-        moves = torch.cat([by_anchor(each, 4) for each in differences], dim=1)
+        per_level = [output[0].numel() for output in objectness]
+        logits = torch.cat([by_anchor(output, 1) for output in objectness], dim=1)[..., 0]
+        moves = torch.cat([by_anchor(output, 4) for output in differences], dim=1)
         decoded = self.box_coder.decode(moves.detach(), torch.stack(anchors))
         proposals = [
             self._propose(boxes, scores, per_level, shape)

@@ -141,11 +141,11 @@ class SSD(nn.Module):
     def _losses(self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor]) -> dict[str, Tensor]:
         logits, moves = outputs["cls_logits"], outputs["bbox_regression"]
         box_losses, labels = [], []
-        for target, move, each in zip(targets, moves, anchors, strict=True):
-            matches = self.matcher(box_ops.box_iou(target["boxes"], each))
+        for target, move, image_anchors in zip(targets, moves, anchors, strict=True):
+            matches = self.matcher(box_ops.box_iou(target["boxes"], image_anchors))
             positive = torch.where(matches >= 0)[0]
-            wanted = self.box_coder.encode(target["boxes"][matches[positive]], each[positive])
-            box_losses.append(F.smooth_l1_loss(move[positive], wanted, reduction="sum"))
+            encoded = self.box_coder.encode(target["boxes"][matches[positive]], image_anchors[positive])
+            box_losses.append(F.smooth_l1_loss(move[positive], encoded, reduction="sum"))
             label = torch.zeros_like(matches)
             label[positive] = target["labels"][matches[positive]]
             labels.append(label)
@@ -167,10 +167,10 @@ class SSD(nn.Module):
         decoded = box_ops.clip_boxes_to_image(self.box_coder.decode(moves, anchors), image_shape)
         parts = []
         for label in range(1, scores.shape[-1]):
-            kept = torch.where(scores[:, label] > self.score_thresh)[0]
-            best = scores[kept, label].topk(min(self.topk_candidates, len(kept)))
-            parts.append((decoded[kept[best.indices]], best.values, torch.full_like(best.indices, label)))
-        boxes, score, labels = (torch.cat(each) for each in zip(*parts, strict=True))
+            candidates = torch.where(scores[:, label] > self.score_thresh)[0]
+            best = scores[candidates, label].topk(min(self.topk_candidates, len(candidates)))
+            parts.append((decoded[candidates[best.indices]], best.values, torch.full_like(best.indices, label)))
+        boxes, score, labels = (torch.cat(columns) for columns in zip(*parts, strict=True))
         left = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
         return {"boxes": boxes[left], "scores": score[left], "labels": labels[left]}
 

@@ -249,7 +249,7 @@ def sanitize_bounding_boxes(
     wide, high = right - left, bottom - top
     valid = (wide >= min_size) & (high >= min_size) & (wide * high >= min_area)
     valid &= (left >= 0) & (top >= 0) & (right <= width) & (bottom <= height)
-    kept = to_pure_tensor(bounding_boxes)[valid]
+    valid_boxes = to_pure_tensor(bounding_boxes)[valid]
     if isinstance(bounding_boxes, tv_tensors.BoundingBoxes):
-        kept = tv_tensors.wrap(kept, like=bounding_boxes)
-    return kept, valid
+        valid_boxes = tv_tensors.wrap(valid_boxes, like=bounding_boxes)
+    return valid_boxes, valid

@@ -51,7 +51,7 @@ def create_extension(
     """A `cffi.FFI` whose `build()` compiles the package `name`, which exports the C functions.
 
     Args:
-        name: name of the package to make, such as `"_ext.my_lib"`.
+        name: name of the package to build, such as `"_ext.my_lib"`.
         headers: files with the declarations of the functions to export, and nothing else.
         sources: files to compile.
         verbose: show what the compiler says.

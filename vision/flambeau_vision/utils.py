@@ -26,7 +26,7 @@ Colour = str | tuple[int, int, int]
 
 
 def _stretch(image: Tensor, value_range: tuple[float, float] | None) -> Tensor:
-    """From `value_range`, by default the smallest and largest value, to 0 to 1."""
+    """Map `value_range`, by default from the smallest to the largest value, linearly to 0 to 1."""
     low, high = (image.min().item(), image.max().item()) if value_range is None else value_range
     return (image.clamp(low, high) - low) / max(high - low, 1e-5)
 
@@ -143,14 +143,14 @@ def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
 
 
 def _drawing(image: Tensor) -> tuple[Any, Any]:
-    """The image as a PIL image to draw on, and what draws."""
+    """The image as a PIL image, and Pillow's module for drawing on it."""
     pixels = image if image.dtype == torch.uint8 else image.mul(255).round().clamp(0, 255).to(torch.uint8)
     canvas = to_pil_image(pixels.expand(3, -1, -1) if pixels.shape[0] == 1 else pixels)
     return canvas, pillow("ImageDraw")
 
 
 def _drawn(canvas: Any, image: Tensor) -> Tensor:
-    """The drawing as a tensor of the kind that `image` is."""
+    """The drawing as a tensor with the dtype and device of `image`."""
     pixels = pil_to_tensor(canvas).to(image.device)
     return pixels if image.dtype == torch.uint8 else pixels.to(image.dtype) / 255
 

@@ -1,4 +1,4 @@
-"""Logs of operations, for an error that says which of them differ."""
+"""Logs of operations, for an error message that shows where the recomputation differs from the forward pass."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _LogMode(torch.overrides.TorchFunctionMode):
 
 
 def _caller() -> str:
-    """The place, outside of flambeau's core, where the running operation was called."""
+    """The file and line outside of flambeau's core that called the running operation."""
     frame = sys._getframe(2)
     while frame.f_back is not None and _is_core(frame.f_globals.get("__name__", "")):
         frame = frame.f_back

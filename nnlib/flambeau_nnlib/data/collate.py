@@ -15,11 +15,10 @@ CollateMap = dict[type | tuple[type, ...], Callable[..., Any]]
 
 
 def map_structure(function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list], Any] = list) -> Any:
-    """A container like `sample` with `function` applied to each of `parts`.
+    """A container of the type of `sample` that holds `function(part)` for each of `parts`.
 
-    `parts` is a mapping with the keys of a mapping `sample`, or else a sequence. Mutable containers are
-    copied, so that subclasses keep their attributes. Tuples without names for their fields become a
-    `tuple_type`.
+    `parts` is a mapping with the same keys if `sample` is a mapping, otherwise a sequence. Mutable containers are
+    copied, so that subclasses keep their attributes. Named tuples keep their type, other tuples become a `tuple_type`.
     """
     if isinstance(sample, Mapping):
         items = {key: function(parts[key]) for key in sample}
@@ -39,7 +38,7 @@ def _rebuild(sample: Any, content: Any, plain: type, mutable: type, fill: Callab
         clone = copy.copy(sample)
         fill(clone)
         return clone
-    except TypeError:  # a type of its own, that cannot be copied, filled or built from its content
+    except TypeError:  # the type cannot be copied, filled or built from its content
         return plain(content)
 
 
@@ -168,7 +167,7 @@ def _keep(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     return batch
 
 
-# NumPy's scalars come before float, which numpy.float64 is too; text before them, which numpy.str_ is.
+# The order matters: numpy.float64 is also a float, and numpy.str_ also a str.
 default_collate_fn_map: CollateMap = {
     torch.Tensor: _collate_tensors,
     str: _keep,

@@ -65,7 +65,7 @@ class DataLoader(Generic[T_co]):
 
     _initialized = False
     _iterator: WorkerIterator | None = None
-    _reported_length: int | None = None  # what len() has told about an iterable dataset
+    _reported_length: int | None = None  # the last len() of an iterable dataset
 
     def __init__(
         self,

@@ -91,7 +91,7 @@ class LocalIterator(LoaderIterator):
 
 
 class WorkerIterator(LoaderIterator):
-    """Has workers load batches ahead of time, and takes them in turn."""
+    """Has workers load batches ahead of time."""
 
     def __init__(self, loader: DataLoader) -> None:
         if not loader.prefetch_factor:
@@ -126,10 +126,9 @@ class WorkerIterator(LoaderIterator):
         self._begin(loader)
 
     def _begin(self, loader: DataLoader) -> None:
-        # A first epoch starts twice. So it does in PyTorch, and a sampler may draw random numbers when it
-        # does.
+        # This starts the first epoch a second time, as PyTorch does: a sampler may draw random numbers at the start.
         self._start(loader)
-        self._pending: collections.deque[int] = collections.deque()  # whose tasks are not answered, oldest first
+        self._pending: collections.deque[int] = collections.deque()  # the worker of each unanswered task, oldest first
         self._active = set(range(self._num_workers))
         self._turns = itertools.cycle(range(self._num_workers))
         for _ in range(self._prefetch):
@@ -156,7 +155,7 @@ class WorkerIterator(LoaderIterator):
         worker, result = self._pool.get(candidates, self._timeout)
         self._pending.remove(worker)
         if isinstance(result, Exhausted):
-            # It ignores the tasks it still has.
+            # The worker ignores the tasks that it still has.
             self._active.discard(worker)
             self._pending = collections.deque(pending for pending in self._pending if pending != worker)
             if not self._persistent:
@@ -196,7 +195,7 @@ def _can_pin(device: str) -> bool:
 
 
 def pin_memory(data: Any) -> Any:
-    """Copy the tensors in `data`, and what else has such a method, to pinned memory."""
+    """Copy the tensors in `data`, and other objects with a `pin_memory` method, to pinned memory."""
     if hasattr(data, "pin_memory"):
         return data.pin_memory()
     if is_nested(data):

@@ -1,4 +1,4 @@
-"""What the processes of a group do with their tensors, together.  Each function is called by all of them."""
+"""Collectives, which all processes of a group call together, and point-to-point messages."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ __all__ = [
 
 
 def supports_complex(reduceOp: ReduceOp) -> bool:
-    """Whether complex tensors can be joined this way."""
+    """Whether this operation can reduce complex tensors."""
     return reduceOp.name in ("SUM", "AVG", "PREMUL_SUM")
 
 
 def _run(group: Any, async_op: bool, collective: Callable[[Exchange], Any]) -> Work | None:
-    """Run a collective in a group: at once, or as Work.  Nothing in a group that this process is not in."""
+    """Run a collective in a group, and wait for it unless `async_op`.  Does nothing if this process is not in the group."""
     process_group = group_of(group)
     if process_group is None:
         return None
@@ -65,7 +65,7 @@ def _run(group: Any, async_op: bool, collective: Callable[[Exchange], Any]) -> W
 
 
 def _root(group: Any, rank: int | None, group_rank: int | None, default: int = 0) -> int:
-    """The rank in the group of the process that is meant by a rank in the job or in the group."""
+    """The rank in the group of a process given by its global rank or its rank in the group."""
     process_group = group_of(group)
     if rank is not None and group_rank is not None:
         raise ValueError("Can't specify both group_src/group_dst and src/dst")
@@ -78,7 +78,7 @@ def _root(group: Any, rank: int | None, group_rank: int | None, default: int = 0
     )
 
 
-# --- one and all ------------------------------------------------------------------------------------------------------
+# --- collectives ------------------------------------------------------------------------------------------------------
 
 
 def broadcast(
@@ -99,7 +99,7 @@ def broadcast(
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Overwrite every process's tensor with all of them joined: bit for bit the same everywhere."""
+    """Reduce the tensors of all processes, and write the result to every process's tensor: bit for bit the same everywhere."""
     return _run(group, async_op, lambda exchange: tensor.copy_(exchange.reduced(tensor, op)))
 
 
@@ -118,7 +118,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Overwrite the tensor of `dst` with all of them joined."""
+    """Reduce the tensors of all processes, and write the result to the tensor of `dst`."""
     root = _root(group, dst, group_dst)
 
     def collective(exchange: Exchange) -> Tensor:
@@ -217,7 +217,7 @@ def _check_list(name: str, tensors: Any, group: Any, root: int) -> None:
 def reduce_scatter(
     output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Join the lists of all processes tensor by tensor, and give each process its own."""
+    """Reduce the lists of all processes tensor by tensor, and write to each process's output the result of its rank."""
 
     def collective(exchange: Exchange) -> Tensor:
         return output.copy_(op([unpack(data, output) for data in exchange.swap([pack(part) for part in input_list])]))
@@ -240,7 +240,7 @@ reduce_scatter_single = reduce_scatter_tensor
 def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Give each process its tensor from the list, and fill another list with what each gave here."""
+    """Send each process its tensor of the input list, and fill the output list with the tensors received from each."""
     return _run(
         group,
         async_op,
@@ -256,7 +256,7 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """`all_to_all` of the parts of one tensor along its first dimension: equal ones, or of the sizes given."""
+    """`all_to_all` of one tensor split along its first dimension, into equal parts or by the given sizes."""
     process_group = group_of(group)
     if process_group is None:
         return None
@@ -268,12 +268,12 @@ def all_to_all_single(
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None) -> Work | None:
-    """Wait until all processes have come here."""
+    """Wait until all processes have called this."""
     return _run(group, async_op, lambda exchange: exchange.gather_all(b""))
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """`barrier`, whose error names a rank that has not come in time."""
+    """`barrier` with an error that names a rank that did not call it in time."""
     process_group = group_of(group)
     if process_group is None:
         return
@@ -284,7 +284,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
         process_group.timeout = before
 
 
-# --- one to another ---------------------------------------------------------------------------------------------------
+# --- point to point ---------------------------------------------------------------------------------------------------
 
 
 def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None) -> int | None:
@@ -292,7 +292,7 @@ def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None) -> int 
 
 
 def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
-    """Send a tensor to a process; Work to wait for."""
+    """Start to send a tensor to a process; returns Work to wait for."""
     process_group = group_of(group)
     if process_group is None:
         return None
@@ -305,7 +305,7 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
 
 
 def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
-    """Receive a tensor from a process, or from any; Work to wait for."""
+    """Start to receive a tensor from a process, or from any; returns Work to wait for."""
     process_group = group_of(group)
     return None if process_group is None else process_group.recv(tensor, _peer(process_group, src, group_src), tag)
 
@@ -346,7 +346,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Start all of these; Work of each."""
+    """Start all of these operations; returns the Work of each."""
     works = [p2p_op.op(p2p_op.tensor, p2p_op.peer, p2p_op.group, p2p_op.tag, p2p_op.group_peer) for p2p_op in p2p_op_list]
     return [work for work in works if work is not None]
 

@@ -27,7 +27,7 @@ class DeviceMesh:
         self._groups = [self._lines(dim) for dim in range(self.mesh.ndim)]
 
     def _lines(self, dim: int) -> Any:
-        """Make a group of every line along a dimension; the one this process is in."""
+        """Create a group of every line along a dimension; returns the one that this process is in."""
         lines = self.mesh.movedim(dim, -1).reshape(-1, self.mesh.size(dim)).tolist()
         groups = [(ranks, new_group(ranks)) for ranks in lines]
         return next((group for ranks, group in groups if get_rank() in ranks), None)

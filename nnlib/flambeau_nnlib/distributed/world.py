@@ -57,7 +57,7 @@ GroupName = NewType("GroupName", str)
 
 
 class DebugLevel(Enum):
-    """How much is said about collectives."""
+    """How much is logged about collectives."""
 
     OFF = 0
     INFO = 1
@@ -147,7 +147,7 @@ def default_group() -> ProcessGroup:
 
 
 def group_of(group: Any) -> ProcessGroup | None:
-    """The group that an argument means; None for one that this process is not in."""
+    """The group of a `group` argument: the default group for None; None if this process is not in it."""
     if group is GroupMember.NON_GROUP_MEMBER:
         return None
     return default_group() if group is None else group
@@ -195,16 +195,16 @@ def _from_environment(
 
 
 def _by_address(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
-    _check_given("tcp://", rank, world_size)
+    _check_specified("tcp://", rank, world_size)
     yield TCPStore(parts.hostname, parts.port, world_size, rank == 0, timeout), rank, world_size
 
 
 def _by_file(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
-    _check_given("file://", rank, world_size)
+    _check_specified("file://", rank, world_size)
     yield FileStore(parts.path, world_size), rank, world_size
 
 
-def _check_given(scheme: str, rank: int, world_size: int) -> None:
+def _check_specified(scheme: str, rank: int, world_size: int) -> None:
     for name, value in (("rank", rank), ("world size", world_size)):
         if value < 0:
             raise ValueError(f"Error initializing torch.distributed using {scheme} rendezvous: {name} parameter missing")
@@ -331,7 +331,7 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """The processes of a group in groups of so many."""
+    """Split the processes of a group into groups of `group_size`; returns this process's group, and all of them."""
     if group_size is None:
         group_size = torch.cuda.device_count()
     world_size = get_world_size(group)
@@ -355,7 +355,7 @@ def split_group(
     group_desc: str | None = None,
     backend: Any = None,
 ) -> Any:
-    """The group this process is in, of those that a group is split into; `split_ranks` are ranks in it."""
+    """Split a group; returns the part that this process is in. `split_ranks` are ranks in the group."""
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     parents = get_process_group_ranks(parent_pg)

@@ -26,7 +26,7 @@ Factory = Callable[[Any], Transform]
 
 
 class ConstraintRegistry:
-    """From a constraint to a transform onto its region, by the type of the constraint."""
+    """Maps the type of a constraint to a factory of transforms onto its region."""
 
     def __init__(self) -> None:
         self._registry: dict[type, Factory] = {}
@@ -121,7 +121,7 @@ def _to_positive_definite(constraint: Any) -> Transform:
 
 
 def _register_composites(to: ConstraintRegistry) -> None:
-    """Constraints made of others: their transforms are made of those that `to` has for the parts."""
+    """Register constraints made of others: their transforms are made of those that `to` has for the parts."""
 
     @to.register(constraints.independent)
     def _to_independent(constraint: Any) -> Transform:

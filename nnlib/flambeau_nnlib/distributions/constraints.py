@@ -74,7 +74,7 @@ class Constraint:
         return f"{type(self).__name__[1:]}()"
 
 
-# --- constraints that are only known once an instance exists ---
+# --- constraints that depend on the instance of a distribution ---
 
 
 class _Dependent(Constraint):

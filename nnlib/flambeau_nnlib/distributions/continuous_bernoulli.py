@@ -52,7 +52,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
     ) -> None:
-        name, value = self._given(probs, logits)
+        name, value = self._specified(probs, logits)
         (value,) = broadcast_all(value)
         if name == "probs":
             if validate_args is not None and not self.arg_constraints["probs"].check(value).all():

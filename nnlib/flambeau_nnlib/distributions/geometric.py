@@ -43,7 +43,7 @@ class Geometric(ProbsLogits):
         logits: Tensor | float | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, value = self._given(probs, logits)
+        name, value = self._specified(probs, logits)
         super().__init__(self._keep_params(**{name: value}), validate_args=validate_args)
         if self._validate_args and name == "probs" and not (self.probs > 0).all():
             value = self.probs

@@ -17,7 +17,7 @@ class ProbsLogits(Distribution):
     _is_binary = True  # logits are log-odds rather than log-probabilities
 
     @staticmethod
-    def _given(probs: Any, logits: Any) -> tuple[str, Any]:
+    def _specified(probs: Any, logits: Any) -> tuple[str, Any]:
         """The name and the value of the one that was given."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
@@ -57,6 +57,6 @@ class CountedProbsLogits(ProbsLogits):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, value = self._given(probs, logits)
+        name, value = self._specified(probs, logits)
         total_count, value = broadcast_all(total_count, value)
         super().__init__(self._keep_params(total_count=total_count.type_as(value), **{name: value}), validate_args=validate_args)

@@ -57,7 +57,9 @@ class Wishart(MatrixParameter, ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, matrix = self._given(covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril)
+        name, matrix = self._specified(
+            covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+        )
         if isinstance(df, _Number):
             df = torch.tensor(df, dtype=matrix.dtype, device=matrix.device)
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], df.shape)
@@ -109,7 +111,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
         """
         n = torch.Size(sample_shape).numel()
         sample = self._bartlett_sample(n)
-        # Everything is drawn again once, as PyTorch does, so that a seed gives the same draws.
+        # All samples are drawn again once, as in PyTorch, so that a seed gives the same draws.
         todo = torch.arange(n, device=sample.device)
         for _ in range(max_try_correction):
             redrawn = self._bartlett_sample(len(todo))

@@ -1,4 +1,4 @@
-"""Running one function in several processes, and learning which of them failed and why."""
+"""Running one function in several processes, and reporting which of them failed and why."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def start_processes(
     start method `"spawn"` or `"forkserver"`, `fn` has to be importable by name.
     """
     mp = multiprocessing.get_context(start_method)
-    # Failures come back in files: a process that dies while it writes to a queue leaves the queue locked.
+    # Failures are reported in files: a process that dies while it writes to a queue leaves the queue locked.
     directory = tempfile.mkdtemp(prefix="flambeau-errors-")
     processes, error_files = [], []
     for index in range(nprocs):

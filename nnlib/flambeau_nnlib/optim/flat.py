@@ -1,7 +1,7 @@
-"""Small parameters laid end to end, so that one update serves them all.
+"""Small parameters concatenated, so that one update serves them all.
 
-What the update of a few numbers costs is the calls.  Small parameters are therefore copied into one vector,
-with their gradients, updated as one, and copied back; their states are views of vectors for good.
+Updating a parameter of a few numbers costs mostly the overhead of calls.  Small parameters and their gradients are
+therefore copied into one vector, updated as one, and copied back; their states become views of one vector permanently.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Flattener:
         self.joined = True
 
     def _candidates(self, states: list[State]) -> Iterator[tuple[int, int]]:
-        """Find the small parameters whose memory, and that of their states, is nobody else's.
+        """Find the small parameters that share no memory with other parameters or processes, nor do their states.
 
         Yields:
             the index of each, and how long a vector of such parameters may be.
@@ -87,7 +87,7 @@ class Flattener:
                     yield i, LONGEST * scale
 
     def _is_plain(self, param: Tensor, state: State) -> bool:
-        """Tell whether nobody has put into the state what the rule does not know."""
+        """Tell whether the state holds only scalars and tensors like the parameter, as the rule has created them."""
         return all(
             isinstance(x, Tensor) and (name in self.scalars or (x.shape, x.dtype) == (param.shape, param.dtype))
             for name, x in state.items()
@@ -111,12 +111,12 @@ class Bundle:
                 states[i][name] = piece
                 self.state_pieces.append((i, name, piece))
             self.state[name] = vector
-            if name in scalars:  # the rule counts in the first one, which the others then follow
+            if name in scalars:  # the rule updates the first one, which is then copied to the others
                 self.state[name] = pieces[0]
                 self.counts.append((vector, pieces[0]))
 
     def holds(self, states: list[State]) -> bool:
-        """Tell whether the states are still the views that were put there."""
+        """Tell whether the states still hold the views of the joined vectors: a checkpoint may have replaced them."""
         return all(states[i].get(name) is piece for i, name, piece in self.state_pieces)
 
     def apply(self, rule: Rule, grads: list[Tensor], options: Group) -> None:

@@ -97,7 +97,7 @@ class LBFGS(Optimizer):
         lr, max_iter, max_eval = group["lr"], group["max_iter"], group["max_eval"]
         lr = lr.squeeze() if isinstance(lr, Tensor) else lr
         tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
-        state = self.state[self._params[0]]  # with the first parameter, for checkpoints to cast it like one
+        state = self.state[self._params[0]]  # of the first parameter, whose dtype and device checkpoints cast it to
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
 
@@ -106,7 +106,7 @@ class LBFGS(Optimizer):
         state["func_evals"] += 1
         if _largest(grad) <= tolerance_grad:
             return first_loss
-        memory = {name: state.get(name) for name in _KEPT}
+        memory = {name: state.get(name) for name in _PERSISTENT}
         for iteration in range(1, max_iter + 1):
             state["n_iter"] += 1
             direction = _next_direction(state, memory, grad, group["history_size"])
@@ -167,7 +167,7 @@ def _largest(x: Tensor) -> Tensor:
     return x.abs().max()
 
 
-_KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # from one step to the next
+_PERSISTENT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # from one step to the next
 
 
 def _next_direction(state: State, memory: State, grad: Tensor, history_size: int) -> Tensor:

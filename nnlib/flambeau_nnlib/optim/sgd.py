@@ -51,7 +51,7 @@ def sgd(
 
 
 def _fused(param: Tensor, grad: Tensor, state: State, **options: Any) -> bool:
-    """Do one step by the kernel for it, which fills the velocity in the first."""
+    """Do one step by a fused kernel, which initializes the velocity in the first step; False if there is none."""
     velocity = state.get("momentum_buffer")
     first = velocity is None and options["momentum"] != 0
     if first:

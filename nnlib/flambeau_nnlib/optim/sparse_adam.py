@@ -41,7 +41,7 @@ def sparse_adam(
 
 
 def _rows_with_gradient(grad: Tensor) -> Tensor:
-    """The numbers of the rows in which the gradient is not all zero."""
+    """The indices of the rows in which the gradient is not all zero."""
     return (grad.reshape(len(grad), -1) != 0).any(1).nonzero().squeeze(1)
 
 

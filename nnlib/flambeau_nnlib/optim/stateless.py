@@ -51,7 +51,7 @@ def swap_in_optimizer_params_and_state(
 
 
 def _replace(groups: list[Group], contents: list[Group]) -> None:
-    """Give dicts new contents, for others may hold on to the dicts themselves."""
+    """Replace the contents of dicts in place, because other objects may hold references to the dicts."""
     for group, content in zip(groups, contents, strict=True):
         group.clear()
         group.update(content)

@@ -75,7 +75,7 @@ def _open_url(url: str, start: int, max_redirect_hops: int) -> Any:
 
 
 def _fetch(url: str, part: Path, max_redirect_hops: int) -> None:
-    """Download into `part`, going on from where an interrupted download left it."""
+    """Download into `part`, continuing an interrupted download."""
     start = part.stat().st_size if part.exists() else 0
     try:
         response = _open_url(url, start, max_redirect_hops)
@@ -154,7 +154,7 @@ def _split_archive_name(path: Path) -> tuple[str, str | None]:
 
 
 def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
-    """Unpack what stays below the folder; raise TarError for anything else, before the first file is written."""
+    """Unpack into the folder; raise TarError before writing anything if a member would lie outside."""
     if hasattr(tarfile, "data_filter"):
         tar.extractall(target, filter="data")
         return

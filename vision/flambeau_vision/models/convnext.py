@@ -42,7 +42,7 @@ class LayerNorm2d(nn.LayerNorm):
 
 
 class CNBlock(nn.Module):
-    """Filter each channel by 7 x 7, then two linear layers on each pixel; scaled, beside a shortcut."""
+    """7 x 7 depthwise convolution, then two linear layers on each pixel; scaled, beside a shortcut."""
 
     def __init__(self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Layer | None = None) -> None:
         super().__init__()

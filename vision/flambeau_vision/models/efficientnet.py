@@ -49,7 +49,7 @@ Layer = Callable[..., nn.Module]
 
 
 class _MBConv(nn.Module):
-    """A block with a shortcut where the shape stays the same; subclasses say what layers it is made of."""
+    """A block with a shortcut where the shape stays the same; subclasses define its layers."""
 
     def __init__(self, cnf: Stage, stochastic_depth_prob: float, norm_layer: Layer) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class _MBConv(nn.Module):
 
 
 class MBConv(_MBConv):
-    """Widen by 1 x 1, filter each channel, weight channels, narrow by 1 x 1."""
+    """1 x 1 expansion, depthwise convolution, squeeze and excitation, 1 x 1 projection."""
 
     @staticmethod
     def _layers(cnf: Stage, wide: int, norm_layer: Layer) -> list[nn.Module]:
@@ -83,7 +83,7 @@ class MBConv(_MBConv):
 
 
 class FusedMBConv(_MBConv):
-    """Widen and filter by one convolution, narrow by 1 x 1."""
+    """Expansion by a full convolution, 1 x 1 projection."""
 
     @staticmethod
     def _layers(cnf: Stage, wide: int, norm_layer: Layer) -> list[nn.Module]:
@@ -98,7 +98,7 @@ class FusedMBConv(_MBConv):
 
 @dataclass
 class Stage:
-    """What the blocks of one stage are like; the stride is that of the first."""
+    """The configuration of the blocks of one stage; the stride is that of the first block."""
 
     expand_ratio: float
     kernel: int

@@ -64,7 +64,7 @@ class InceptionA(nn.Module):
 
 
 class InceptionB(nn.Module):
-    """Half the resolution: 3 x 3; two 3 x 3; pooling."""
+    """Halves the resolution: 3 x 3; two 3 x 3; pooling."""
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class InceptionC(nn.Module):
 
 
 class InceptionD(nn.Module):
-    """Half the resolution: 3 x 3; 7 x 7 and 3 x 3; pooling."""
+    """Halves the resolution: 3 x 3; 7 x 7 and 3 x 3; pooling."""
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()

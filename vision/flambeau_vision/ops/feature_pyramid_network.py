@@ -101,7 +101,7 @@ class FeaturePyramidNetwork(nn.Module):
 
     @staticmethod
     def _rename_old_keys(module: FeaturePyramidNetwork, state_dict: dict, prefix: str, *args: object) -> None:
-        # Checkpoints from before the blocks had a normalization name their convolution without an index.
+        # In legacy checkpoints blocks have no normalization, and their convolution has no index.
         for blocks in ("inner_blocks", "layer_blocks"):
             for index in range(len(module.inner_blocks)):
                 for kind in ("weight", "bias"):

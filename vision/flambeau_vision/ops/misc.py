@@ -52,7 +52,7 @@ class FrozenBatchNorm2d(nn.Module):
 
     @staticmethod
     def _drop_count(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
-        # Checkpoints of BatchNorm2d load too.
+        # Checkpoints of BatchNorm2d also have a count of batches.
         state_dict.pop(f"{prefix}num_batches_tracked", None)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -192,7 +192,7 @@ class Conv3dNormActivation(_ConvNormActivation):
 
 
 class SqueezeExcitation(nn.Module):
-    """Weigh channels by what is in them all over the image.
+    """Weigh channels by a function of their means over the image.
 
     The means of the channels go through two layers, which make a weight for each channel. Hu, Shen and Sun,
     [Squeeze-and-Excitation Networks](https://arxiv.org/abs/1709.01507), 2017.

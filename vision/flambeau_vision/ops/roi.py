@@ -268,7 +268,7 @@ def roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size,
 def _pool_region(image: Tensor, x1: int, y1: int, x2: int, y2: int, size: tuple[int, int]) -> Tensor:
     x2, y2 = max(x2, x1), max(y2, y1)
     region = image[:, max(y1, 0) : max(y2 + 1, 0), max(x1, 0) : max(x2 + 1, 0)]
-    # What sticks out is lower than everything, so that it is chosen only where there is nothing else.
+    # Pixels outside the image get the lowest value, so that the maximum ignores them.
     left, top = min(max(-x1, 0), x2 - x1 + 1), min(max(-y1, 0), y2 - y1 + 1)
     right, bottom = x2 - x1 + 1 - left - region.shape[-1], y2 - y1 + 1 - top - region.shape[-2]
     region = F.pad(region, (left, right, top, bottom), value=-math.inf)

@@ -67,7 +67,7 @@ def affine_matrix(
 def inverse_affine_matrix(
     center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
 ) -> list[float]:
-    """The inverse of `affine_matrix`: from each point of the result to where it comes from."""
+    """The inverse of `affine_matrix`: maps each point of the output to its source in the input."""
     a, b, x, c, d, y = affine_matrix(center, angle, translate, scale, shear)
     determinant = a * d - b * c
     a, b, c, d = d / determinant, -b / determinant, -c / determinant, a / determinant

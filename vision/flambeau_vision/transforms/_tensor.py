@@ -111,7 +111,7 @@ def resize(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode,
 def resize_in_whole_numbers(
     img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None
 ) -> Tensor:
-    """Also by Lanczos' filter; on the CPU, uint8 in whole numbers."""
+    """`resize` that also knows Lanczos' filter and, on the CPU, resizes uint8 in integer arithmetic."""
     filters = (*_SMOOTH, InterpolationMode.LANCZOS)
     if interpolation is InterpolationMode.LANCZOS and not antialias:
         raise ValueError("InterpolationMode.LANCZOS requires antialias=True")

@@ -35,7 +35,7 @@ _LARGEST = {
 
 
 def largest_value(dtype: torch.dtype) -> int:
-    """What white is: 1 for floating dtypes, else the largest integer."""
+    """The value of white: 1 for floating dtypes, else the largest integer."""
     return _LARGEST.get(dtype, 1)
 
 
@@ -75,7 +75,7 @@ def _float(img: Tensor) -> Tensor:
 
 
 def _blend(img: Tensor, other: Tensor, share: float) -> Tensor:
-    """`share` of the image and the rest of `other`, within the range of the dtype."""
+    """`share * img + (1 - share) * other`, clamped to the range of the dtype."""
     mixed = share * _float(img) + (1.0 - share) * _float(other)
     return mixed.clamp(0, largest_value(img.dtype)).to(img.dtype)
 

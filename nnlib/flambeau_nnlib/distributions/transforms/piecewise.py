@@ -1,4 +1,4 @@
-"""Transforms of their own for the pieces of a tensor."""
+"""Transforms that apply a different transform to each piece of a tensor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .transform import Transform
 
 
 class _PiecewiseTransform(Transform):
-    """A transform of its own for each piece of a tensor cut along `dim`."""
+    """A transform that cuts a tensor along `dim` and applies a different transform to each piece."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         if not all(isinstance(t, Transform) for t in tseq):

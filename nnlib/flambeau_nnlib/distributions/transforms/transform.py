@@ -53,7 +53,7 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._set_cache(cache_size)
-        super().__init__()  # a class beside this one may want to be initialized
+        super().__init__()  # for multiple inheritance
 
     def _set_cache(self, cache_size: int) -> None:
         self._cache_size = cache_size
@@ -176,7 +176,7 @@ class _InverseTransform(Transform):
 
 
 class _Parameterless(Transform):
-    """A transform with nothing to tell its instances apart."""
+    """A transform without parameters: all instances of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))

@@ -13,9 +13,9 @@ __all__ = ["ConstantLR", "ExponentialLR", "LinearLR", "MultiStepLR", "Polynomial
 
 
 class FactorLR(LRScheduler):
-    """A schedule that is a factor of the last learning rates, and has a closed form in the first ones.
+    """A schedule that multiplies the present learning rates by a factor in each epoch, and has a closed form.
 
-    It goes on from the last ones, for other schedulers may have a part in them.
+    It multiplies the present learning rates, not the initial ones, because other schedulers may have changed them.
     """
 
     def _factor(self) -> float:

@@ -23,12 +23,12 @@ class RoIHeads(nn.Module):
     Args:
         box_roi_pool: features of regions.
         box_head: from these to vectors.
-        box_predictor: from vectors to scores of classes, and differences of boxes for each class.
+        box_predictor: from vectors to scores of classes, and box deltas for each class.
         fg_iou_thresh: overlap with an object from which a region is to learn it.
         bg_iou_thresh: overlap below which it is to learn background.
         batch_size_per_image: regions to learn from.
         positive_fraction: largest share of objects among them.
-        bbox_reg_weights: factors of the differences.
+        bbox_reg_weights: factors of the deltas.
         score_thresh: least score of a result.
         nms_thresh: overlap of results of one class above which the less likely is dropped.
         detections_per_img: most results.
@@ -61,7 +61,7 @@ class RoIHeads(nn.Module):
         self.detections_per_img = detections_per_img
 
     def _sample(self, proposals: Tensor, target: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Regions of one image to learn from, their classes, and the differences to learn."""
+        """Regions of one image to learn from, their classes, and the deltas to learn."""
         boxes = target["boxes"].to(proposals.dtype)
         regions = torch.cat([proposals, boxes])
         matches = self.matcher(box_ops.box_iou(boxes, regions))
@@ -76,10 +76,10 @@ class RoIHeads(nn.Module):
         return regions, labels, self.box_coder.encode(boxes[matches[chosen].clamp(min=0)], regions)
 
     @staticmethod
-    def _losses(logits: Tensor, differences: Tensor, labels: Tensor, encoded: Tensor) -> dict[str, Tensor]:
+    def _losses(logits: Tensor, deltas: Tensor, labels: Tensor, target_deltas: Tensor) -> dict[str, Tensor]:
         positive = torch.where(labels > 0)[0]
-        predicted = differences.reshape(len(labels), -1, 4)[positive, labels[positive]]
-        box_loss = F.smooth_l1_loss(predicted, encoded[positive], beta=1 / 9, reduction="sum") / labels.numel()
+        predicted = deltas.reshape(len(labels), -1, 4)[positive, labels[positive]]
+        box_loss = F.smooth_l1_loss(predicted, target_deltas[positive], beta=1 / 9, reduction="sum") / labels.numel()
         return {"loss_classifier": F.cross_entropy(logits, labels), "loss_box_reg": box_loss}
 
     def _results(self, boxes: Tensor, scores: Tensor, image_shape: tuple[int, int]) -> dict[str, Tensor]:
@@ -106,12 +106,12 @@ class RoIHeads(nn.Module):
             samples = [self._sample(*pair) for pair in zip(proposals, targets, strict=True)]
             proposals = [regions for regions, _, _ in samples]
         vectors = self.box_head(self.box_roi_pool(features, proposals, image_shapes))
-        logits, differences = self.box_predictor(vectors)
+        logits, deltas = self.box_predictor(vectors)
         if self.training:
-            labels, encoded = (torch.cat([sample[part] for sample in samples]) for part in (1, 2))
-            return [], self._losses(logits, differences, labels, encoded)
+            labels, target_deltas = (torch.cat([sample[part] for sample in samples]) for part in (1, 2))
+            return [], self._losses(logits, deltas, labels, target_deltas)
         regions = torch.cat(proposals)
-        boxes = self.box_coder.decode(differences.reshape(len(regions), -1, 4), regions[:, None])
+        boxes = self.box_coder.decode(deltas.reshape(len(regions), -1, 4), regions[:, None])
         counts = [len(image_proposals) for image_proposals in proposals]
         parts = zip(boxes.split(counts), F.softmax(logits, -1).split(counts), image_shapes, strict=True)
         return [self._results(*part) for part in parts], {}

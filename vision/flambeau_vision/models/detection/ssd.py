@@ -34,7 +34,7 @@ def _xavier(layers: nn.Module) -> None:
 
 
 class SSDScoringHead(nn.Module):
-    """For each box at each place of each map, `values` numbers."""
+    """Predicts `values` numbers for each default box at each place of each feature map."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], values: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class SSDScoringHead(nn.Module):
 
 
 class SSDHead(nn.Module):
-    """Scores of classes and differences of boxes."""
+    """Predicts scores of classes and box deltas."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class SSD(nn.Module):
         num_classes: with the background, which is class 0.
         image_mean: of each channel.
         image_std: of each channel.
-        head: scores and moves the boxes.
+        head: predicts scores of classes and box deltas.
         score_thresh: least score of a result.
         nms_thresh: overlap of results of one class above which the less likely is dropped.
         detections_per_img: most results.
@@ -129,7 +129,7 @@ class SSD(nn.Module):
 
     @staticmethod
     def _channels(backbone: nn.Module, size: tuple[int, int]) -> list[int]:
-        """The channels of the features, found by trying."""
+        """The channels of the features, found by running the backbone on zeros."""
         if hasattr(backbone, "out_channels"):
             return list(backbone.out_channels)
         training = backbone.training
@@ -139,20 +139,20 @@ class SSD(nn.Module):
         return [feature.shape[1] for feature in features.values()]
 
     def _losses(self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor]) -> dict[str, Tensor]:
-        logits, moves = outputs["cls_logits"], outputs["bbox_regression"]
+        logits, deltas = outputs["cls_logits"], outputs["bbox_regression"]
         box_losses, labels = [], []
-        for target, move, image_anchors in zip(targets, moves, anchors, strict=True):
+        for target, delta, image_anchors in zip(targets, deltas, anchors, strict=True):
             matches = self.matcher(box_ops.box_iou(target["boxes"], image_anchors))
             positive = torch.where(matches >= 0)[0]
-            encoded = self.box_coder.encode(target["boxes"][matches[positive]], image_anchors[positive])
-            box_losses.append(F.smooth_l1_loss(move[positive], encoded, reduction="sum"))
+            target_deltas = self.box_coder.encode(target["boxes"][matches[positive]], image_anchors[positive])
+            box_losses.append(F.smooth_l1_loss(delta[positive], target_deltas, reduction="sum"))
             label = torch.zeros_like(matches)
             label[positive] = target["labels"][matches[positive]]
             labels.append(label)
         label = torch.stack(labels)
         entropy = F.cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="none").reshape(label.shape)
         positive = label > 0
-        # Of the background, learn only what is most wrongly taken for something.
+        # Hard negative mining: of the background, only the boxes with the largest losses count.
         hardness = entropy.detach().masked_fill(positive, -float("inf"))
         rank = hardness.argsort(dim=1, descending=True).argsort(dim=1)
         negative = rank < self.negatives_per_positive * positive.sum(dim=1, keepdim=True)
@@ -162,9 +162,9 @@ class SSD(nn.Module):
             "classification": (entropy[positive].sum() + entropy[negative].sum()) / count,
         }
 
-    def _results(self, logits: Tensor, moves: Tensor, anchors: Tensor, image_shape: tuple[int, int]) -> Target:
+    def _results(self, logits: Tensor, deltas: Tensor, anchors: Tensor, image_shape: tuple[int, int]) -> Target:
         scores = F.softmax(logits, dim=-1)
-        decoded = box_ops.clip_boxes_to_image(self.box_coder.decode(moves, anchors), image_shape)
+        decoded = box_ops.clip_boxes_to_image(self.box_coder.decode(deltas, anchors), image_shape)
         parts = []
         for label in range(1, scores.shape[-1]):
             candidates = torch.where(scores[:, label] > self.score_thresh)[0]

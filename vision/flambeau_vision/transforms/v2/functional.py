@@ -112,7 +112,7 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """Scale to `size`; on the CPU, uint8 tensors in whole numbers, as Pillow does.
+    """Scale to `size`; on the CPU, uint8 tensors in integer arithmetic, as Pillow does.
 
     Args:
         inpt: an image, boxes or a mask.
@@ -237,7 +237,7 @@ def sanitize_bounding_boxes(
     """Drop boxes that are too small or stick out of the canvas.
 
     Returns:
-        The boxes that are left, and for each of the given boxes whether it is.
+        The valid boxes, and a mask of the input boxes that are valid.
     """
     boxes = bounding_boxes
     if not isinstance(boxes, tv_tensors.BoundingBoxes):

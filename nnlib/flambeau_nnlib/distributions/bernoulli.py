@@ -57,7 +57,8 @@ class Bernoulli(ProbsLogits, ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        return torch.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
+        mode: Tensor = torch.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
+        return mode
 
     @property
     def variance(self) -> Tensor:

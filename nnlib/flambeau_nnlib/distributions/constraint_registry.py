@@ -13,7 +13,7 @@ tensor(1.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from . import constraints, transforms
 from .constraints import Constraint
@@ -23,6 +23,7 @@ from .utils import _Number
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 Factory = Callable[[Any], Transform]
+F = TypeVar("F", bound=Factory)
 
 
 class ConstraintRegistry:
@@ -30,6 +31,12 @@ class ConstraintRegistry:
 
     def __init__(self) -> None:
         self._registry: dict[type, Factory] = {}
+
+    @overload
+    def register(self, constraint: Constraint | type, factory: None = None) -> Callable[[F], F]: ...
+
+    @overload
+    def register(self, constraint: Constraint | type, factory: F) -> F: ...
 
     def register(self, constraint: Constraint | type, factory: Factory | None = None) -> Any:
         """Register `factory(constraint) -> Transform` for constraints of one type; also a decorator.
@@ -60,8 +67,10 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def _register(*constraints_: Any, registries: tuple[ConstraintRegistry, ...] = (biject_to, transform_to)) -> Any:
-    def decorator(factory: Factory) -> Factory:
+def _register(
+    *constraints_: Constraint | type, registries: tuple[ConstraintRegistry, ...] = (biject_to, transform_to)
+) -> Callable[[F], F]:
+    def decorator(factory: F) -> F:
         for registry in registries:
             for constraint in constraints_:
                 registry.register(constraint, factory)

@@ -103,7 +103,7 @@ class Distribution:
         raise NotImplementedError
 
     @property
-    def support(self) -> Constraint | None:
+    def support(self) -> Constraint:
         """What every draw satisfies."""
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ class Distribution:
         """
         batch_shape = torch.Size(batch_shape)
         library_class = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
-        new = self._get_checked_instance(library_class, _instance)
+        new: Distribution = self._get_checked_instance(library_class, _instance)
         for name, value in vars(self).items():
             if name not in vars(new):
                 vars(new)[name] = value if name in self._unexpanded else self._expanded(value, batch_shape)
@@ -134,7 +134,7 @@ class Distribution:
             return value.expand(batch_shape + value.shape[rank:])
         return value
 
-    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+    def _get_checked_instance(self, cls: type[Distribution], _instance: Any = None) -> Any:
         """An uninitialized instance for `cls.expand` to fill in; a subclass with its own `__init__` must pass one."""
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(

@@ -74,7 +74,7 @@ class Geometric(ProbsLogits):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         value, probs = broadcast_all(value, self.probs)
-        failure = torch.where((probs == 1) & (value == 0), 0.0, probs)  # 0 * log(0) is 0
+        failure: Tensor = torch.where((probs == 1) & (value == 0), 0.0, probs)  # 0 * log(0) is 0
         return value * (-failure).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:

@@ -22,6 +22,7 @@ class MatrixParameter(Distribution):
     broadcasting against other parameters. The matrix and its inverse are computed from it when first read.
     """
 
+    _unbroadcasted_scale_tril: Tensor
     _unexpanded = ("_unbroadcasted_scale_tril",)
 
     @staticmethod
@@ -129,10 +130,12 @@ class MultivariateNormal(MatrixParameter):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
+        n: int = self._event_shape[0]
+        return -0.5 * (n * math.log(2 * math.pi) + distance) - self._half_log_det()
 
     def entropy(self) -> Tensor:
-        entropy = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+        n: int = self._event_shape[0]
+        entropy = 0.5 * n * (1 + math.log(2 * math.pi)) + self._half_log_det()
         return entropy.expand(self._batch_shape)
 
 

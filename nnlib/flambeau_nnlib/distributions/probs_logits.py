@@ -38,7 +38,7 @@ class ProbsLogits(Distribution):
     @property
     def param_shape(self) -> torch.Size:
         """The shape of `probs` and of `logits`."""
-        return self._param.size()
+        return self._param.shape
 
     def _enumerate(self, count: int, expand: bool, dtype: torch.dtype) -> Tensor:
         """0 to `count - 1` along a new first dimension, for distributions over that range."""
@@ -49,6 +49,8 @@ class ProbsLogits(Distribution):
 
 class CountedProbsLogits(ProbsLogits):
     """A distribution of counts, with a `total_count` beside its probabilities."""
+
+    total_count: Tensor
 
     def __init__(
         self,

@@ -94,7 +94,8 @@ class Wishart(MatrixParameter, ExponentialFamily):
     @property
     def mode(self) -> Tensor:
         factor = self.df - self._event_shape[-1] - 1
-        return torch.where(factor > 0, factor, math.nan)[..., None, None] * self.covariance_matrix
+        mode: Tensor = torch.where(factor > 0, factor, math.nan)[..., None, None] * self.covariance_matrix
+        return mode
 
     @property
     def variance(self) -> Tensor:
@@ -136,7 +137,8 @@ class Wishart(MatrixParameter, ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
-        df, p = self.df, self._event_shape[-1]
+        df = self.df
+        p: int = self._event_shape[-1]
         whitened = torch.cholesky_solve(value, self._unbroadcasted_scale_tril)
         return (
             -df * (p * math.log(2) / 2 + self._half_log_det())
@@ -146,7 +148,8 @@ class Wishart(MatrixParameter, ExponentialFamily):
         )
 
     def entropy(self) -> Tensor:
-        df, p = self.df, self._event_shape[-1]
+        df = self.df
+        p: int = self._event_shape[-1]
         return (
             (p + 1) * (p * math.log(2) / 2 + self._half_log_det())
             + torch.mvlgamma(df / 2, p)
@@ -159,7 +162,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
         return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        p = self._event_shape[-1]
+        p: int = self._event_shape[-1]
         half_df = y + (p + 1) / 2
         log_det = p * math.log(2) - torch.linalg.slogdet(-2 * x).logabsdet
         return half_df * log_det + torch.mvlgamma(half_df, p)

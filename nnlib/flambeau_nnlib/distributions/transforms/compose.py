@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import flambeau as torch
 from flambeau import Tensor
@@ -77,7 +78,7 @@ class ComposeTransform(Transform):
             total = total + _sum_rightmost(log_det, event_dim - part.domain.event_dim)
             event_dim += part.codomain.event_dim - part.domain.event_dim
             x = part_y
-        return total
+        return cast(Tensor, total)
 
     def forward_shape(self, shape: torch.Size) -> torch.Size:
         for part in self.parts:
@@ -147,7 +148,7 @@ class IndependentTransform(Transform):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return self.base_transform.bijective
 
     @property

@@ -70,7 +70,8 @@ def _replace_event_shape(shape: torch.Size, old: torch.Size, new: torch.Size) ->
     cut = len(shape) - len(old)
     if shape[cut:] != old:
         raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
-    return shape[:cut] + new
+    leading: torch.Size = shape[:cut]
+    return leading + new
 
 
 class SoftmaxTransform(_Parameterless):

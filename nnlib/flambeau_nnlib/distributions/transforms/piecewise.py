@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import flambeau as torch
 from flambeau import Tensor
@@ -26,12 +27,12 @@ class _PiecewiseTransform(Transform):
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
             return self
-        new = super().with_cache(cache_size)
+        new = cast(_PiecewiseTransform, super().with_cache(cache_size))
         new.transforms = [t.with_cache(cache_size) for t in self.transforms]
         return new
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return all(t.bijective for t in self.transforms)
 
     def _cut(self, value: Tensor) -> Sequence[Tensor]:
@@ -115,7 +116,7 @@ class CatTransform(_PiecewiseTransform):
         ]
         dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + self.event_dim
         # Cut along a batch dim, the pieces have separate entries; cut along an event dim, they make up one.
-        return torch.cat(log_dets, dim=dim) if dim < 0 else sum(log_dets)
+        return torch.cat(log_dets, dim=dim) if dim < 0 else cast(Tensor, sum(log_dets))
 
 
 class StackTransform(_PiecewiseTransform):

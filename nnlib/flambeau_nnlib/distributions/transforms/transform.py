@@ -93,6 +93,7 @@ class Transform:
         """The image of `x`."""
         if self._cache_size == 0:
             return self._call(x)
+        y_old: Tensor
         x_old, y_old = self._cached_x_y
         if x is not x_old:
             y_old = self._call(x)
@@ -102,6 +103,7 @@ class Transform:
     def _inv_call(self, y: Tensor) -> Tensor:
         if self._cache_size == 0:
             return self._inverse(y)
+        x_old: Tensor
         x_old, y_old = self._cached_x_y
         if y is not y_old:
             x_old = self._inverse(y)
@@ -146,7 +148,7 @@ class _InverseTransform(Transform):
         return self._inv.domain
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return self._inv.bijective
 
     @property

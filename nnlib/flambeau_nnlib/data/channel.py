@@ -36,7 +36,7 @@ class _Pickler(pickle.Pickler):
         return _reduce_tensor(obj) if type(obj) is torch.Tensor else NotImplemented
 
 
-def _reduce_tensor(tensor: torch.Tensor) -> tuple:
+def _reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
     check_leaf(tensor)
     raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
     return _rebuild_tensor, (

@@ -14,7 +14,7 @@ __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_conv
 CollateMap = dict[type | tuple[type, ...], Callable[..., Any]]
 
 
-def map_structure(function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list], Any] = list) -> Any:
+def map_structure(function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list[Any]], Any] = list) -> Any:
     """A container of the type of `sample` that holds `function(part)` for each of `parts`.
 
     `parts` is a mapping with the same keys if `sample` is a mapping, otherwise a sequence. Mutable containers are
@@ -42,7 +42,7 @@ def _rebuild(sample: Any, content: Any, plain: type, mutable: type, fill: Callab
         return plain(content)
 
 
-def _assign(sequence: MutableSequence, values: list[Any]) -> None:
+def _assign(sequence: MutableSequence[Any], values: list[Any]) -> None:
     for i, value in enumerate(values):
         sequence[i] = value
 
@@ -148,7 +148,8 @@ def _collate_tensors(batch: Sequence[torch.Tensor], *, collate_fn_map: CollateMa
 def _collate_arrays(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
     if not _holds_numbers(batch[0]):
         raise TypeError(_unknown(batch[0].dtype))
-    return collate([torch.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+    merged: torch.Tensor = collate([torch.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+    return merged
 
 
 def _collate_scalars(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:

@@ -28,7 +28,7 @@ class LoaderIterator:
 
     # It keeps no reference to the loader: a loader with persistent workers keeps one to its iterator.
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         self._dataset = loader.dataset
         self._num_workers = loader.num_workers
         self._index_sampler = loader._index_sampler
@@ -36,7 +36,7 @@ class LoaderIterator:
         self._start(loader)
         self._base_seed = random_seed(loader.generator)
 
-    def _start(self, loader: DataLoader) -> None:
+    def _start(self, loader: DataLoader[Any]) -> None:
         self._indices: Iterator[Any] = iter(self._index_sampler)
         self._reported_length = loader._reported_length
         self._yielded = 0
@@ -80,7 +80,7 @@ class LoaderIterator:
 class LocalIterator(LoaderIterator):
     """Loads each batch when it is asked for."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.timeout != 0:
             raise AssertionError("a timeout needs worker processes (num_workers > 0)")
         super().__init__(loader)
@@ -93,7 +93,7 @@ class LocalIterator(LoaderIterator):
 class WorkerIterator(LoaderIterator):
     """Has workers load batches ahead of time."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         if not loader.prefetch_factor:
             raise AssertionError("prefetch_factor must be greater than 0 with worker processes")
         super().__init__(loader)
@@ -104,7 +104,7 @@ class WorkerIterator(LoaderIterator):
         self._pool = WorkerPool(loader.multiprocessing_context or multiprocessing, self._jobs(loader))
         self._begin(loader)
 
-    def _jobs(self, loader: DataLoader) -> Iterator[Job]:
+    def _jobs(self, loader: DataLoader[Any]) -> Iterator[Job]:
         for worker in range(loader.num_workers):
             yield Job(
                 worker_id=worker,
@@ -117,7 +117,7 @@ class WorkerIterator(LoaderIterator):
                 init_fn=loader.worker_init_fn,
             )
 
-    def restart(self, loader: DataLoader) -> None:
+    def restart(self, loader: DataLoader[Any]) -> None:
         """Begin another epoch with the same workers."""
         while self._pending:
             self._receive()
@@ -125,7 +125,7 @@ class WorkerIterator(LoaderIterator):
             self._pool.put(worker, Restart())
         self._begin(loader)
 
-    def _begin(self, loader: DataLoader) -> None:
+    def _begin(self, loader: DataLoader[Any]) -> None:
         # This starts the first epoch a second time, as PyTorch does: a sampler may draw random numbers at the start.
         self._start(loader)
         self._pending: collections.deque[int] = collections.deque()  # the worker of each unanswered task, oldest first

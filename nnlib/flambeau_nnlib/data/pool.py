@@ -103,7 +103,7 @@ def _cause(process: Any) -> RuntimeError:
     return RuntimeError(f"DataLoader worker (pid {process.pid}) {text}")
 
 
-def _shut_down(owner: int, processes: list, tasks: list, results: list[Connection], stop: Any) -> None:
+def _shut_down(owner: int, processes: list[Any], tasks: list[Any], results: list[Connection], stop: Any) -> None:
     if os.getpid() != owner:
         return  # a fork of the process that owns the workers; it must not stop them
     stop.value = 1

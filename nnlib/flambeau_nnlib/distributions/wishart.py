@@ -140,12 +140,13 @@ class Wishart(MatrixParameter, ExponentialFamily):
         df = self.df
         p: int = self._event_shape[-1]
         whitened = torch.cholesky_solve(value, self._unbroadcasted_scale_tril)
-        return (
+        log_prob: Tensor = (
             -df * (p * math.log(2) / 2 + self._half_log_det())
             - torch.mvlgamma(df / 2, p)
             + (df - p - 1) / 2 * torch.linalg.slogdet(value).logabsdet
             - whitened.diagonal(dim1=-2, dim2=-1).sum(-1) / 2
         )
+        return log_prob
 
     def entropy(self) -> Tensor:
         df = self.df
@@ -164,7 +165,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         p: int = self._event_shape[-1]
         half_df = y + (p + 1) / 2
-        log_det = p * math.log(2) - torch.linalg.slogdet(-2 * x).logabsdet
+        log_det: Tensor = p * math.log(2) - torch.linalg.slogdet(-2 * x).logabsdet
         return half_df * log_det + torch.mvlgamma(half_df, p)
 
 

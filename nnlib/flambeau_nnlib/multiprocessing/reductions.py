@@ -64,7 +64,8 @@ def _rebuild_on_device(cls: type, tensor: torch.Tensor, device: str, requires_gr
 def _as_type(cls: type, tensor: torch.Tensor, requires_grad: bool) -> torch.Tensor:
     if cls is torch.Tensor:
         return tensor.requires_grad_(requires_grad)
-    return cls(tensor, requires_grad=requires_grad)
+    result: torch.Tensor = cls(tensor, requires_grad=requires_grad)
+    return result
 
 
 def reduce_storage(storage: Any) -> tuple[Any, ...]:

@@ -131,7 +131,7 @@ class SpawnContext(ProcessContext):
 
 def start_processes(
     fn: Callable[..., Any],
-    args: tuple = (),
+    args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,
@@ -164,7 +164,7 @@ def start_processes(
 
 def spawn(
     fn: Callable[..., Any],
-    args: tuple = (),
+    args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,
@@ -185,7 +185,7 @@ def spawn(
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")
 
 
-def _run(fn: Callable[..., Any], index: int, args: tuple, error_file: str) -> None:
+def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], error_file: str) -> None:
     _end_with_parent()
     try:
         fn(index, *args)

@@ -128,7 +128,8 @@ def _plain(group: Group, like: Tensor) -> Group:
             return value
         if group.get("differentiable") or group.get("capturable"):
             return value.reshape(()).to(like.real.dtype)
-        return value.item()
+        number: float = value.item()
+        return number
 
     options: Group = {name: plain(group[name]) for name in ("lr", "weight_decay") if isinstance(group.get(name), Tensor)}
     if "betas" in group and any(isinstance(beta, Tensor) for beta in group["betas"]):
@@ -191,8 +192,11 @@ def real_view(x: Tensor) -> Tensor:
 
 def tick(state: State, capturable: bool = False) -> Scalar:
     """Count a step and return the count; with `capturable` as a tensor, which does not synchronize with the device."""
-    step = state["step"].add_(1)
-    return step if capturable else step.item()
+    step: Tensor = state["step"].add_(1)
+    if capturable:
+        return step
+    count: float = step.item()
+    return count
 
 
 def add_(param: Tensor, update: Tensor, scale: Scalar) -> None:

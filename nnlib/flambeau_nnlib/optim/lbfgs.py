@@ -80,7 +80,8 @@ class LBFGS(Optimizer):
 
     @property
     def _params(self) -> list[Tensor]:
-        return self.param_groups[0]["params"]
+        params: list[Tensor] = self.param_groups[0]["params"]
+        return params
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
@@ -164,7 +165,8 @@ class LBFGS(Optimizer):
 
 
 def _largest(x: Tensor) -> Tensor:
-    return x.abs().max()
+    largest: Tensor = x.abs().max()
+    return largest
 
 
 _PERSISTENT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # from one step to the next
@@ -187,7 +189,7 @@ def _next_direction(state: State, memory: State, grad: Tensor, history_size: int
         ro.append(1.0 / curvature)
         memory["H_diag"] = curvature / change.dot(change)
     coefficients = state.setdefault("al", [None] * history_size)
-    direction = -grad
+    direction: Tensor = -grad
     for i in reversed(range(len(changes))):
         coefficients[i] = steps[i].dot(direction) * ro[i]
         direction.add_(changes[i], alpha=-coefficients[i])

@@ -36,8 +36,10 @@ def sgd(
     options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
     if can_fuse("sgd_step", params, False, options):
         items = zip(params, grads, states or [{}] * len(params), strict=True)
-        unfused = [item for item in items if not _fused(*item, **options, nesterov=nesterov, maximize=maximize)]
-        params, grads, states = ([item[i] for item in unfused] for i in range(3))
+        flags = {"nesterov": nesterov, "maximize": maximize}
+        unfused = [(param, grad, state) for param, grad, state in items if not _fused(param, grad, state, **options, **flags)]
+        params, grads = [param for param, _, _ in unfused], [grad for _, grad, _ in unfused]
+        states = [state for _, _, state in unfused]
     grads = descent(params, grads, maximize, weight_decay)
     if momentum != 0:
         grads = [_velocity(*pair, momentum, dampening, nesterov) for pair in zip(grads, states, strict=True)]

@@ -42,7 +42,9 @@ def sparse_adam(
 
 def _rows_with_gradient(grad: Tensor) -> Tensor:
     """The indices of the rows in which the gradient is not all zero."""
-    return (grad.reshape(len(grad), -1) != 0).any(1).nonzero().squeeze(1)
+    is_nonzero = grad.reshape(len(grad), -1) != 0
+    rows: Tensor = is_nonzero.any(1).nonzero()
+    return rows.squeeze(1)
 
 
 class SparseAdam(FirstOrder):

@@ -223,7 +223,7 @@ class AveragedModel(torch.nn.Module):
         for average, value in zip(averages, values, strict=True):
             alike[average.device, average.dtype].append((average, value))
         for (device, _), pairs in alike.items():
-            update(*map(list, zip(*pairs, strict=True)), self.n_averaged.to(device))
+            update([average for average, _ in pairs], [value for _, value in pairs], self.n_averaged.to(device))
 
 
 @torch.no_grad()

@@ -249,7 +249,9 @@ class PolynomialLR(FactorLR):
         if self._is_initial or self.last_epoch > self.total_iters:
             return 1
         left, left_before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
-        return (left / left_before) ** self.power
+        factor: float = (left / left_before) ** self.power
+        return factor
 
     def _closed_form(self) -> float:
-        return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
+        factor: float = (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
+        return factor

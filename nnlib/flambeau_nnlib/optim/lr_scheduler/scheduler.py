@@ -208,9 +208,9 @@ def _watch_step(optimizer: Any) -> None:
 
     @functools.wraps(step)
     def watched_step(*args: Any, **kwargs: Any) -> Any:
-        optimizer = reference()
-        optimizer._opt_called = True
-        return step(optimizer, *args, **kwargs)
+        owner: Any = reference()
+        owner._opt_called = True
+        return step(owner, *args, **kwargs)
 
     watched_step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     optimizer.step = watched_step

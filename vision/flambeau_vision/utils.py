@@ -314,13 +314,13 @@ def draw_keypoints(
         )
     canvas, image_draw = _drawing(image)
     draw = image_draw.Draw(canvas)
-    for points, seen in zip(keypoints.to(torch.int64).tolist(), visibility.tolist(), strict=True):
-        for (x, y), visible in zip(points, seen, strict=True):
+    for points, visible_points in zip(keypoints.to(torch.int64).tolist(), visibility.tolist(), strict=True):
+        for (x, y), visible in zip(points, visible_points, strict=True):
             if visible:
                 corners = (x - radius, y - radius, x + radius, y + radius)
                 draw.ellipse(corners, fill=colors or (0, 0, 255))
         for start, end in connectivity or ():
-            if seen[start] and seen[end]:
+            if visible_points[start] and visible_points[end]:
                 draw.line((*points[start], *points[end]), width=width)
     return _drawn(canvas, image)
 
@@ -377,10 +377,10 @@ def flow_to_image(flow: Tensor) -> Tensor:
     dx, dy = flow.unbind(-3)
     speed = (flow**2).sum(dim=-3).sqrt()
     wheel = _colour_wheel().to(flow.device)
-    place = (torch.atan2(-dy, -dx) / math.pi + 1) / 2 * (len(wheel) - 1)
-    below = torch.floor(place).long()
-    above = torch.where(below + 1 == len(wheel), torch.zeros_like(below), below + 1)
-    share = (place - below)[..., None]
-    colour = ((1 - share) * wheel[below] + share * wheel[above]) / 255.0
+    position = (torch.atan2(-dy, -dx) / math.pi + 1) / 2 * (len(wheel) - 1)
+    lower = torch.floor(position).long()
+    upper = torch.where(lower + 1 == len(wheel), torch.zeros_like(lower), lower + 1)
+    fraction = (position - lower)[..., None]
+    colour = ((1 - fraction) * wheel[lower] + fraction * wheel[upper]) / 255.0
     colour = 1 - speed[..., None] * (1 - colour)
     return torch.floor(255 * colour).to(torch.uint8).movedim(-1, -3)

@@ -179,19 +179,19 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """A context that overrides the `debug` argument of every `checkpoint` in it; None leaves it as it is."""
     global _debug_override
-    before, _debug_override = _debug_override, enabled
+    previous, _debug_override = _debug_override, enabled
     try:
         yield
     finally:
-        _debug_override = before
+        _debug_override = previous
 
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """A context that overrides the `early_stop` argument of every `checkpoint` in it."""
     global _early_stop_override
-    before, _early_stop_override = _early_stop_override, enable
+    previous, _early_stop_override = _early_stop_override, enable
     try:
         yield
     finally:
-        _early_stop_override = before
+        _early_stop_override = previous

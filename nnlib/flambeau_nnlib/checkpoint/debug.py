@@ -30,8 +30,8 @@ class Log:
         lines = ["An error happened while unpacking tensors; these operations ran, each with where it was called."]
         for title, calls in passes.items():
             lines.append(f"\n--- {title} ---")
-            for i, (name, place) in enumerate(calls):
-                lines.append(f"{name}   ({i + 1} of {len(calls)} in {title})\n    {place}")
+            for i, (name, caller) in enumerate(calls):
+                lines.append(f"{name}   ({i + 1} of {len(calls)} in {title})\n    {caller}")
         return "\n".join(lines)
 
 

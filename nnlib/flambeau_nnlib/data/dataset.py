@@ -190,9 +190,9 @@ class ConcatDataset(Dataset[T_co]):
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
             idx += len(self)
-        which = bisect.bisect_right(self.cumulative_sizes, idx)
-        start = self.cumulative_sizes[which - 1] if which else 0
-        sample: T_co = self.datasets[which][idx - start]
+        dataset_index = bisect.bisect_right(self.cumulative_sizes, idx)
+        start = self.cumulative_sizes[dataset_index - 1] if dataset_index else 0
+        sample: T_co = self.datasets[dataset_index][idx - start]
         return sample
 
     @property

@@ -41,9 +41,11 @@ class WorkerPool:
     def _start(self, context: Any, job: Job) -> None:
         tasks = context.Queue()
         tasks.cancel_join_thread()  # otherwise the main process could not end while a dead worker's queue is full
-        ours, theirs = context.Pipe()
-        multiprocessing.util.register_after_fork(ours, Connection.close)  # in workers, so that it closes when this process dies
-        process = context.Process(target=run_worker, args=(job, tasks, theirs, self._stop), daemon=True)
+        parent_end, worker_end = context.Pipe()
+        multiprocessing.util.register_after_fork(
+            parent_end, Connection.close
+        )  # in workers, so that it closes when this process dies
+        process = context.Process(target=run_worker, args=(job, tasks, worker_end, self._stop), daemon=True)
         try:
             process.start()
         except (TypeError, AttributeError, pickle.PicklingError):
@@ -56,10 +58,10 @@ class WorkerPool:
             )
             raise
         finally:
-            theirs.close()  # so that the worker's death closes the pipe
+            worker_end.close()  # so that the worker's death closes the pipe
         self.processes.append(process)
         self.tasks.append(tasks)
-        self.results.append(ours)
+        self.results.append(parent_end)
 
     def put(self, worker: int, task: Any) -> None:
         """Give `worker` a task; None ends it."""

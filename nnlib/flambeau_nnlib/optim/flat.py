@@ -56,15 +56,15 @@ class Flattener:
             self.rule(*lists, **options)
 
     def _join(self, states: list[State]) -> None:
-        alike: defaultdict[Any, list[int]] = defaultdict(list)
+        indices_by_kind: defaultdict[Any, list[int]] = defaultdict(list)
         filled: Counter[Any] = Counter()
         for i, longest in self._candidates(states):
             param = self.params[i]
             counts = (states[i][name].item() for name in self.scalars)
             kind = (param.device, param.dtype, *states[i], *counts)
             filled[kind] += param.numel()
-            alike[kind, filled[kind] // longest].append(i)
-        joined = [indices for indices in alike.values() if len(indices) >= FEWEST]
+            indices_by_kind[kind, filled[kind] // longest].append(i)
+        joined = [indices for indices in indices_by_kind.values() if len(indices) >= FEWEST]
         self.unjoined = sorted({*range(len(self.params))}.difference(*joined))
         self.bundles = [Bundle(indices, self.params, states, self.scalars) for indices in joined]
         self.joined = True

@@ -262,7 +262,7 @@ class Optimizer:
         """Return the optimizer's state and options, for a checkpoint.
 
         Returns:
-            `{"state": ..., "param_groups": ...}`, where parameters are replaced by their running number.
+            `{"state": ..., "param_groups": ...}`, where parameters are replaced by integer ids, their positions.
 
         Example:
             >>> import flambeau as torch

@@ -104,8 +104,8 @@ class CelebA(VisionDataset):
 
     def _check_exists(self) -> bool:
         texts = [(name, md5) for _, md5, name in self.file_list if name.endswith(".txt")]
-        whole = all(check_integrity(self._files / name, md5) for name, md5 in texts)
-        return whole and (self._files / "img_align_celeba").is_dir()
+        is_complete = all(check_integrity(self._files / name, md5) for name, md5 in texts)
+        return is_complete and (self._files / "img_align_celeba").is_dir()
 
     def download(self) -> None:
         """Fetch the files and unpack the images."""

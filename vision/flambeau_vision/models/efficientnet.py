@@ -161,11 +161,11 @@ class EfficientNet(nn.Module):
         stages = inverted_residual_setting
         options = {"norm_layer": norm_layer, "activation_layer": nn.SiLU}
         layers: list[nn.Module] = [Conv2dNormActivation(3, stages[0].input_channels, kernel_size=3, stride=2, **options)]
-        total, done = sum(stage.num_layers for stage in stages), 0
+        total, num_blocks_before = sum(stage.num_layers for stage in stages), 0
         for stage in stages:
-            probabilities = [stochastic_depth_prob * (done + i) / total for i in range(stage.num_layers)]
+            probabilities = [stochastic_depth_prob * (num_blocks_before + i) / total for i in range(stage.num_layers)]
             layers.append(self._make_stage(stage, probabilities, norm_layer))
-            done += stage.num_layers
+            num_blocks_before += stage.num_layers
         last = stages[-1].out_channels
         last_channel = 4 * last if last_channel is None else last_channel
         layers.append(Conv2dNormActivation(last, last_channel, kernel_size=1, **options))
@@ -246,8 +246,8 @@ def _large_b(width: float, depth: float, dropout: float, **kwargs: Any) -> Effic
 
 
 def _v2(stages: Sequence[Stage], dropout: float, **kwargs: Any) -> EfficientNet:
-    own = {"dropout": dropout, "last_channel": 1280, "norm_layer": partial(nn.BatchNorm2d, eps=1e-03)}
-    return EfficientNet(stages, **{**own, **kwargs})
+    defaults = {"dropout": dropout, "last_channel": 1280, "norm_layer": partial(nn.BatchNorm2d, eps=1e-03)}
+    return EfficientNet(stages, **{**defaults, **kwargs})
 
 
 _BICUBIC = {"interpolation": InterpolationMode.BICUBIC}

@@ -216,8 +216,8 @@ class Inception3(nn.Module):
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
-        own = (BasicConv2d, InceptionA, InceptionB, InceptionC, InceptionD, InceptionE, InceptionAux)
-        conv, block_a, block_b, block_c, block_d, block_e, aux = inception_blocks or own
+        default_blocks = (BasicConv2d, InceptionA, InceptionB, InceptionC, InceptionD, InceptionE, InceptionAux)
+        conv, block_a, block_b, block_c, block_d, block_e, aux = inception_blocks or default_blocks
         self.aux_logits = aux_logits
         self.transform_input = transform_input
         self.Conv2d_1a_3x3 = conv(3, 32, kernel_size=3, stride=2)

@@ -57,14 +57,14 @@ def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, samplin
         counts = torch.full_like(bin_length, sampling_ratio)
     else:
         counts = bin_length.ceil()
-    most = int(counts.max()) if counts.numel() else 0
-    index = torch.arange(most, dtype=start.dtype, device=start.device)
+    most_points = int(counts.max()) if counts.numel() else 0
+    index = torch.arange(most_points, dtype=start.dtype, device=start.device)
     bin_index = torch.arange(bins, dtype=start.dtype, device=start.device)[:, None]
     points = start[:, None, None] + (bin_index + (index + 0.5) / counts.clamp(min=1)) * bin_length
     counted = (index < counts) & (points >= -1) & (points <= size)
     pixels = torch.arange(size, dtype=start.dtype, device=start.device)
-    near = (1 - (points.clamp(0, size - 1)[..., None] - pixels).abs()).clamp(min=0)
-    return (near * counted[..., None]).sum(2) / counts.clamp(min=1)
+    weights = (1 - (points.clamp(0, size - 1)[..., None] - pixels).abs()).clamp(min=0)
+    return (weights * counted[..., None]).sum(2) / counts.clamp(min=1)
 
 
 def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:

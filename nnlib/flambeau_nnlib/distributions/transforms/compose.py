@@ -95,17 +95,17 @@ class ComposeTransform(Transform):
         return f"{type(self).__name__}(\n    {parts}\n)"
 
 
-def _chained(ends: list[tuple[Constraint, Constraint]]) -> Constraint:
-    """The constraint at the far end of a chain of maps, each given by its near and far constraint.
+def _chained(maps: list[tuple[Constraint, Constraint]]) -> Constraint:
+    """The output constraint of a chain of maps, each given by its input and output constraint.
 
-    Its event dims grow to those that the maps before need.
+    Its event dims are at least those that the earlier maps need.
     """
-    if not ends:
+    if not maps:
         return constraints.real
-    event_dim = ends[0][0].event_dim
-    for near, far in ends:
-        event_dim = max(event_dim + far.event_dim - near.event_dim, far.event_dim)
-    return _widened(ends[-1][1], event_dim)
+    event_dim = maps[0][0].event_dim
+    for source, target in maps:
+        event_dim = max(event_dim + target.event_dim - source.event_dim, target.event_dim)
+    return _widened(maps[-1][1], event_dim)
 
 
 identity_transform = ComposeTransform([])

@@ -248,8 +248,8 @@ class PolynomialLR(FactorLR):
     def _factor(self) -> float:
         if self._is_initial or self.last_epoch > self.total_iters:
             return 1
-        left, left_before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
-        factor: float = (left / left_before) ** self.power
+        remaining, previous_remaining = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
+        factor: float = (remaining / previous_remaining) ** self.power
         return factor
 
     def _closed_form(self) -> float:

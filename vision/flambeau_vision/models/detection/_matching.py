@@ -74,8 +74,8 @@ class Matcher:
         matches = torch.where(best < self.low, torch.full_like(nearest, BELOW), nearest)
         matches = torch.where((best >= self.low) & (best < self.high), torch.full_like(nearest, BETWEEN), matches)
         if self.every_object:
-            most = (overlaps == overlaps.amax(dim=1, keepdim=True)).any(dim=0)
-            matches = torch.where(most, nearest, matches)
+            is_best = (overlaps == overlaps.amax(dim=1, keepdim=True)).any(dim=0)
+            matches = torch.where(is_best, nearest, matches)
         return matches
 
 

@@ -211,8 +211,8 @@ class RetinaNet(nn.Module):
         score, place = torch.cat(scores), torch.cat(places)
         index, labels = place // classes, place % classes
         boxes = box_ops.clip_boxes_to_image(self.box_coder.decode(deltas[index], anchors[index]), image_shape)
-        left = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
-        return {"boxes": boxes[left], "scores": score[left], "labels": labels[left]}
+        keep = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
+        return {"boxes": boxes[keep], "scores": score[keep], "labels": labels[keep]}
 
     def forward(self, images: list[Tensor], targets: list[Target] | None = None) -> dict[str, Tensor] | list[Target]:
         if self.training:

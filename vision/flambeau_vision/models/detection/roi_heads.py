@@ -88,11 +88,11 @@ class RoIHeads(nn.Module):
         boxes = box_ops.clip_boxes_to_image(boxes, image_shape)[:, 1:].reshape(-1, 4)
         labels = torch.arange(1, classes, device=boxes.device).repeat(len(scores))
         scores = scores[:, 1:].flatten()
-        left = torch.where(scores > self.score_thresh)[0]
-        left = left[box_ops.remove_small_boxes(boxes[left], 1e-2)]
-        best = box_ops.batched_nms(boxes[left], scores[left], labels[left], self.nms_thresh)
-        left = left[best[: self.detections_per_img]]
-        return {"boxes": boxes[left], "labels": labels[left], "scores": scores[left]}
+        keep = torch.where(scores > self.score_thresh)[0]
+        keep = keep[box_ops.remove_small_boxes(boxes[keep], 1e-2)]
+        best = box_ops.batched_nms(boxes[keep], scores[keep], labels[keep], self.nms_thresh)
+        keep = keep[best[: self.detections_per_img]]
+        return {"boxes": boxes[keep], "labels": labels[keep], "scores": scores[keep]}
 
     def forward(
         self,

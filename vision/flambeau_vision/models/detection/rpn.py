@@ -113,10 +113,10 @@ class RegionProposalNetwork(nn.Module):
             start += count
         chosen, level = torch.cat(candidates), torch.cat(levels)
         boxes, scores = box_ops.clip_boxes_to_image(boxes[chosen], image_shape), torch.sigmoid(scores[chosen])
-        left = box_ops.remove_small_boxes(boxes, self.min_size)
-        left = left[scores[left] >= self.score_thresh]
-        best = box_ops.batched_nms(boxes[left], scores[left], level[left], self.nms_thresh)
-        return boxes[left[best[: self.post_nms_top_n[self._mode()]]]]
+        keep = box_ops.remove_small_boxes(boxes, self.min_size)
+        keep = keep[scores[keep] >= self.score_thresh]
+        best = box_ops.batched_nms(boxes[keep], scores[keep], level[keep], self.nms_thresh)
+        return boxes[keep[best[: self.post_nms_top_n[self._mode()]]]]
 
     def _labels(self, anchors: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
         """For each anchor 1 (object), 0 (background) or -1 (neither), and the box that it should become."""

@@ -171,8 +171,8 @@ class SSD(nn.Module):
             best = scores[candidates, label].topk(min(self.topk_candidates, len(candidates)))
             parts.append((decoded[candidates[best.indices]], best.values, torch.full_like(best.indices, label)))
         boxes, score, labels = (torch.cat(columns) for columns in zip(*parts, strict=True))
-        left = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
-        return {"boxes": boxes[left], "scores": score[left], "labels": labels[left]}
+        keep = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
+        return {"boxes": boxes[keep], "scores": score[keep], "labels": labels[keep]}
 
     def forward(self, images: list[Tensor], targets: list[Target] | None = None) -> dict[str, Tensor] | list[Target]:
         if self.training:
@@ -199,7 +199,7 @@ class SSDFeatureExtractorVGG(nn.Module):
         backbone[third].ceil_mode = True  # so that the maps have the sizes of the paper
         self.scale_weight = nn.Parameter(torch.ones(512) * 20)
         self.features = nn.Sequential(*backbone[:fourth])
-        further = nn.ModuleList(
+        extra_blocks = nn.ModuleList(
             [
                 self._block(1024, 256, 512, stride=2, padding=1),
                 self._block(512, 128, 256, stride=2, padding=1),
@@ -207,7 +207,7 @@ class SSDFeatureExtractorVGG(nn.Module):
                 self._block(256, 128, 256),
             ]
         )
-        _xavier(further)
+        _xavier(extra_blocks)
         dense = nn.Sequential(
             nn.MaxPool2d(kernel_size=3, stride=1, padding=1, ceil_mode=False),
             nn.Conv2d(512, 1024, kernel_size=3, padding=6, dilation=6),
@@ -216,7 +216,7 @@ class SSDFeatureExtractorVGG(nn.Module):
             nn.ReLU(inplace=True),
         )
         _xavier(dense)
-        self.extra = nn.ModuleList([nn.Sequential(*backbone[fourth:-1], dense), *further])
+        self.extra = nn.ModuleList([nn.Sequential(*backbone[fourth:-1], dense), *extra_blocks])
 
     @staticmethod
     def _block(in_channels: int, narrow: int, out_channels: int, **geometry: int) -> nn.Sequential:

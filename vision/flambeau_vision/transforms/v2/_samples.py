@@ -62,10 +62,10 @@ def _transformable(leaves: list[Any], kinds: tuple[type, ...]) -> list[bool]:
     return chosen
 
 
-def keep_type(before: Any, after: Any) -> Any:
+def keep_type(original: Any, result: Any) -> Any:
     """Give a result the type of its input, if that is a `TVTensor`."""
-    typed = isinstance(before, tv_tensors.TVTensor) and type(after) is torch.Tensor
-    return tv_tensors.wrap(after, like=before) if typed else after
+    is_typed = isinstance(original, tv_tensors.TVTensor) and type(result) is torch.Tensor
+    return tv_tensors.wrap(result, like=original) if is_typed else result
 
 
 def typed(function: Callable) -> Callable:

@@ -225,13 +225,18 @@ def load(
     Args:
         repo_or_dir: `"owner/name"` or `"owner/name:ref"`, with a branch or a tag; a directory for
             `source="local"`.
+        model: the name of the entry point.
+        *args: its arguments.
+        source: `"github"` or `"local"`.
         trust_repo: True, or False to ask the user, or `"check"` to ask unless the repository is known.
         force_reload: download even if the files are in the cache.
         verbose: print a message if the files in the cache are used.
         skip_validation: do not ask GitHub whether the ref belongs to the repository.
+        **kwargs: keyword arguments of the entry point.
 
-    Raises ValueError for another source, RuntimeError if there is no such entry point or its dependencies
-    are missing.
+    Raises:
+        ValueError: `source` is unknown.
+        RuntimeError: there is no such entry point, or its dependencies are missing.
     """
     source = source.lower()
     if source not in ("github", "local"):

@@ -100,13 +100,13 @@ class Bundle:
     def __init__(self, indices: list[int], params: list[Tensor], states: list[State], scalars: tuple[str, ...]) -> None:
         self.indices = indices
         self.params = [params[i] for i in indices]
-        self.param, self.param_pieces = _lay(self.params)
-        self.grad, self.grad_pieces = _lay(self.params)
+        self.param, self.param_pieces = _concatenate(self.params)
+        self.grad, self.grad_pieces = _concatenate(self.params)
         self.state: State = {}
         self.state_pieces: list[tuple[int, str, Tensor]] = []
         self.counts: list[tuple[Tensor, Tensor]] = []
         for name in states[indices[0]]:
-            vector, pieces = _lay([states[i][name] for i in indices])
+            vector, pieces = _concatenate([states[i][name] for i in indices])
             for i, piece in zip(indices, pieces, strict=True):
                 states[i][name] = piece
                 self.state_pieces.append((i, name, piece))
@@ -131,7 +131,7 @@ class Bundle:
             vector.fill_(count)
 
 
-def _lay(tensors: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+def _concatenate(tensors: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
     """Return a vector with the elements of tensors, and the views of it that have their shapes."""
     vector = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
     pieces = vector.split([tensor.numel() for tensor in tensors])

@@ -96,7 +96,7 @@ class CelebA(VisionDataset):
             chosen = torch.ones(len(names), dtype=torch.bool)
         else:
             chosen = parts[:, 0] == ("train", "valid", "test").index(self.split)
-        self.filename = [name for name, yes in zip(names, chosen.tolist(), strict=True) if yes]
+        self.filename = [name for name, is_chosen in zip(names, chosen.tolist(), strict=True) if is_chosen]
         self.attr = (attributes[chosen] + 1) // 2  # from -1 and 1 to 0 and 1
         self.identity = self._table("identity_CelebA.txt")[2][chosen]
         self.bbox = self._table("list_bbox_celeba.txt", header=True)[2][chosen]

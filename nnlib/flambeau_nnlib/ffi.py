@@ -51,17 +51,17 @@ def create_extension(
     """A `cffi.FFI` whose `build()` compiles the package `name`, which exports the C functions.
 
     Args:
-        name: name of the package to make, such as `"_ext.my_lib"`.
+        name: name of the package to build, such as `"_ext.my_lib"`.
         headers: files with the declarations of the functions to export, and nothing else.
         sources: files to compile.
-        verbose: show what the compiler says.
+        verbose: show the output of the compiler.
         with_cuda: look for headers and libraries in `$CUDA_HOME` too.
         package: name the compiled module by its full name, for use in a `setup.py`.
         relative_to: the build script, usually `__file__`: the other files are looked for beside it.
-        kwargs: passed on to `FFI.set_source`, such as `include_dirs`, `libraries`,
-        `extra_compile_args`.
+        **kwargs: passed on to `FFI.set_source`, such as `include_dirs`, `libraries`, `extra_compile_args`.
 
-    Raises ImportError without cffi.
+    Raises:
+        ImportError: cffi is not installed.
     """
     try:
         import cffi

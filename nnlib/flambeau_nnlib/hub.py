@@ -46,8 +46,7 @@ _directory: str | None = None
 
 
 def get_dir() -> str:
-    """The directory for downloads: that of `set_dir`, else `$TORCH_HOME/hub`, else in the user's "
-    "cache."""
+    """The directory for downloads: that of `set_dir`, else `$TORCH_HOME/hub`, else a folder in the user's cache."""
     if os.getenv("TORCH_HUB"):
         warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
     if _directory is not None:
@@ -66,10 +65,16 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Download `url` to the file `dst`, which is there completely or not at all.
+    """Download `url` to the file `dst`, which is complete if it exists.
 
-    Raises RuntimeError if the SHA-256 digest of the file does not start with `hash_prefix`. `progress`
-    shows a bar on standard error.
+    Args:
+        url: what to download.
+        dst: the path of the file.
+        hash_prefix: the start of the SHA-256 digest of the file; None for no check.
+        progress: show a bar on standard error.
+
+    Raises:
+        RuntimeError: the digest does not start with `hash_prefix`.
     """
     target = Path(dst).expanduser()
     partial = target.with_name(f"{target.name}.{uuid.uuid4().hex}.partial")
@@ -126,14 +131,16 @@ def load_state_dict_from_url(
     """`torch.load` the file at `url`, after downloading it unless it is in `model_dir` already.
 
     Args:
-        model_dir: default: `checkpoints` in `get_dir`.
+        url: what to load.
+        model_dir: the directory of the downloaded file; None for `checkpoints` in `get_dir()`.
         map_location: see `torch.load`.
         progress: show a bar on standard error.
         check_hash: compare the SHA-256 digest with its start in the name, as in `name-bfd8deac.pth`.
-        RuntimeError
-            if it differs.
-        file_name: what to call the file. Default: its name in the URL.
+        file_name: the name of the downloaded file; None for its name in the URL.
         weights_only: see `torch.load`.
+
+    Raises:
+        RuntimeError: the digest differs.
     """
     if os.getenv("TORCH_MODEL_ZOO"):
         warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
@@ -148,7 +155,7 @@ def load_state_dict_from_url(
 
 
 def _unpack_legacy_zip(file: Path) -> Path:
-    """The one file in a zip archive that somebody made by hand; any other `file` as it is."""
+    """Unpack a zip archive around a single file, a legacy way to publish weights; any other `file` is returned as it is."""
     if not zipfile.is_zipfile(file):
         return file
     with zipfile.ZipFile(file) as archive:
@@ -167,7 +174,7 @@ def _unpack_legacy_zip(file: Path) -> Path:
 
 
 def _extract(archive: zipfile.ZipFile, directory: Path) -> None:
-    """Extract all members; ValueError if one would end up outside of `directory`."""
+    """Extract all members; ValueError if one would end up outside `directory`."""
     directory = directory.resolve()
     for member in archive.infolist():
         if not (directory / member.filename).resolve().is_relative_to(directory):
@@ -218,13 +225,18 @@ def load(
     Args:
         repo_or_dir: `"owner/name"` or `"owner/name:ref"`, with a branch or a tag; a directory for
             `source="local"`.
+        model: the name of the entry point.
+        *args: its arguments.
+        source: `"github"` or `"local"`.
         trust_repo: True, or False to ask the user, or `"check"` to ask unless the repository is known.
-        force_reload: download even if it is there.
-        verbose: say so if it is there.
+        force_reload: download even if the files are in the cache.
+        verbose: print a message if the files in the cache are used.
         skip_validation: do not ask GitHub whether the ref belongs to the repository.
+        **kwargs: keyword arguments of the entry point.
 
-    Raises ValueError for another source, RuntimeError if there is no such entry point or its dependencies
-    are missing.
+    Raises:
+        ValueError: `source` is unknown.
+        RuntimeError: there is no such entry point, or its dependencies are missing.
     """
     source = source.lower()
     if source not in ("github", "local"):

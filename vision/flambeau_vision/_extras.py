@@ -26,13 +26,13 @@ def pillow(submodule: str = "Image") -> ModuleType:
 
 
 def is_pil_image(value: Any) -> bool:
-    """Whether `value` is a PIL image; where Pillow was never imported, nothing is one."""
+    """Whether `value` is a PIL image; does not import Pillow, since without it there are no PIL images."""
     image_module = sys.modules.get("PIL.Image")
     return image_module is not None and isinstance(value, image_module.Image)
 
 
 class _SilentBar:
-    """What stands in for a progress bar where tqdm is not installed."""
+    """Takes the place of a progress bar if tqdm is not installed."""
 
     def __enter__(self) -> _SilentBar:
         return self
@@ -45,7 +45,7 @@ class _SilentBar:
 
 
 def progress_bar(total: int | None, initial: int = 0, description: str | None = None) -> Any:
-    """A tqdm bar counting bytes, or a silent stand-in where tqdm is not installed."""
+    """A tqdm bar that counts bytes, or a silent substitute if tqdm is not installed."""
     try:
         from tqdm.auto import tqdm
     except ModuleNotFoundError:

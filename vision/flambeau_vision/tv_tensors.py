@@ -1,6 +1,6 @@
 """Tensors that say what they hold: an image, bounding boxes or a mask.
 
-The transforms of `flambeau_vision.transforms.v2` look at these types to treat each part of a sample rightly.
+The transforms of `flambeau_vision.transforms.v2` dispatch on these types.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class BoundingBoxFormat(Enum):
 
 
 class TVTensor(torch.Tensor):
-    """A tensor with a meaning. Operations on it give plain tensors; copies and moves keep the type."""
+    """The base of the types. Operations return plain tensors; `clone`, `to`, `detach` and the like keep the type."""
 
     @classmethod
     def _from(cls, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
@@ -53,7 +53,7 @@ class TVTensor(torch.Tensor):
         return wrap(self._plain().to(*args, **kwargs), like=self)
 
     def detach(self) -> Any:
-        """The same without history, of the same type."""
+        """The same values without graph, of the same type."""
         return wrap(self._plain().detach(), like=self)
 
     def __deepcopy__(self, memo: dict) -> Any:

@@ -26,7 +26,7 @@ Colour = str | tuple[int, int, int]
 
 
 def _stretch(image: Tensor, value_range: tuple[float, float] | None) -> Tensor:
-    """From `value_range`, by default the smallest and largest value, to 0 to 1."""
+    """Map `value_range`, by default from the smallest to the largest value, linearly to 0 to 1."""
     low, high = (image.min().item(), image.max().item()) if value_range is None else value_range
     return (image.clamp(low, high) - low) / max(high - low, 1e-5)
 
@@ -74,8 +74,8 @@ def make_grid(
     if normalize:
         if value_range is not None and not isinstance(value_range, tuple):
             raise TypeError("value_range has to be a tuple (min, max) if specified. min and max are numbers")
-        each = [_stretch(image, value_range) for image in tensor] if scale_each else None
-        tensor = torch.stack(each) if scale_each else _stretch(tensor, value_range)
+        stretched = [_stretch(image, value_range) for image in tensor] if scale_each else None
+        tensor = torch.stack(stretched) if scale_each else _stretch(tensor, value_range)
     count, channels, height, width = tensor.shape
     if count == 1:
         return tensor[0]
@@ -126,8 +126,8 @@ def _check_image(image: Tensor, channels: tuple[int, ...] = (3,)) -> None:
 
 def _palette(count: int) -> list[tuple[int, int, int]]:
     """Colours that differ from their neighbours."""
-    steps = (2**25 - 1, 2**15 - 1, 2**21 - 1)
-    return [tuple((index * step) % 255 for step in steps) for index in range(count)]
+    multipliers = (2**25 - 1, 2**15 - 1, 2**21 - 1)
+    return [tuple((index * multiplier) % 255 for multiplier in multipliers) for index in range(count)]
 
 
 def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
@@ -143,14 +143,14 @@ def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
 
 
 def _drawing(image: Tensor) -> tuple[Any, Any]:
-    """The image as a PIL image to draw on, and what draws."""
+    """The image as a PIL image, and Pillow's module for drawing on it."""
     pixels = image if image.dtype == torch.uint8 else image.mul(255).round().clamp(0, 255).to(torch.uint8)
     canvas = to_pil_image(pixels.expand(3, -1, -1) if pixels.shape[0] == 1 else pixels)
     return canvas, pillow("ImageDraw")
 
 
 def _drawn(canvas: Any, image: Tensor) -> Tensor:
-    """The drawing as a tensor of the kind that `image` is."""
+    """The drawing as a tensor with the dtype and device of `image`."""
     pixels = pil_to_tensor(canvas).to(image.device)
     return pixels if image.dtype == torch.uint8 else pixels.to(image.dtype) / 255
 
@@ -314,13 +314,13 @@ def draw_keypoints(
         )
     canvas, image_draw = _drawing(image)
     draw = image_draw.Draw(canvas)
-    for points, seen in zip(keypoints.to(torch.int64).tolist(), visibility.tolist(), strict=True):
-        for (x, y), visible in zip(points, seen, strict=True):
+    for points, visible_points in zip(keypoints.to(torch.int64).tolist(), visibility.tolist(), strict=True):
+        for (x, y), visible in zip(points, visible_points, strict=True):
             if visible:
                 corners = (x - radius, y - radius, x + radius, y + radius)
                 draw.ellipse(corners, fill=colors or (0, 0, 255))
         for start, end in connectivity or ():
-            if seen[start] and seen[end]:
+            if visible_points[start] and visible_points[end]:
                 draw.line((*points[start], *points[end]), width=width)
     return _drawn(canvas, image)
 
@@ -377,10 +377,10 @@ def flow_to_image(flow: Tensor) -> Tensor:
     dx, dy = flow.unbind(-3)
     speed = (flow**2).sum(dim=-3).sqrt()
     wheel = _colour_wheel().to(flow.device)
-    place = (torch.atan2(-dy, -dx) / math.pi + 1) / 2 * (len(wheel) - 1)
-    below = torch.floor(place).long()
-    above = torch.where(below + 1 == len(wheel), torch.zeros_like(below), below + 1)
-    share = (place - below)[..., None]
-    colour = ((1 - share) * wheel[below] + share * wheel[above]) / 255.0
+    position = (torch.atan2(-dy, -dx) / math.pi + 1) / 2 * (len(wheel) - 1)
+    lower = torch.floor(position).long()
+    upper = torch.where(lower + 1 == len(wheel), torch.zeros_like(lower), lower + 1)
+    fraction = (position - lower)[..., None]
+    colour = ((1 - fraction) * wheel[lower] + fraction * wheel[upper]) / 255.0
     colour = 1 - speed[..., None] * (1 - colour)
     return torch.floor(255 * colour).to(torch.uint8).movedim(-1, -3)

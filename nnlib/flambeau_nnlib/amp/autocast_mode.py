@@ -1,4 +1,4 @@
-"""Regions in which every operation runs in the precision that suits it."""
+"""Autocast: regions in which every operation runs in the precision that suits it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SUPPORTED_DTYPES = (torch.bfloat16, torch.float16)
 
 
 class _State(threading.local):
-    """What autocast is set to in this thread."""
+    """The autocast settings of this thread."""
 
     def __init__(self) -> None:
         self.enabled: dict[str, bool] = {}
@@ -67,11 +67,11 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
-    """Turn casting on or off for a type of device, by default CUDA. Takes effect inside a region of `autocast`."""
-    place, value = ("cuda", device_type) if enabled is None else (device_type, enabled)
+    """Turn casting on or off for a device type; given only a bool, for CUDA. It takes effect inside an `autocast` region."""
+    name, value = ("cuda", device_type) if enabled is None else (device_type, enabled)
     if not isinstance(value, bool):
         raise TypeError(f"enabled must be a bool (got {type(value).__name__})")
-    _state.enabled[str(place)] = value
+    _state.enabled[str(name)] = value
 
 
 def get_autocast_dtype(device_type: str) -> torch.dtype:
@@ -101,22 +101,24 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def clear_autocast_cache() -> None:
-    """Forget the cast parameters, as the end of the outermost region does."""
+    """Drop the cached casts of parameters, as the end of the outermost region does."""
     _state.cache.clear()
 
 
-def _deprecated(name: str, device_type: str, current: Callable[..., Any], given: str = "") -> Callable[..., Any]:
-    """A function for one type of device: `current`, which takes any."""
-    better = f"torch.{current.__name__}('{device_type}'{', ' * bool(given)}{given})"
+def _deprecated(name: str, device_type: str, current: Callable[..., Any], argument: str = "") -> Callable[..., Any]:
+    """The deprecated form of `current` for one device type."""
+    replacement = f"torch.{current.__name__}('{device_type}'{', ' * bool(argument)}{argument})"
 
     def function(*args: Any) -> Any:
-        if len(args) != bool(given):
-            raise TypeError(f"torch.{name}() takes {int(bool(given))} positional arguments but {len(args)} were given")
-        warnings.warn(f"torch.{name}({given}) is deprecated. Please use {better} instead.", DeprecationWarning, stacklevel=2)
+        if len(args) != bool(argument):
+            raise TypeError(f"torch.{name}() takes {int(bool(argument))} positional arguments but {len(args)} were argument")
+        warnings.warn(
+            f"torch.{name}({argument}) is deprecated. Please use {replacement} instead.", DeprecationWarning, stacklevel=2
+        )
         return current(device_type, *args)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{better}`.  Deprecated."
+    function.__doc__ = f"`{replacement}`.  Deprecated."
     return function
 
 
@@ -132,9 +134,9 @@ class autocast:
     """A region, as a context or a decorator, in which operations choose the precision they run in.
 
     Matrix products and convolutions run in `dtype` (default: bfloat16 on the CPU, else float16).
-    Operations that need the range, such as losses, run in float32. All others take what they get. Wrap the
-    forward pass and the loss, not the backward pass. See Micikevicius et al., `Mixed Precision Training
-    <https://arxiv.org/abs/1710.03740>`_.
+    Operations that need the range, such as losses, run in float32. All others run in the dtype of their inputs. Wrap the
+    forward pass and the loss, not the backward pass. See Micikevicius et al.,
+    [Mixed Precision Training](https://arxiv.org/abs/1710.03740).
 
     Raises ValueError if `device_type` is not a string, RuntimeError if there is no such device type.
     Warns, and does nothing, for a dtype other than bfloat16 and float16, or without the device.
@@ -158,7 +160,7 @@ class autocast:
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._enabled = enabled and self._is_possible()
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
-        self._exits: list[contextlib.ExitStack] = []  # a decorated function may call itself
+        self._exits: list[contextlib.ExitStack] = []  # a stack, since a decorated function may call itself
 
     def _is_possible(self) -> bool:
         if self.device == "cuda" and not torch.cuda.is_available():
@@ -227,7 +229,7 @@ def _settings(device_type: str, enabled: bool, dtype: torch.dtype, cache_enabled
 
 @contextlib.contextmanager
 def _casting() -> Iterator[None]:
-    """Have one casting mode in this thread; it follows the settings of the innermost region."""
+    """Activate this thread's casting mode, unless it is active; it follows the settings of the innermost region."""
     if _state.mode is not None:
         yield
         return
@@ -240,9 +242,11 @@ def _casting() -> Iterator[None]:
 
 
 class _CastingMode(torch.overrides.TorchFunctionMode):
-    sees_methods = frozenset().union(*POLICIES.values())  # what others are made of is to be cast
+    sees_methods = frozenset().union(*POLICIES.values())  # methods too, so that operations inside composite functions are cast
 
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         name = operation_name(func)
         for device_type, enabled in _state.enabled.items():
@@ -254,7 +258,7 @@ class _CastingMode(torch.overrides.TorchFunctionMode):
                 return func(*_map_tensors(cast, args), **_map_tensors(cast, kwargs))
         if not (inspect.isfunction(func) or inspect.ismethod(func)):
             return func(*args, **kwargs)
-        with self:  # it may call others, which are to be cast
+        with self:  # a composite: the operations that it calls are cast
             return torch.overrides.redispatch_function(func, types, args, kwargs)
 
 
@@ -272,9 +276,9 @@ def _find_cast(policy: str, device_type: str, arguments: Any) -> Callable[[torch
         return lambda tensor: _cast_cached(tensor, fast) if _is_eligible(tensor, device_type) else tensor
     target = torch.float32
     if policy != FLOAT32:
-        found: list[torch.Tensor] = []
-        _map_tensors(found.append, arguments)
-        dtypes = {tensor.dtype for tensor in found if _is_eligible(tensor, device_type)}
+        tensors: list[torch.Tensor] = []
+        _map_tensors(tensors.append, arguments)
+        dtypes = {tensor.dtype for tensor in tensors if _is_eligible(tensor, device_type)}
         target = torch.float32 if torch.float32 in dtypes else fast
     return lambda tensor: tensor.to(target) if _is_eligible(tensor, device_type) else tensor
 
@@ -303,8 +307,8 @@ def _map_tensors(function: Callable[[torch.Tensor], Any], value: Any) -> Any:
     return value
 
 
-def snapshot() -> Callable[[], contextlib.AbstractContextManager]:
-    """A function that returns a context with the settings of this moment, for code that runs later."""
+def snapshot() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """A function that returns a context with the current autocast settings, for code that runs later, such as recomputation."""
     regions = [
         (device_type, get_autocast_dtype(device_type), enabled, _state.cache_enabled)
         for device_type, enabled in _state.enabled.items()

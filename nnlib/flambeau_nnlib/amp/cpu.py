@@ -1,4 +1,4 @@
-"""The older names of mixed precision on the CPU."""
+"""The deprecated names of mixed precision on the CPU: `torch.cpu.amp`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(enum.Enum):
-    """How far an optimizer is in the current iteration."""
+    """The stage of an optimizer within the current iteration."""
 
     READY = 0
     UNSCALED = 1
@@ -30,15 +30,15 @@ class _Progress:
 
 
 class GradScaler:
-    """Multiplies the loss by a factor, divides the gradients by it, and adapts the factor.
+    """Multiplies the loss by a scale factor, divides the gradients by it, and adapts the factor.
 
-    If gradients overflow, the optimizer's step is left out and the factor is multiplied by
-    `backoff_factor`. After `growth_interval` steps without that it is multiplied by `growth_factor`.
-    In each iteration call `scale`, `step` and `update`. See Micikevicius et al., `Mixed Precision
-    Training <https://arxiv.org/abs/1710.03740>`_.
+    If gradients overflow, the optimizer's step is skipped and the factor is multiplied by
+    `backoff_factor`. After `growth_interval` steps without overflow it is multiplied by `growth_factor`.
+    In each iteration call `scale`, `step` and `update`. See Micikevicius et al., [Mixed Precision
+    Training](https://arxiv.org/abs/1710.03740).
 
     Raises AssertionError if `growth_factor` <= 1 or `backoff_factor` >= 1. With `enabled=False`
-    everything passes through.
+    the scaler does nothing.
 
     >>> import flambeau as torch
     >>> weight = torch.ones(1, requires_grad=True)
@@ -78,7 +78,7 @@ class GradScaler:
         self._growth_interval = growth_interval
         self._init_scale = init_scale
         self._init_growth_tracker = 0
-        # Made on the device of the first loss.
+        # Tensors that are created on the device of the first loss.
         self._scale: Any = None
         self._growth_tracker: Any = None
         self._progress: defaultdict[int, _Progress] = defaultdict(_Progress)
@@ -142,7 +142,7 @@ class GradScaler:
             self.unscale_(optimizer)
         if not progress.found_inf:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        overflow = any(found.item() for found in progress.found_inf)
+        overflow = any(found_inf.item() for found_inf in progress.found_inf)
         result = None if overflow else optimizer.step(*args, **kwargs)
         progress.stage = OptState.STEPPED
         return result
@@ -166,10 +166,10 @@ class GradScaler:
         self._progress.clear()
 
     def _adapt(self) -> None:
-        found = [found_inf for progress in self._progress.values() for found_inf in progress.found_inf]
-        if not found:
+        checks = [found_inf for progress in self._progress.values() for found_inf in progress.found_inf]
+        if not checks:
             raise AssertionError("No inf checks were recorded prior to update.")
-        if any(found_inf.item() for found_inf in found):
+        if any(found_inf.item() for found_inf in checks):
             self._scale.mul_(self._backoff_factor)
             self._growth_tracker.zero_()
             return
@@ -187,27 +187,27 @@ class GradScaler:
         return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self) -> float:
-        """What the scale is multiplied by to grow."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set what the scale is multiplied by to grow."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is multiplied by after an overflow."""
+        """The factor that the scale is multiplied by after an overflow."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set what the scale is multiplied by after an overflow."""
+        """Set the factor that the scale is multiplied by after an overflow."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """How many steps without overflow it takes to grow."""
+        """The number of steps without overflow after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Set how many steps without overflow it takes to grow."""
+        """Set the number of steps without overflow after which the scale grows."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
@@ -230,7 +230,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from `state_dict`. Raises RuntimeError if that is empty, as one of a disabled scaler is."""
+        """Restore the state of a scaler. Raises RuntimeError if `state_dict` is empty, as that of a disabled scaler is."""
         if not self._enabled:
             return
         if not state_dict:
@@ -269,12 +269,14 @@ def _gradients(optimizer: Any) -> Iterable[torch.Tensor]:
 
 
 def _unscale(gradients: Iterable[torch.Tensor], inverse_scale: torch.Tensor) -> list[torch.Tensor]:
-    """Multiply in place; return, for each device, whether a gradient there is infinite or NaN."""
-    found: dict[torch.device, torch.Tensor] = {}
+    """Multiply the gradients in place; return one tensor for each device, 1.0 if a gradient there is infinite or NaN."""
+    overflow_by_device: dict[torch.device, torch.Tensor] = {}
     with torch.no_grad():
         for gradient in gradients:
             device = gradient.device
             overflow = torch.logical_not(torch.isfinite(gradient).all()).float()
-            found[device] = torch.maximum(found[device], overflow) if device in found else overflow
+            overflow_by_device[device] = (
+                torch.maximum(overflow_by_device[device], overflow) if device in overflow_by_device else overflow
+            )
             gradient.mul_(inverse_scale.to(device))
-    return list(found.values())
+    return list(overflow_by_device.values())

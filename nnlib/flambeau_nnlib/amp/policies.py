@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 __all__ = ["FAST", "FLOAT32", "POLICIES", "UNSAFE", "WHOLE", "WIDEST", "operation_name"]
 
-FAST = "fast"  # cast to the region's dtype: matrix products and convolutions, that gain the most
-FLOAT32 = "float32"  # cast to float32: what overflows, or loses digits, in half precision
-WIDEST = "widest"  # cast all to the widest dtype among the arguments
-WHOLE = "whole"  # cast nothing, nor what it is made of here: in PyTorch it is one operation
-UNSAFE = "unsafe"  # refuse
+FAST = "fast"  # cast to the region's dtype: matrix products and convolutions, which gain the most speed
+FLOAT32 = "float32"  # cast to float32: operations that overflow or lose accuracy in half precision
+WIDEST = "widest"  # cast all arguments to the widest dtype among them
+WHOLE = "whole"  # no cast, also none inside it: a composite here that in PyTorch is one operation without a policy
+UNSAFE = "unsafe"  # raise an error
 
 
 def _names(text: str) -> frozenset[str]:
@@ -54,8 +54,8 @@ _WHOLE = _names("""
 """)
 
 
-def _table(**kinds: frozenset[str]) -> dict[str, str]:
-    return {name: kind for kind, names in kinds.items() for name in names}
+def _table(**policies: frozenset[str]) -> dict[str, str]:
+    return {name: policy for policy, names in policies.items() for name in names}
 
 
 POLICIES: dict[str, dict[str, str]] = {
@@ -84,8 +84,8 @@ POLICIES: dict[str, dict[str, str]] = {
 _OPERATORS = {"rmatmul": "matmul", "rpow": "pow"}
 
 
-def operation_name(function: Callable) -> str:
-    """The name by which the tables know `function`, be it a function, a method or an operator."""
+def operation_name(function: Callable[..., object]) -> str:
+    """The name of `function`, which may be a function, a method or an operator, in the tables."""
     name = getattr(function, "__name__", "")
     if name.startswith("__"):
         name = name.strip("_")

@@ -63,28 +63,32 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function(*args, **kwargs)`, without keeping what its backward needs: that is computed once more.
-
-    With `use_reentrant=False` (recommended) the graph is recorded as usual, and only the saved tensors are
-    left out. With True the function runs without a graph and is differentiated by a backward inside of
-    backward: some tensor among `args` must require a gradient, `autograd.grad` does not work, and
-    `kwargs` are not supported.
+    """Call `function(*args, **kwargs)` without saving the tensors that its backward needs: backward recomputes them.
 
     Args:
-        preserve_rng_state: draw the same random numbers again. Default: True.
+        function: the function to call, usually a module.
+        *args: its arguments.
+        use_reentrant: False (recommended) records the graph as usual and leaves out only the saved tensors. True runs
+            the function without a graph and differentiates it by a backward pass inside the backward pass: some tensor
+            among `args` must require a gradient, `autograd.grad` does not work, and `kwargs` are not supported.
         context_fn: returns two contexts, for the forward pass and for the recomputation.
-        determinism_check: `"default"` compares shapes, dtypes and devices of the recomputed tensors;
-        `"none"` not. debug: let an error of this check list the operations of both passes. early_stop: end
-        the recomputation as soon as all that is needed is there.
+        determinism_check: `"default"` compares shapes, dtypes and devices of the recomputed tensors; `"none"` does not.
+        debug: list the operations of both passes in the error that this check raises.
+        early_stop: end the recomputation as soon as all saved tensors that are needed have been recomputed.
+        **kwargs: keyword arguments of `function`; and `preserve_rng_state`, by default True, which lets the
+            recomputation draw the same random numbers again.
 
-    Raises CheckpointError in backward if the recomputation differs, ValueError for options that do not go
-    together.
+    Raises:
+        CheckpointError: in backward, if the recomputation differs.
+        ValueError: options contradict each other.
 
-    >>> import flambeau as torch
-    >>> x = torch.tensor([2.0], requires_grad=True)
-    >>> checkpoint(lambda x: x.exp().log(), x, use_reentrant=False).backward()
-    >>> x.grad
-    tensor([1.])
+    Example:
+
+        >>> import flambeau as torch
+        >>> x = torch.tensor([2.0], requires_grad=True)
+        >>> checkpoint(lambda x: x.exp().log(), x, use_reentrant=False).backward()
+        >>> x.grad
+        tensor([1.])
     """
     if use_reentrant is None:
         use_reentrant = _default_use_reentrant("torch.utils.checkpoint")
@@ -134,12 +138,18 @@ def _default_use_reentrant(name: str) -> bool:
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
     """Pass `input` through `functions` in `segments` parts, checkpointing all but the last.
 
-    `functions` is a Sequential or a list. The keyword `preserve_rng_state` is that of `checkpoint`.
+    Args:
+        functions: a Sequential or a list of functions.
+        segments: the number of parts.
+        input: the input of the first function.
+        use_reentrant: as for `checkpoint`.
+        **kwargs: `preserve_rng_state`, as for `checkpoint`.
 
-    >>> import flambeau as torch
-    >>> x = torch.tensor([4.0], requires_grad=True)
-    >>> checkpoint_sequential([torch.sqrt, torch.square, torch.sqrt], 2, x, use_reentrant=False)
-    tensor([2.], grad_fn=<SqrtBackward0>)
+    Example:
+        >>> import flambeau as torch
+        >>> x = torch.tensor([4.0], requires_grad=True)
+        >>> checkpoint_sequential([torch.sqrt, torch.square, torch.sqrt], 2, x, use_reentrant=False)
+        tensor([2.], grad_fn=<SqrtBackward0>)
     """
     if use_reentrant is None:
         use_reentrant = _default_use_reentrant("torch.utils.checkpoint.checkpoint_sequential")
@@ -167,21 +177,21 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """A context that overrides the `debug` argument of every `checkpoint` in it; None does not."""
+    """A context that overrides the `debug` argument of every `checkpoint` in it; None leaves it as it is."""
     global _debug_override
-    before, _debug_override = _debug_override, enabled
+    previous, _debug_override = _debug_override, enabled
     try:
         yield
     finally:
-        _debug_override = before
+        _debug_override = previous
 
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """A context that overrides the `early_stop` argument of every `checkpoint` in it."""
     global _early_stop_override
-    before, _early_stop_override = _early_stop_override, enable
+    previous, _early_stop_override = _early_stop_override, enable
     try:
         yield
     finally:
-        _early_stop_override = before
+        _early_stop_override = previous

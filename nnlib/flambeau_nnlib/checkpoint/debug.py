@@ -1,4 +1,4 @@
-"""Logs of operations, for an error that says which of them differ."""
+"""Logs of operations, for an error message that shows where the recomputation differs from the forward pass."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Log:
         lines = ["An error happened while unpacking tensors; these operations ran, each with where it was called."]
         for title, calls in passes.items():
             lines.append(f"\n--- {title} ---")
-            for i, (name, place) in enumerate(calls):
-                lines.append(f"{name}   ({i + 1} of {len(calls)} in {title})\n    {place}")
+            for i, (name, caller) in enumerate(calls):
+                lines.append(f"{name}   ({i + 1} of {len(calls)} in {title})\n    {caller}")
         return "\n".join(lines)
 
 
@@ -48,7 +48,7 @@ class _LogMode(torch.overrides.TorchFunctionMode):
 
 
 def _caller() -> str:
-    """The place, outside of flambeau's core, where the running operation was called."""
+    """The file and line outside of flambeau's core that called the running operation."""
     frame = sys._getframe(2)
     while frame.f_back is not None and _is_core(frame.f_globals.get("__name__", "")):
         frame = frame.f_back

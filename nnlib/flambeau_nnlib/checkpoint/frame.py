@@ -1,4 +1,4 @@
-"""Checkpointing without reentering autograd: hooks that save nothing, and recompute what is asked for."""
+"""Checkpointing without reentering autograd: saved-tensor hooks that save nothing and recompute on demand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _SaveInputs(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> None:
-        """What this returns has no tangent."""
+        """Return None: the output has no tangent."""
 
 
 class Recomputation:
@@ -77,7 +77,7 @@ DESCRIBE: dict[str, Callable[[torch.Tensor], Any]] = {
 
 
 class _Holder:
-    """Stands in the graph for a saved tensor. It is full only while backward is on its way to it."""
+    """Takes the place of a saved tensor in the graph; holds the tensor only from its recomputation to its use in backward."""
 
     tensor: torch.Tensor | None = None
 
@@ -87,9 +87,9 @@ class _Stop(Exception):
 
 
 class Frame:
-    """The tensors that one checkpointed call has to save, in the order it does."""
+    """The saved tensors of one checkpointed call, in the order in which its forward pass saves them."""
 
-    current: Any = None  # the innermost one whose forward pass is running
+    current: Any = None  # the innermost frame whose forward pass is running
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Frame:
         self.log = log
         self.holders: list[weakref.ref[_Holder]] = []
         self.descriptions: list[Any] = []
-        self.completed = False  # the forward pass is
+        self.completed = False  # whether the forward pass has ended
         self.comparable = True
 
     @contextlib.contextmanager
@@ -131,7 +131,7 @@ class Frame:
                 if self.log is None:
                     raise
                 raise CheckpointError(self.log.report()) from error
-        # Given away, not kept: a second backward recomputes, and memory is free in the meantime.
+        # The holder gives the tensor away: its memory is free after use, and a second backward recomputes it.
         tensor, holder.tensor = holder.tensor, None
         return tensor  # type: ignore[return-value]
 
@@ -190,7 +190,7 @@ class _Refill:
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than during "
                     f"the original forward pass.\n{_TIP}"
                 )
-            frame.comparable = False  # a backward inside of the forward pass, which has saved only some so far
+            frame.comparable = False  # a backward inside the forward pass, which has saved only some of its tensors so far
             return tensor
         holder = frame.holders[position]()
         if holder is not None:

@@ -1,4 +1,4 @@
-"""Checkpointing by reentering autograd: a backward pass inside of the backward pass."""
+"""Checkpointing by reentering autograd: a backward pass inside the backward pass."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SAC_IGNORED_OPS = {torch.Tensor.detach}
 
 
 class SelectiveCheckpointContext:
-    """What a policy function is told about a call: its result, `op_output`."""
+    """The first argument of a policy function: `op_output` is the result of the operation that it is asked about."""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute
@@ -47,32 +47,37 @@ class SelectiveCheckpointContext:
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Callable[..., Any] | list[Callable], allow_cache_entry_mutation: bool = False
 ) -> tuple[AbstractContextManager, AbstractContextManager]:
-    """The contexts for `context_fn` of `checkpoint` that keep the results of some operations.
+    """The contexts for `context_fn` of `checkpoint` that save the results of some operations.
 
-    `policy_fn_or_list` is a list of functions whose results to keep, or a function that is called as
-    `policy(context, op, *args, **kwargs)` after each operation and returns a `CheckpointPolicy`, or
-    whether to keep its result. Operations are seen as the checkpointed function calls them: `linear`, not
-    the product in it.
+    Operations are seen as the checkpointed function calls them: `linear`, not the product in it.
 
-    Raises ValueError for an item of the list that is no function, TypeError if it is neither list nor
-    function. If a kept tensor is modified in place, backward raises RuntimeError, unless
-    `allow_cache_entry_mutation`.
+    Args:
+        policy_fn_or_list: a list of functions whose results to save; or a function that is called as
+            `policy(context, op, *args, **kwargs)` after each operation and returns a `CheckpointPolicy`, or whether to
+            save its result.
+        allow_cache_entry_mutation: accept that a saved result is modified in place; otherwise backward raises
+            RuntimeError.
 
-    >>> import functools
-    >>> import flambeau as torch
-    >>> x = torch.eye(2, requires_grad=True)
-    >>> keep_products = functools.partial(create_selective_checkpoint_contexts, [torch.mm])
-    >>> from flambeau.utils.checkpoint import checkpoint
-    >>> y = checkpoint(lambda x: torch.mm(x, x).sin().sum(), x, use_reentrant=False, context_fn=keep_products)
+    Raises:
+        ValueError: an item of the list is no function.
+        TypeError: `policy_fn_or_list` is neither a list nor a function.
+
+    Example:
+        >>> import functools
+        >>> import flambeau as torch
+        >>> x = torch.eye(2, requires_grad=True)
+        >>> save_products = functools.partial(create_selective_checkpoint_contexts, [torch.mm])
+        >>> from flambeau.utils.checkpoint import checkpoint
+        >>> y = checkpoint(lambda x: torch.mm(x, x).sin().sum(), x, use_reentrant=False, context_fn=save_products)
     """
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
             if not callable(op):
                 raise ValueError(f"Expected op in `op_list` to be a function but got: {op} of type {type(op)}.")
-        kept = {operation_name(op) for op in policy_fn_or_list}
+        kept_names = {operation_name(op) for op in policy_fn_or_list}
 
         def policy_fn(context: SelectiveCheckpointContext, op: Callable, *args: Any, **kwargs: Any) -> bool:
-            return operation_name(op) in kept
+            return operation_name(op) in kept_names
 
     elif callable(policy_fn_or_list):
         policy_fn = policy_fn_or_list
@@ -87,7 +92,7 @@ _USED = object()
 
 
 class _SelectiveMode(torch.overrides.TorchFunctionMode):
-    """Numbers the calls of each operation. Subclasses say what to do with the one called `key`."""
+    """Identifies each call of an operation by a `key`: its name and a running number. Subclasses define `run`."""
 
     sees_methods = False
 
@@ -97,7 +102,7 @@ class _SelectiveMode(torch.overrides.TorchFunctionMode):
 
     def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         name = operation_name(func)
-        if func in SAC_IGNORED_OPS or name == "get":  # "get": a property
+        if func in SAC_IGNORED_OPS or name == "get":  # "get": reading a property
             return func(*args, **(kwargs or {}))
         key = name, self.counts[name]
         self.counts[name] += 1
@@ -108,7 +113,7 @@ class _SelectiveMode(torch.overrides.TorchFunctionMode):
 
 
 class _KeepMode(_SelectiveMode):
-    """Asks the policy, and puts what it wants kept into `storage`."""
+    """The mode of the forward pass: puts the results that the policy wants to save into `storage`."""
 
     def __init__(self, policy_fn: Callable[..., Any], storage: dict[tuple[str, int], Any]) -> None:
         self.policy_fn = policy_fn
@@ -135,7 +140,7 @@ class _KeepMode(_SelectiveMode):
 
 
 class _ReplayMode(_SelectiveMode):
-    """Returns what is in `storage`, and runs the rest."""
+    """The mode of the recomputation: takes results from `storage`, and runs the operations that have none there."""
 
     def __init__(self, storage: dict[tuple[str, int], Any], allow_mutation: bool) -> None:
         self.storage = storage
@@ -157,17 +162,17 @@ class _ReplayMode(_SelectiveMode):
         if entry is _RECOMPUTED:
             return func(*args, **kwargs)
         self.storage[key] = _USED
-        return _map_items(lambda kept: kept.get(self.allow_mutation), entry)
+        return _map_items(lambda result: result.get(self.allow_mutation), entry)
 
 
 class _Undecided:
-    """A tensor that an operation saved, while the policy has not said yet whether to recompute it."""
+    """A tensor that an operation saved before the policy decided whether to recompute it."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor: torch.Tensor | None = tensor
 
     def hand_over(self, frame: Frame) -> None:
-        """Leave it to the checkpoint to recompute."""
+        """Have `frame` recompute the tensor in backward."""
         self.frame = frame
         self.holder = frame.pack(self.tensor)
         self.tensor = None
@@ -177,12 +182,12 @@ class _Undecided:
 
 
 class _Kept:
-    """A result of the forward pass."""
+    """A result that the forward pass saved for the recomputation."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
         if isinstance(value, torch.Tensor):
-            # Without its history, which leads back here.
+            # Detached: its graph refers to this object, which would make a reference cycle.
             self.value, self.requires_grad, self.version = value.detach(), value.requires_grad, value._version
 
     def get(self, allow_mutation: bool) -> Any:

@@ -1,4 +1,4 @@
-"""The settings that a recomputation runs with: those of the forward pass."""
+"""The settings of the forward pass, under which the recomputation runs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class DefaultDeviceType:
 
     @staticmethod
     def set_device_type(device: str = "cuda") -> None:
-        """Set it."""
+        """Set the type of device."""
         DefaultDeviceType._device_type = device
 
     @staticmethod
     def get_device_type() -> str:
-        """Get it; unless set, it is the accelerator's if there is one, or `"cpu"`."""
+        """The type of device: the one that was set, else the accelerator's if there is one, else `"cpu"`."""
         return DefaultDeviceType._device_type or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -85,7 +85,7 @@ def set_device_states(devices: Iterable[int], states: Iterable[torch.Tensor], *,
 
 
 class Settings:
-    """Random states, autocast and default device at the time of creation, to be set again later."""
+    """Random states, autocast and default device at the time of creation, which `restored` sets again."""
 
     def __init__(self, preserve_rng_state: bool, args: Any) -> None:
         self.preserve = preserve_rng_state

@@ -1,8 +1,8 @@
 """How a batch gets from a worker to the main process: without copying it through a pipe.
 
-A batch is pickled with the memory of its arrays kept apart (protocol 5). Each large piece is written to a
-file in memory, and the file is handed over. Nobody but the kernel has to keep count: the memory is given
-back when the array that lies in it is gone, or with the processes, however they end.
+A batch is pickled with the memory of its arrays out of band (protocol 5). Each large buffer is written to an anonymous
+file in memory, whose descriptor is sent. The kernel does the reference counting: the memory is released when the array
+that lies in it is gone, or when the processes end, however they end.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Pickler(pickle.Pickler):
         return _reduce_tensor(obj) if type(obj) is torch.Tensor else NotImplemented
 
 
-def _reduce_tensor(tensor: torch.Tensor) -> tuple:
+def _reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
     check_leaf(tensor)
     raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
     return _rebuild_tensor, (

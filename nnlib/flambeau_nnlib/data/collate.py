@@ -14,12 +14,11 @@ __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_conv
 CollateMap = dict[type | tuple[type, ...], Callable[..., Any]]
 
 
-def map_structure(function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list], Any] = list) -> Any:
-    """A container like `sample` with `function` applied to each of `parts`.
+def map_structure(function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list[Any]], Any] = list) -> Any:
+    """A container of the type of `sample` that holds `function(part)` for each of `parts`.
 
-    `parts` is a mapping with the keys of a mapping `sample`, or else a sequence. Mutable containers are
-    copied, so that subclasses keep their attributes. Tuples without names for their fields become a
-    `tuple_type`.
+    `parts` is a mapping with the same keys if `sample` is a mapping, otherwise a sequence. Mutable containers are
+    copied, so that subclasses keep their attributes. Named tuples keep their type, other tuples become a `tuple_type`.
     """
     if isinstance(sample, Mapping):
         items = {key: function(parts[key]) for key in sample}
@@ -39,11 +38,11 @@ def _rebuild(sample: Any, content: Any, plain: type, mutable: type, fill: Callab
         clone = copy.copy(sample)
         fill(clone)
         return clone
-    except TypeError:  # a type of its own, that cannot be copied, filled or built from its content
+    except TypeError:  # the type cannot be copied, filled or built from its content
         return plain(content)
 
 
-def _assign(sequence: MutableSequence, values: list[Any]) -> None:
+def _assign(sequence: MutableSequence[Any], values: list[Any]) -> None:
     for i, value in enumerate(values):
         sequence[i] = value
 
@@ -125,8 +124,8 @@ def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -
         return collate(part, collate_fn_map=collate_fn_map)
 
     if isinstance(sample, Mapping):
-        return map_structure(merge_part, sample, {key: [other[key] for other in batch] for key in sample})
-    if any(len(other) != len(sample) for other in batch):
+        return map_structure(merge_part, sample, {key: [item[key] for item in batch] for key in sample})
+    if any(len(item) != len(sample) for item in batch):
         raise RuntimeError("each element in list of batch should be of equal size")
     return map_structure(merge_part, sample, list(zip(*batch, strict=True)))
 
@@ -149,7 +148,8 @@ def _collate_tensors(batch: Sequence[torch.Tensor], *, collate_fn_map: CollateMa
 def _collate_arrays(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
     if not _holds_numbers(batch[0]):
         raise TypeError(_unknown(batch[0].dtype))
-    return collate([torch.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+    merged: torch.Tensor = collate([torch.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+    return merged
 
 
 def _collate_scalars(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
@@ -168,7 +168,7 @@ def _keep(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     return batch
 
 
-# NumPy's scalars come before float, which numpy.float64 is too; text before them, which numpy.str_ is.
+# The order matters: numpy.float64 is also a float, and numpy.str_ also a str.
 default_collate_fn_map: CollateMap = {
     torch.Tensor: _collate_tensors,
     str: _keep,

@@ -65,17 +65,17 @@ class DataLoader(Generic[T_co]):
 
     _initialized = False
     _iterator: WorkerIterator | None = None
-    _reported_length: int | None = None  # what len() has told about an iterable dataset
+    _reported_length: int | None = None  # the last len() of an iterable dataset
 
     def __init__(
         self,
         dataset: Dataset[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
-        sampler: Sampler | Iterable | None = None,
-        batch_sampler: Sampler[list] | Iterable[list] | None = None,
+        sampler: Sampler[Any] | Iterable[Any] | None = None,
+        batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None,
         num_workers: int = 0,
-        collate_fn: Callable[[list], Any] | None = None,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
@@ -164,7 +164,8 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self) -> LoaderIterator:
         if not self.persistent_workers:
-            return self._get_iterator()
+            iterator: LoaderIterator = self._get_iterator()
+            return iterator
         if self._iterator is None:
             self._iterator = self._get_iterator()
         else:
@@ -207,7 +208,7 @@ class DataLoader(Generic[T_co]):
         )
 
 
-def _default_sampler(dataset: Any, shuffle: bool, generator: torch.Generator | None) -> Sampler:
+def _default_sampler(dataset: Any, shuffle: bool, generator: torch.Generator | None) -> Sampler[Any]:
     if isinstance(dataset, IterableDataset):
         return EndlessSampler()
     return RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)

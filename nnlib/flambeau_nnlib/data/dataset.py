@@ -94,7 +94,8 @@ class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
         return tuple(tensor[index] for tensor in self.tensors)
 
     def __len__(self) -> int:
-        return self.tensors[0].size(0)
+        length: int = self.tensors[0].size(0)
+        return length
 
 
 class StackDataset(Dataset[Any]):
@@ -114,7 +115,7 @@ class StackDataset(Dataset[Any]):
 
     datasets: tuple[Any, ...] | dict[str, Any]
 
-    def __init__(self, *args: Dataset, **kwargs: Dataset) -> None:
+    def __init__(self, *args: Dataset[Any], **kwargs: Dataset[Any]) -> None:
         if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or"
@@ -138,7 +139,7 @@ class StackDataset(Dataset[Any]):
     def __getitem__(self, index: Any) -> Any:
         return self._sample([dataset[index] for dataset in self._members()])
 
-    def __getitems__(self, indices: list) -> list:
+    def __getitems__(self, indices: list[Any]) -> list[Any]:
         columns = []
         for dataset in self._members():
             column = fetch_items(dataset, indices)
@@ -168,7 +169,7 @@ class ConcatDataset(Dataset[T_co]):
     datasets: list[Any]
     cumulative_sizes: list[int]
 
-    def __init__(self, datasets: Iterable[Dataset]) -> None:
+    def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -189,9 +190,10 @@ class ConcatDataset(Dataset[T_co]):
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
             idx += len(self)
-        which = bisect.bisect_right(self.cumulative_sizes, idx)
-        start = self.cumulative_sizes[which - 1] if which else 0
-        return self.datasets[which][idx - start]
+        dataset_index = bisect.bisect_right(self.cumulative_sizes, idx)
+        start = self.cumulative_sizes[dataset_index - 1] if dataset_index else 0
+        sample: T_co = self.datasets[dataset_index][idx - start]
+        return sample
 
     @property
     def cummulative_sizes(self) -> list[int]:
@@ -200,7 +202,7 @@ class ConcatDataset(Dataset[T_co]):
         return self.cumulative_sizes
 
 
-class ChainDataset(IterableDataset):
+class ChainDataset(IterableDataset[Any]):
     """One iterable dataset after the other; what `+` makes of them.
 
     Args:
@@ -219,7 +221,7 @@ class ChainDataset(IterableDataset):
         [0, 1, 0, 1, 2]
     """
 
-    def __init__(self, datasets: Iterable[Dataset]) -> None:
+    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets
 
     def _members(self) -> Iterator[Any]:
@@ -273,7 +275,8 @@ class Subset(Dataset[T_co]):
         return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
-        return fetch_items(self.dataset, [self.indices[i] for i in indices])
+        samples: list[T_co] = fetch_items(self.dataset, [self.indices[i] for i in indices])
+        return samples
 
     def __len__(self) -> int:
         return len(self.indices)

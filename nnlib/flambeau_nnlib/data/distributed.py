@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sized
+from types import ModuleType
 
 import flambeau as torch
 
@@ -78,7 +79,8 @@ class DistributedSampler(Sampler[int]):
         self.epoch = epoch
 
 
-def _process_group():
+def _process_group() -> ModuleType:
     if not torch.distributed.is_available():
         raise RuntimeError("Requires distributed package to be available")
-    return torch.distributed
+    module: ModuleType = torch.distributed
+    return module

@@ -12,7 +12,7 @@ __all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
 
 
 class MapFetcher:
-    """Called with a list of indices (`batched`) or one index."""
+    """Gets samples of a map-style dataset; called with a list of indices (`batched`) or with one index."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
         self.dataset = dataset
@@ -24,7 +24,11 @@ class MapFetcher:
 
 
 class IterableFetcher:
-    """Called with a list as long as the batch (`batched`) or with anything; StopIteration ends it."""
+    """Gets the next samples of an iterable dataset.
+
+    With `batched` it is called with a list whose length is the batch size, otherwise its argument is ignored. It raises
+    StopIteration at the end of the dataset.
+    """
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         self.samples = iter(dataset)

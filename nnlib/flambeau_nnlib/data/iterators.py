@@ -28,7 +28,7 @@ class LoaderIterator:
 
     # It keeps no reference to the loader: a loader with persistent workers keeps one to its iterator.
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         self._dataset = loader.dataset
         self._num_workers = loader.num_workers
         self._index_sampler = loader._index_sampler
@@ -36,7 +36,7 @@ class LoaderIterator:
         self._start(loader)
         self._base_seed = random_seed(loader.generator)
 
-    def _start(self, loader: DataLoader) -> None:
+    def _start(self, loader: DataLoader[Any]) -> None:
         self._indices: Iterator[Any] = iter(self._index_sampler)
         self._reported_length = loader._reported_length
         self._yielded = 0
@@ -80,7 +80,7 @@ class LoaderIterator:
 class LocalIterator(LoaderIterator):
     """Loads each batch when it is asked for."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.timeout != 0:
             raise AssertionError("a timeout needs worker processes (num_workers > 0)")
         super().__init__(loader)
@@ -91,9 +91,9 @@ class LocalIterator(LoaderIterator):
 
 
 class WorkerIterator(LoaderIterator):
-    """Has workers load batches ahead of time, and takes them in turn."""
+    """Has workers load batches ahead of time."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         if not loader.prefetch_factor:
             raise AssertionError("prefetch_factor must be greater than 0 with worker processes")
         super().__init__(loader)
@@ -104,7 +104,7 @@ class WorkerIterator(LoaderIterator):
         self._pool = WorkerPool(loader.multiprocessing_context or multiprocessing, self._jobs(loader))
         self._begin(loader)
 
-    def _jobs(self, loader: DataLoader) -> Iterator[Job]:
+    def _jobs(self, loader: DataLoader[Any]) -> Iterator[Job]:
         for worker in range(loader.num_workers):
             yield Job(
                 worker_id=worker,
@@ -117,7 +117,7 @@ class WorkerIterator(LoaderIterator):
                 init_fn=loader.worker_init_fn,
             )
 
-    def restart(self, loader: DataLoader) -> None:
+    def restart(self, loader: DataLoader[Any]) -> None:
         """Begin another epoch with the same workers."""
         while self._pending:
             self._receive()
@@ -125,11 +125,10 @@ class WorkerIterator(LoaderIterator):
             self._pool.put(worker, Restart())
         self._begin(loader)
 
-    def _begin(self, loader: DataLoader) -> None:
-        # A first epoch starts twice. So it does in PyTorch, and a sampler may draw random numbers when it
-        # does.
+    def _begin(self, loader: DataLoader[Any]) -> None:
+        # This starts the first epoch a second time, as PyTorch does: a sampler may draw random numbers at the start.
         self._start(loader)
-        self._pending: collections.deque[int] = collections.deque()  # whose tasks are not answered, oldest first
+        self._pending: collections.deque[int] = collections.deque()  # the worker of each unanswered task, oldest first
         self._active = set(range(self._num_workers))
         self._turns = itertools.cycle(range(self._num_workers))
         for _ in range(self._prefetch):
@@ -156,9 +155,9 @@ class WorkerIterator(LoaderIterator):
         worker, result = self._pool.get(candidates, self._timeout)
         self._pending.remove(worker)
         if isinstance(result, Exhausted):
-            # It ignores the tasks it still has.
+            # The worker ignores the tasks that it still has.
             self._active.discard(worker)
-            self._pending = collections.deque(other for other in self._pending if other != worker)
+            self._pending = collections.deque(pending for pending in self._pending if pending != worker)
             if not self._persistent:
                 self._pool.put(worker, None)
         return result
@@ -196,7 +195,7 @@ def _can_pin(device: str) -> bool:
 
 
 def pin_memory(data: Any) -> Any:
-    """Copy the tensors in `data`, and what else has such a method, to pinned memory."""
+    """Copy the tensors in `data`, and other objects with a `pin_memory` method, to pinned memory."""
     if hasattr(data, "pin_memory"):
         return data.pin_memory()
     if is_nested(data):

@@ -25,8 +25,8 @@ SHUTDOWN_PERIOD = 5.0  # seconds a worker may take to end by itself
 class WorkerPool:
     """Processes that run `run_worker`.
 
-    A worker answers its tasks in order, over a pipe of its own. So nothing has to be sorted, and a worker
-    that dies closes its pipe, which is noticed at once and leaves no lock held.
+    Each worker answers its tasks in order, over a pipe of its own. So results need not be sorted, and a worker that
+    dies closes its pipe, which is noticed at once and leaves no lock held.
     """
 
     def __init__(self, context: Any, jobs: Iterable[Job]) -> None:
@@ -40,10 +40,12 @@ class WorkerPool:
 
     def _start(self, context: Any, job: Job) -> None:
         tasks = context.Queue()
-        tasks.cancel_join_thread()  # or the main process could not end while a dead worker's queue is full
-        ours, theirs = context.Pipe()
-        multiprocessing.util.register_after_fork(ours, Connection.close)  # so that our death closes it for workers
-        process = context.Process(target=run_worker, args=(job, tasks, theirs, self._stop), daemon=True)
+        tasks.cancel_join_thread()  # otherwise the main process could not end while a dead worker's queue is full
+        parent_end, worker_end = context.Pipe()
+        multiprocessing.util.register_after_fork(
+            parent_end, Connection.close
+        )  # in workers, so that it closes when this process dies
+        process = context.Process(target=run_worker, args=(job, tasks, worker_end, self._stop), daemon=True)
         try:
             process.start()
         except (TypeError, AttributeError, pickle.PicklingError):
@@ -56,10 +58,10 @@ class WorkerPool:
             )
             raise
         finally:
-            theirs.close()  # so that the worker's death closes the pipe
+            worker_end.close()  # so that the worker's death closes the pipe
         self.processes.append(process)
         self.tasks.append(tasks)
-        self.results.append(ours)
+        self.results.append(parent_end)
 
     def put(self, worker: int, task: Any) -> None:
         """Give `worker` a task; None ends it."""
@@ -103,9 +105,9 @@ def _cause(process: Any) -> RuntimeError:
     return RuntimeError(f"DataLoader worker (pid {process.pid}) {text}")
 
 
-def _shut_down(owner: int, processes: list, tasks: list, results: list[Connection], stop: Any) -> None:
+def _shut_down(owner: int, processes: list[Any], tasks: list[Any], results: list[Connection], stop: Any) -> None:
     if os.getpid() != owner:
-        return  # a process forked by somebody else, which must not stop our workers
+        return  # a fork of the process that owns the workers; it must not stop them
     stop.value = 1
     for queue in tasks:
         queue.put(None)
@@ -130,7 +132,7 @@ def _shut_down(owner: int, processes: list, tasks: list, results: list[Connectio
 
 
 def _drain(pipe: Any) -> bool:
-    """Make room for a worker that waits to send what nobody wants; False when it has closed its end."""
+    """Discard what a worker sent, so that one that blocks in sending can go on; False once it has closed its end."""
     try:
         return bool(os.read(pipe.fileno(), 1 << 16))
     except OSError:

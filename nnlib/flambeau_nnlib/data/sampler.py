@@ -114,11 +114,11 @@ class RandomSampler(Sampler[int]):
             yield from torch.randint(n, (size,), dtype=torch.int64, generator=generator, device=place_of(generator)).tolist()
 
     def _draw_shuffles(self, n: int, generator: torch.Generator) -> Iterator[int]:
-        rounds, rest = divmod(self.num_samples, n)
-        for _ in range(rounds):
+        shuffles, remainder = divmod(self.num_samples, n)
+        for _ in range(shuffles):
             yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()
-        # Drawn even if nothing of it is used: a generator shared with others must move on as PyTorch's does.
-        yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()[:rest]
+        # Drawn even if none of it is used, so that the state of the generator advances as PyTorch's does.
+        yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()[:remainder]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -231,7 +231,7 @@ class EndlessSampler(Sampler[None]):
 
 
 def place_of(generator: torch.Generator | None) -> Any:
-    """Where to draw indices: with the generator; on the CPU, where they are used, if it is the default one."""
+    """The device to draw indices on: the generator's, or for the default generator the CPU, where indices are used."""
     return "cpu" if generator is None else generator.device
 
 

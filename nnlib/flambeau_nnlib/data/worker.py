@@ -38,7 +38,7 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a loader's worker process, what it is to know of itself; None in the main process.
+    """In a loader's worker process, information about this worker; None in the main process.
 
     The result has the fields `id` (from 0 on), `num_workers`, `seed` and `dataset`, the worker's own copy.
 
@@ -76,11 +76,11 @@ class Restart:
 
 
 class Exhausted:
-    """The result of a worker whose share of an iterable dataset is used up."""
+    """The result that says that a worker's share of an iterable dataset is used up."""
 
 
 class Failure:
-    """An exception on its way to the main process, as text: not every exception can be pickled."""
+    """An exception to be raised in the main process, as text, because not every exception can be pickled."""
 
     def __init__(self, error: BaseException, where: str) -> None:
         self.kind = type(error)
@@ -94,13 +94,13 @@ class Failure:
             raise self.kind(message=self.message)  # type: ignore[call-arg]
         try:
             error = self.kind(self.message)
-        except Exception:  # takes other arguments, and only its class knows which
+        except Exception:  # its constructor takes other arguments
             raise RuntimeError(self.message) from None
         raise error
 
 
 class _Verbatim(str):
-    """KeyError prints the repr of its key, which would put the whole traceback on one line."""
+    """A message for KeyError, which prints the repr of its key: that of a str would put the traceback on one line."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -112,7 +112,7 @@ def run_worker(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
     Once the shared flag `stop` is set, tasks are skipped.
     """
     try:
-        # One thread: there is a worker for each core, and thread pools do not survive a fork.
+        # One thread per worker: the workers share the cores, and thread pools do not survive a fork.
         torch.set_num_threads(1)
         _seed(job)
         _work(job, tasks, results, stop)

@@ -1,4 +1,4 @@
-"""What the processes of a group do with their tensors, together.  Each function is called by all of them."""
+"""Collectives, which all processes of a group call together, and point-to-point messages."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ __all__ = [
 
 
 def supports_complex(reduceOp: ReduceOp) -> bool:
-    """Whether complex tensors can be joined this way."""
+    """Whether this operation can reduce complex tensors."""
     return reduceOp.name in ("SUM", "AVG", "PREMUL_SUM")
 
 
 def _run(group: Any, async_op: bool, collective: Callable[[Exchange], Any]) -> Work | None:
-    """Run a collective in a group: at once, or as Work.  Nothing in a group that this process is not in."""
-    found = group_of(group)
-    if found is None:
+    """Run a collective in a group, and wait for it unless `async_op`.  Does nothing if this process is not in the group."""
+    process_group = group_of(group)
+    if process_group is None:
         return None
-    work = found.run(collective)
+    work = process_group.run(collective)
     if async_op:
         return work
     work.wait()
@@ -65,16 +65,20 @@ def _run(group: Any, async_op: bool, collective: Callable[[Exchange], Any]) -> W
 
 
 def _root(group: Any, rank: int | None, group_rank: int | None, default: int = 0) -> int:
-    """The rank in the group of the process that is meant by a rank in the job or in the group."""
-    found = group_of(group)
+    """The rank in the group of a process given by its global rank or its rank in the group."""
+    process_group = group_of(group)
     if rank is not None and group_rank is not None:
         raise ValueError("Can't specify both group_src/group_dst and src/dst")
-    if found is None:
+    if process_group is None:
         return -1
-    return group_rank if group_rank is not None else get_group_rank(found, found.ranks[default] if rank is None else rank)
+    return (
+        group_rank
+        if group_rank is not None
+        else get_group_rank(process_group, process_group.ranks[default] if rank is None else rank)
+    )
 
 
-# --- one and all ------------------------------------------------------------------------------------------------------
+# --- collectives ------------------------------------------------------------------------------------------------------
 
 
 def broadcast(
@@ -95,7 +99,7 @@ def broadcast(
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """Overwrite every process's tensor with all of them joined: bit for bit the same everywhere."""
+    """Reduce the tensors of all processes, and write the result to every process's tensor: bit for bit the same everywhere."""
     return _run(group, async_op, lambda exchange: tensor.copy_(exchange.reduced(tensor, op)))
 
 
@@ -103,7 +107,7 @@ def all_reduce_coalesced(
     tensors: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """`all_reduce` of several tensors."""
-    return _run(group, async_op, lambda exchange: [each.copy_(exchange.reduced(each, op)) for each in tensors])
+    return _run(group, async_op, lambda exchange: [tensor.copy_(exchange.reduced(tensor, op)) for tensor in tensors])
 
 
 def reduce(
@@ -114,7 +118,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Overwrite the tensor of `dst` with all of them joined."""
+    """Reduce the tensors of all processes, and write the result to the tensor of `dst`."""
     root = _root(group, dst, group_dst)
 
     def collective(exchange: Exchange) -> Tensor:
@@ -141,7 +145,7 @@ def all_gather_coalesced(
 
     def collective(exchange: Exchange) -> None:
         for position, tensor in enumerate(input_tensor_list):
-            _fill_all([each[position] for each in output_tensor_lists], exchange.gather_all(pack(tensor)))
+            _fill_all([tensors[position] for tensors in output_tensor_lists], exchange.gather_all(pack(tensor)))
 
     return _run(group, async_op, collective)
 
@@ -193,30 +197,30 @@ def scatter(
 
     def collective(exchange: Exchange) -> Tensor:
         if exchange.rank == root:
-            for rank, each in enumerate(scatter_list or ()):
-                exchange.send(rank, pack(each))
+            for rank, part in enumerate(scatter_list or ()):
+                exchange.send(rank, pack(part))
         return fill(tensor, exchange.receive(root))
 
     return _run(group, async_op, collective)
 
 
-def _check_list(name: str, given: Any, group: Any, root: int) -> None:
-    found = group_of(group)
-    if found is None:
+def _check_list(name: str, tensors: Any, group: Any, root: int) -> None:
+    process_group = group_of(group)
+    if process_group is None:
         return
-    if found.rank() == root and not given:
+    if process_group.rank() == root and not tensors:
         raise ValueError(f"Argument ``{name}`` must be specified on the root rank.")
-    if found.rank() != root and given:
+    if process_group.rank() != root and tensors:
         raise ValueError(f"Argument ``{name}`` must NOT be specified on non-root ranks.")
 
 
 def reduce_scatter(
     output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Join the lists of all processes tensor by tensor, and give each process its own."""
+    """Reduce the lists of all processes tensor by tensor, and write to each process's output the result of its rank."""
 
     def collective(exchange: Exchange) -> Tensor:
-        return output.copy_(op([unpack(data, output) for data in exchange.swap([pack(each) for each in input_list])]))
+        return output.copy_(op([unpack(data, output) for data in exchange.swap([pack(part) for part in input_list])]))
 
     return _run(group, async_op, collective)
 
@@ -225,8 +229,8 @@ def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """`reduce_scatter` of one tensor in equal parts."""
-    found = group_of(group)
-    parts = input.reshape(-1).chunk(found.size()) if found is not None else ()
+    process_group = group_of(group)
+    parts = input.reshape(-1).chunk(process_group.size()) if process_group is not None else ()
     return reduce_scatter(output, parts, op, group, async_op)
 
 
@@ -236,9 +240,11 @@ reduce_scatter_single = reduce_scatter_tensor
 def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Give each process its tensor from the list, and fill another list with what each gave here."""
+    """Send each process its tensor of the input list, and fill the output list with the tensors received from each."""
     return _run(
-        group, async_op, lambda exchange: _fill_all(output_tensor_list, exchange.swap([pack(each) for each in input_tensor_list]))
+        group,
+        async_op,
+        lambda exchange: _fill_all(output_tensor_list, exchange.swap([pack(tensor) for tensor in input_tensor_list])),
     )
 
 
@@ -250,35 +256,35 @@ def all_to_all_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """`all_to_all` of the parts of one tensor along its first dimension: equal ones, or of the sizes given."""
-    found = group_of(group)
-    if found is None:
+    """`all_to_all` of one tensor split along its first dimension, into equal parts or by the given sizes."""
+    process_group = group_of(group)
+    if process_group is None:
         return None
 
     def parts(tensor: Tensor, sizes: Sequence[int] | None) -> Sequence[Tensor]:
-        return tensor.split(list(sizes)) if sizes else tensor.chunk(found.size())
+        return tensor.split(list(sizes)) if sizes else tensor.chunk(process_group.size())
 
-    return all_to_all(parts(output, output_split_sizes), parts(input, input_split_sizes), found, async_op)
+    return all_to_all(parts(output, output_split_sizes), parts(input, input_split_sizes), process_group, async_op)
 
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None) -> Work | None:
-    """Wait until all processes have come here."""
+    """Wait until all processes have called this."""
     return _run(group, async_op, lambda exchange: exchange.gather_all(b""))
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """`barrier`, whose error names a rank that has not come in time."""
-    found = group_of(group)
-    if found is None:
+    """`barrier` with an error that names a rank that did not call it in time."""
+    process_group = group_of(group)
+    if process_group is None:
         return
-    before, found.timeout = found.timeout, timeout or found.timeout
+    before, process_group.timeout = process_group.timeout, timeout or process_group.timeout
     try:
-        barrier(found)
+        barrier(process_group)
     finally:
-        found.timeout = before
+        process_group.timeout = before
 
 
-# --- one to another ---------------------------------------------------------------------------------------------------
+# --- point to point ---------------------------------------------------------------------------------------------------
 
 
 def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None) -> int | None:
@@ -286,22 +292,22 @@ def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None) -> int 
 
 
 def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
-    """Send a tensor to a process; Work to wait for."""
-    found = group_of(group)
-    if found is None:
+    """Start to send a tensor to a process; returns Work to wait for."""
+    process_group = group_of(group)
+    if process_group is None:
         return None
-    peer = _peer(found, dst, group_dst)
+    peer = _peer(process_group, dst, group_dst)
     if peer is None:
         raise ValueError("Must specify dst or group_dst")
-    if peer == found.rank():
+    if peer == process_group.rank():
         raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
-    return found.send(tensor, peer, tag)
+    return process_group.send(tensor, peer, tag)
 
 
 def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
-    """Receive a tensor from a process, or from any; Work to wait for."""
-    found = group_of(group)
-    return None if found is None else found.recv(tensor, _peer(found, src, group_src), tag)
+    """Start to receive a tensor from a process, or from any; returns Work to wait for."""
+    process_group = group_of(group)
+    return None if process_group is None else process_group.recv(tensor, _peer(process_group, src, group_src), tag)
 
 
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
@@ -313,11 +319,11 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receive a tensor from a process, or from any; returns its rank in the job."""
-    found, work = group_of(group), irecv(tensor, src, group, tag, group_src)
-    if found is None or work is None:
+    process_group, work = group_of(group), irecv(tensor, src, group, tag, group_src)
+    if process_group is None or work is None:
         return -1
     work.wait()
-    return found.ranks[work.source_rank()]
+    return process_group.ranks[work.source_rank()]
 
 
 class P2POp:
@@ -340,9 +346,9 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Start all of these; Work of each."""
-    started = [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
-    return [each for each in started if each is not None]
+    """Start all of these operations; returns the Work of each."""
+    works = [p2p_op.op(p2p_op.tensor, p2p_op.peer, p2p_op.group, p2p_op.tag, p2p_op.group_peer) for p2p_op in p2p_op_list]
+    return [work for work in works if work is not None]
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
@@ -401,8 +407,8 @@ def scatter_object_list(
 
     def collective(exchange: Exchange) -> None:
         if exchange.rank == root:
-            for rank, each in enumerate(scatter_object_input_list or ()):
-                exchange.send(rank, pickle.dumps(each))
+            for rank, obj in enumerate(scatter_object_input_list or ()):
+                exchange.send(rank, pickle.dumps(obj))
         scatter_object_output_list[0] = pickle.loads(exchange.receive(root))
 
     _run(group, False, collective)

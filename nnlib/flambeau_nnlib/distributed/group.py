@@ -1,4 +1,4 @@
-"""Groups of processes, and what they do together, in terms of tensors sent and received."""
+"""Process groups, and how their collectives are made of tensors sent and received."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ProcessGroup", "ProcessGroupGloo", "ReduceOp", "Work"]
 
 
 class ReduceOp:
-    """How tensors of several processes are made one."""
+    """How tensors of several processes are reduced to one."""
 
     def __init__(self, name: str, join: Callable[[Tensor, Tensor], Tensor], divides: bool = False, factor: Any = None) -> None:
         self.name, self.join, self.divides, self.factor = name, join, divides, factor
@@ -27,11 +27,11 @@ class ReduceOp:
         return f"<RedOpType.{self.name}>"
 
     def __call__(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The tensors of all ranks, joined in their order: the result is the same everywhere."""
-        made = reduce(self.join, tensors)
+        """Reduce the tensors of all ranks, in the order of the ranks, so that all get the same result."""
+        result = reduce(self.join, tensors)
         if self.divides:
-            made = made / len(tensors) if made.is_floating_point() else made // len(tensors)
-        return made if self.factor is None else made * self.factor
+            result = result / len(tensors) if result.is_floating_point() else result // len(tensors)
+        return result if self.factor is None else result * self.factor
 
     SUM: ReduceOp
     AVG: ReduceOp
@@ -59,13 +59,13 @@ for _name, _join in {
 
 
 class Work:
-    """Something under way in a group: wait for it before its tensors are used."""
+    """An asynchronous operation of a group: wait for it before using its tensors."""
 
     def __init__(self, future: Future[Any], source: Callable[[], int] = lambda: -1) -> None:
         self._future, self._source = future, source
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait until it is done; raises what went wrong."""
+        """Wait until it is done; raises its exception if it failed."""
         self._future.result(None if timeout is None else timeout.total_seconds())
         return True
 
@@ -76,19 +76,19 @@ class Work:
         return self._future.done()
 
     def is_success(self) -> bool:
-        """Whether it is done and nothing went wrong."""
+        """Whether it is done and has not failed."""
         return self._future.done() and self._future.exception() is None
 
     def exception(self) -> BaseException | None:
-        """What went wrong."""
+        """The exception with which it failed, if it did."""
         return self._future.exception() if self._future.done() else None
 
     def result(self) -> Any:
-        """The tensors it was about."""
+        """The tensors of the operation."""
         return self._future.result()
 
     def get_future(self) -> Future[Any]:
-        """A future of the same."""
+        """The operation as a future."""
         return self._future
 
     def source_rank(self) -> int:
@@ -97,7 +97,7 @@ class Work:
 
 
 class ProcessGroup:
-    """Some of the processes of a job.  Ranks inside a group count from 0; `ranks` gives those in the job.
+    """Some of the processes of a job.  Ranks inside a group count from 0; `ranks` gives the global ones.
 
     Collectives run one after the other in a thread of the group, in the order they were called in.
     """
@@ -123,17 +123,17 @@ class ProcessGroup:
         return "gloo"
 
     def close(self) -> None:
-        """Finish what is under way."""
+        """Finish the operations that have been started."""
         self._thread.shutdown()
         self._receivers.shutdown(wait=False, cancel_futures=True)
 
     def run(self, collective: Callable[[Exchange], Any]) -> Work:
-        """Do `collective` with messages of its own, after all before it."""
+        """Run `collective` with messages of its own, after all earlier collectives."""
         self._sequence += 1
         exchange = Exchange(self, (self.group_name, self._sequence))
         return Work(self._thread.submit(torch.no_grad()(collective), exchange))
 
-    # --- from one to another ---
+    # --- point to point ---
 
     def send(self, tensor: Tensor, rank: int, tag: int = 0) -> Work:
         """Send a tensor to a rank of the group."""
@@ -144,15 +144,15 @@ class ProcessGroup:
 
     def recv(self, tensor: Tensor, rank: int | None = None, tag: int = 0) -> Work:
         """Receive a tensor from a rank of the group, or from any."""
-        keys = [(self.group_name, "to", each, tag) for each in (range(self.size()) if rank is None else [rank])]
-        found: list[int] = []
+        keys = [(self.group_name, "to", sender, tag) for sender in (range(self.size()) if rank is None else [rank])]
+        senders: list[int] = []
 
         def receive() -> Tensor:
             key, data = self._mailbox.take(keys, self.timeout)
-            found.append(key[2])  # type: ignore[index]
+            senders.append(key[2])  # type: ignore[index]
             return fill(tensor, data)
 
-        return Work(self._receivers.submit(receive), lambda: found[0])
+        return Work(self._receivers.submit(receive), lambda: senders[0])
 
 
 ProcessGroupGloo = ProcessGroup
@@ -174,20 +174,20 @@ class Exchange:
         return self.group._mailbox.take([(*self._key, rank)], self.group.timeout)[1]
 
     def swap(self, parts: Sequence[Any]) -> list[bytes]:
-        """Send each rank its part; what each rank sent here."""
-        for rank, each in enumerate(parts):
-            self.send(rank, each)
+        """Send each rank its part; returns what each rank sent here."""
+        for rank, part in enumerate(parts):
+            self.send(rank, part)
         return [self.receive(rank) for rank in range(self.size)]
 
     def gather_all(self, data: Any) -> list[bytes]:
-        """What every rank brings, for all."""
+        """The data of every rank, on all ranks."""
         return self.swap([data] * self.size)
 
     def reduced(self, tensor: Tensor, how: ReduceOp) -> Tensor:
-        """The tensors of all ranks joined: each rank joins a part of them, and gives it to all."""
+        """The reduced tensors of all ranks: each rank reduces one part and sends it to all."""
         flat = tensor.reshape(-1)
         parts = flat.tensor_split(self.size)
-        mine = how([unpack(data, parts[self.rank]) for data in self.swap([pack(each) for each in parts])])
+        mine = how([unpack(data, parts[self.rank]) for data in self.swap([pack(part) for part in parts])])
         joined = self.gather_all(pack(mine.to(flat.dtype)))
         return torch.cat([unpack(data, part) for data, part in zip(joined, parts, strict=True)]).reshape(tensor.shape)
 

@@ -27,10 +27,10 @@ class DeviceMesh:
         self._groups = [self._lines(dim) for dim in range(self.mesh.ndim)]
 
     def _lines(self, dim: int) -> Any:
-        """Make a group of every line along a dimension; the one this process is in."""
+        """Create a group of every line along a dimension; returns the one that this process is in."""
         lines = self.mesh.movedim(dim, -1).reshape(-1, self.mesh.size(dim)).tolist()
-        made = [(ranks, new_group(ranks)) for ranks in lines]
-        return next((group for ranks, group in made if get_rank() in ranks), None)
+        groups = [(ranks, new_group(ranks)) for ranks in lines]
+        return next((group for ranks, group in groups if get_rank() in ranks), None)
 
     @property
     def ndim(self) -> int:
@@ -74,17 +74,17 @@ class DeviceMesh:
 
     def get_coordinate(self) -> list[int] | None:
         """This process's place in the grid; None if it is not in it."""
-        found = (self.mesh == get_rank()).nonzero()
-        return found[0].tolist() if len(found) else None
+        positions = (self.mesh == get_rank()).nonzero()
+        return positions[0].tolist() if len(positions) else None
 
     def __getitem__(self, names: str | tuple[str, ...]) -> DeviceMesh:
         """The part of the grid that this process shares with those that differ in the named dimensions only."""
-        kept = [self._dim(each) for each in ((names,) if isinstance(names, str) else names)]
+        dims = [self._dim(name) for name in ((names,) if isinstance(names, str) else names)]
         here = self.get_coordinate() or [0] * self.ndim
         part: DeviceMesh = object.__new__(DeviceMesh)
-        part.device_type, part.mesh_dim_names = self.device_type, tuple(self.mesh_dim_names[dim] for dim in kept)  # type: ignore[index]
-        part.mesh = self.mesh[tuple(slice(None) if dim in kept else here[dim] for dim in range(self.ndim))]
-        part._groups = [self._groups[dim] for dim in kept]
+        part.device_type, part.mesh_dim_names = self.device_type, tuple(self.mesh_dim_names[dim] for dim in dims)  # type: ignore[index]
+        part.mesh = self.mesh[tuple(slice(None) if dim in dims else here[dim] for dim in range(self.ndim))]
+        part._groups = [self._groups[dim] for dim in dims]
         return part
 
     def __repr__(self) -> str:

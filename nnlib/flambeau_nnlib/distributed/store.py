@@ -1,4 +1,4 @@
-"""Stores: small tables that all processes of a job share, to find each other by."""
+"""Stores: small tables that all processes of a job share, by which they find each other."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class QueueEmptyError(DistStoreError):
 
 
 class Store:
-    """A table of bytes by name.  What is asked for is waited for, until the timeout."""
+    """A table of bytes by name.  Reading a key waits until it is stored, or until the timeout."""
 
     def __init__(self) -> None:
         self.timeout = default_timeout
@@ -103,7 +103,7 @@ class Store:
             pause = min(2 * pause, 0.02)
 
     def close(self) -> None:
-        """Serve other processes no more."""
+        """Stop serving other processes."""
 
     def check(self, keys: Sequence[str]) -> bool:
         """Whether all keys have been stored."""
@@ -111,16 +111,16 @@ class Store:
 
     def delete_key(self, key: str) -> bool:
         """Remove a key; returns whether it was there."""
-        found = self.check([key])
+        existed = self.check([key])
         self._change(key, lambda _: None)
-        return found
+        return existed
 
     def num_keys(self) -> int:
         """How many keys there are."""
         raise TypeError(f"{type(self).__name__} cannot be used as a store")
 
     def _change(self, key: str, change: Callable[[bytes | None], bytes | None]) -> Any:
-        """Replace a value by what `change` makes of it, with nobody between; returns the new one."""
+        """Atomically replace a value by `change(value)`; returns the new one."""
         raise TypeError(f"{type(self).__name__} cannot be used as a store")
 
 
@@ -166,7 +166,7 @@ class FileStore(Store):
         import fcntl
 
         file = Path(self.path).open("a+b")  # noqa: SIM115 (callers close it)
-        fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
         file.seek(0)
         return file
 
@@ -185,11 +185,11 @@ class FileStore(Store):
         with self._open() as file:
             table = _table_of(file.read())
             before = table.get(key)
-            made = _updated(table, key, change(before))
-            if made != before:
+            value = _updated(table, key, change(before))
+            if value != before:
                 file.truncate(0)
                 file.write(pickle.dumps(table))
-            return made
+            return value
 
 
 def _table_of(contents: bytes) -> dict[str, bytes]:

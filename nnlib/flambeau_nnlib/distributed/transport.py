@@ -1,4 +1,4 @@
-"""Messages between processes: each has a mailbox that all others can put messages into."""
+"""Messages between processes: each process has a mailbox to which all others can send."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Mailbox"]
 class Mailbox:
     """The messages that have come for one process, by key, in the order they were sent.
 
-    A reader for each sender takes messages off the wire at once, so that nobody ever waits to send.
+    A thread for each sender reads messages as soon as they arrive, so that senders never block.
     """
 
     def __init__(self, store: Store, rank: int, world_size: int) -> None:
@@ -43,8 +43,8 @@ class Mailbox:
     def close(self) -> None:
         """Take no more messages."""
         self._server.close()
-        for each in self._peers.values():
-            each.close()
+        for connection in self._peers.values():
+            connection.close()
 
     def _read(self, connection: Connection) -> None:
         while True:

@@ -57,7 +57,7 @@ GroupName = NewType("GroupName", str)
 
 
 class DebugLevel(Enum):
-    """How much is said about collectives."""
+    """How much is logged about collectives."""
 
     OFF = 0
     INFO = 1
@@ -146,11 +146,11 @@ def default_group() -> ProcessGroup:
     return GroupMember.WORLD
 
 
-def group_of(given: Any) -> ProcessGroup | None:
-    """The group that an argument means; None for one that this process is not in."""
-    if given is GroupMember.NON_GROUP_MEMBER:
+def group_of(group: Any) -> ProcessGroup | None:
+    """The group of a `group` argument: the default group for None; None if this process is not in it."""
+    if group is GroupMember.NON_GROUP_MEMBER:
         return None
-    return default_group() if given is None else given
+    return default_group() if group is None else group
 
 
 _handlers: dict[str, Callable[..., Iterator[Any]]] = {}
@@ -195,18 +195,18 @@ def _from_environment(
 
 
 def _by_address(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
-    _check_given("tcp://", rank, world_size)
+    _check_specified("tcp://", rank, world_size)
     yield TCPStore(parts.hostname, parts.port, world_size, rank == 0, timeout), rank, world_size
 
 
 def _by_file(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
-    _check_given("file://", rank, world_size)
+    _check_specified("file://", rank, world_size)
     yield FileStore(parts.path, world_size), rank, world_size
 
 
-def _check_given(scheme: str, rank: int, world_size: int) -> None:
-    for name, given in (("rank", rank), ("world size", world_size)):
-        if given < 0:
+def _check_specified(scheme: str, rank: int, world_size: int) -> None:
+    for name, value in (("rank", rank), ("world size", world_size)):
+        if value < 0:
             raise ValueError(f"Error initializing torch.distributed using {scheme} rendezvous: {name} parameter missing")
 
 
@@ -257,15 +257,15 @@ def init_process_group(
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """Leave a group, or the job."""
     global _made, _opened
-    found = group_of(group)
-    if found is None:
+    process_group = group_of(group)
+    if process_group is None:
         return
-    found.close()
-    _groups.pop(found.group_name, None)
-    if found is GroupMember.WORLD:
-        for each in _groups.values():
-            each.close()
-        found._mailbox.close()
+    process_group.close()
+    _groups.pop(process_group.group_name, None)
+    if process_group is GroupMember.WORLD:
+        for subgroup in _groups.values():
+            subgroup.close()
+        process_group._mailbox.close()
         _groups.clear()
         if _opened is not None:
             _opened.close()
@@ -293,17 +293,17 @@ def new_group(
     global _made
     world = default_group()
     chosen = list(range(world.size())) if ranks is None else (sorted(ranks) if sort_ranks else list(ranks))
-    if len(set(chosen)) != len(chosen) or any(not 0 <= each < world.size() for each in chosen):
+    if len(set(chosen)) != len(chosen) or any(not 0 <= rank < world.size() for rank in chosen):
         raise ValueError(
             f"The new group's ranks {chosen} must be distinct and within the world size {world.size()} set by init_process_group"
         )
     _made += 1
     if world.rank() not in chosen:
         return GroupMember.NON_GROUP_MEMBER
-    made = ProcessGroup(world._mailbox, world.store, chosen, world.rank(), str(_made), timeout or world.timeout)
-    made.group_desc = group_desc or made.group_name
-    _groups[made.group_name] = made
-    return made
+    group = ProcessGroup(world._mailbox, world.store, chosen, world.rank(), str(_made), timeout or world.timeout)
+    group.group_desc = group_desc or group.group_name
+    _groups[group.group_name] = group
+    return group
 
 
 def new_subgroups_by_enumeration(
@@ -316,11 +316,11 @@ def new_subgroups_by_enumeration(
     """Groups that share no process: the one this process is in (or None), and all of them."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
-    made = [new_group(ranks, timeout) for ranks in ranks_per_subgroup_list]
-    mine = [each for each in made if each is not GroupMember.NON_GROUP_MEMBER]
+    groups = [new_group(ranks, timeout) for ranks in ranks_per_subgroup_list]
+    mine = [group for group in groups if group is not GroupMember.NON_GROUP_MEMBER]
     if len(mine) > 1:
         raise ValueError(f"Rank {get_rank()} has appeared in more than one subgroup")
-    return (mine[0] if mine else None), made
+    return (mine[0] if mine else None), groups
 
 
 def new_subgroups(
@@ -331,7 +331,7 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """The processes of a group in groups of so many."""
+    """Split the processes of a group into groups of `group_size`; returns this process's group, and all of them."""
     if group_size is None:
         group_size = torch.cuda.device_count()
     world_size = get_world_size(group)
@@ -355,37 +355,37 @@ def split_group(
     group_desc: str | None = None,
     backend: Any = None,
 ) -> Any:
-    """The group this process is in, of those that a group is split into; `split_ranks` are ranks in it."""
+    """Split a group; returns the part that this process is in. `split_ranks` are ranks in the group."""
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     parents = get_process_group_ranks(parent_pg)
-    return new_subgroups_by_enumeration([[parents[each] for each in ranks] for ranks in split_ranks], timeout)[0]
+    return new_subgroups_by_enumeration([[parents[rank] for rank in ranks] for ranks in split_ranks], timeout)[0]
 
 
 def shrink_group(ranks_to_exclude: Sequence[int], group: Any = None, shrink_flags: int = 0, pg_options: Any = None) -> Any:
     """A group without some of its ranks."""
-    kept = [each for rank, each in enumerate(get_process_group_ranks(group)) if rank not in ranks_to_exclude]
-    return new_group(kept)
+    remaining = [global_rank for rank, global_rank in enumerate(get_process_group_ranks(group)) if rank not in ranks_to_exclude]
+    return new_group(remaining)
 
 
 def get_rank(group: Any = None) -> int:
     """This process's rank in a group; -1 if it is not in it."""
-    found = group_of(group)
-    return -1 if found is None else found.rank()
+    process_group = group_of(group)
+    return -1 if process_group is None else process_group.rank()
 
 
 def get_world_size(group: Any = None) -> int:
     """How many processes there are in a group; -1 for one that this process is not in."""
-    found = group_of(group)
-    return -1 if found is None else found.size()
+    process_group = group_of(group)
+    return -1 if process_group is None else process_group.size()
 
 
 def get_backend(group: Any = None) -> Backend:
     """The backend of a group."""
-    found = group_of(group)
-    if found is None:
+    process_group = group_of(group)
+    if process_group is None:
         raise ValueError("Invalid process group specified")
-    return Backend(found.name())
+    return Backend(process_group.name())
 
 
 def get_backend_config(group: Any = None) -> str:
@@ -417,8 +417,8 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 def get_process_group_ranks(group: Any) -> list[int]:
     """The ranks in the job of a group's processes."""
-    found = group_of(group)
-    return [] if found is None else list(found.ranks)
+    process_group = group_of(group)
+    return [] if process_group is None else list(process_group.ranks)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:

@@ -48,7 +48,7 @@ class Bernoulli(ProbsLogits, ExponentialFamily):
         logits: Tensor | float | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, value = self._given(probs, logits)
+        name, value = self._specified(probs, logits)
         super().__init__(self._keep_params(**{name: value}), validate_args=validate_args)
 
     @property
@@ -57,7 +57,8 @@ class Bernoulli(ProbsLogits, ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        return torch.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
+        mode: Tensor = torch.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
+        return mode
 
     @property
     def variance(self) -> Tensor:

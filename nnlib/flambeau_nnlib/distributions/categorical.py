@@ -42,7 +42,7 @@ class Categorical(ProbsLogits):
     _is_binary = False
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None) -> None:
-        name, value = self._given(probs, logits)
+        name, value = self._specified(probs, logits)
         if value.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if name == "probs":

@@ -35,6 +35,8 @@ class Cauchy(Distribution):
         tensor([0.2500, 0.5000, 0.7500])
     """
 
+    loc: Tensor
+    scale: Tensor
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True

@@ -13,7 +13,7 @@ tensor(1.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from . import constraints, transforms
 from .constraints import Constraint
@@ -23,13 +23,20 @@ from .utils import _Number
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 Factory = Callable[[Any], Transform]
+F = TypeVar("F", bound=Factory)
 
 
 class ConstraintRegistry:
-    """From a constraint to a transform onto its region, by the type of the constraint."""
+    """Maps the type of a constraint to a factory of transforms onto its region."""
 
     def __init__(self) -> None:
         self._registry: dict[type, Factory] = {}
+
+    @overload
+    def register(self, constraint: Constraint | type, factory: None = None) -> Callable[[F], F]: ...
+
+    @overload
+    def register(self, constraint: Constraint | type, factory: F) -> F: ...
 
     def register(self, constraint: Constraint | type, factory: Factory | None = None) -> Any:
         """Register `factory(constraint) -> Transform` for constraints of one type; also a decorator.
@@ -60,8 +67,10 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def _register(*constraints_: Any, registries: tuple[ConstraintRegistry, ...] = (biject_to, transform_to)) -> Any:
-    def decorator(factory: Factory) -> Factory:
+def _register(
+    *constraints_: Constraint | type, registries: tuple[ConstraintRegistry, ...] = (biject_to, transform_to)
+) -> Callable[[F], F]:
+    def decorator(factory: F) -> F:
         for registry in registries:
             for constraint in constraints_:
                 registry.register(constraint, factory)
@@ -121,7 +130,7 @@ def _to_positive_definite(constraint: Any) -> Transform:
 
 
 def _register_composites(to: ConstraintRegistry) -> None:
-    """Constraints made of others: their transforms are made of those that `to` has for the parts."""
+    """Register constraints made of others: their transforms are made of those that `to` has for the parts."""
 
     @to.register(constraints.independent)
     def _to_independent(constraint: Any) -> Transform:

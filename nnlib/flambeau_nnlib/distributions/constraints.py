@@ -74,7 +74,7 @@ class Constraint:
         return f"{type(self).__name__[1:]}()"
 
 
-# --- constraints that are only known once an instance exists ---
+# --- constraints that depend on the instance of a distribution ---
 
 
 class _Dependent(Constraint):
@@ -85,16 +85,18 @@ class _Dependent(Constraint):
         self._event_dim = event_dim
 
     @property
-    def is_discrete(self) -> bool:
+    def is_discrete(self) -> bool:  # type: ignore[override]
         if self._is_discrete is NotImplemented:
             raise NotImplementedError(".is_discrete cannot be determined statically")
-        return self._is_discrete
+        is_discrete: bool = self._is_discrete
+        return is_discrete
 
     @property
-    def event_dim(self) -> int:
+    def event_dim(self) -> int:  # type: ignore[override]
         if self._event_dim is NotImplemented:
             raise NotImplementedError(".event_dim cannot be determined statically")
-        return self._event_dim
+        event_dim: int = self._event_dim
+        return event_dim
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
         return _Dependent(
@@ -149,7 +151,7 @@ class _Wrapping(Constraint):
         self.base_constraint = base_constraint
 
     @property
-    def is_discrete(self) -> bool:
+    def is_discrete(self) -> bool:  # type: ignore[override]
         return self.base_constraint.is_discrete
 
 
@@ -165,7 +167,7 @@ class _IndependentConstraint(_Wrapping):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @property
-    def event_dim(self) -> int:
+    def event_dim(self) -> int:  # type: ignore[override]
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
@@ -182,7 +184,7 @@ class MixtureSameFamilyConstraint(_Wrapping):
     """What the samples of a mixture satisfy: `base_constraint`, for every component at once."""
 
     @property
-    def event_dim(self) -> int:
+    def event_dim(self) -> int:  # type: ignore[override]
         return self.base_constraint.event_dim
 
     def check(self, value: Tensor) -> Tensor:
@@ -205,11 +207,11 @@ class _Sequence(Constraint):
         self.dim = dim
 
     @property
-    def is_discrete(self) -> bool:
+    def is_discrete(self) -> bool:  # type: ignore[override]
         return any(c.is_discrete for c in self.cseq)
 
     @property
-    def event_dim(self) -> int:
+    def event_dim(self) -> int:  # type: ignore[override]
         return max(c.event_dim for c in self.cseq)
 
     def _check_each(self, value: Tensor, cut: Callable[[Tensor], Sequence[Tensor]]) -> list[Tensor]:
@@ -238,7 +240,7 @@ class _Stack(_Sequence):
         super().__init__(cseq, dim)
 
     @property
-    def event_dim(self) -> int:
+    def event_dim(self) -> int:  # type: ignore[override]
         event_dim = super().event_dim
         return event_dim + 1 if self.dim + event_dim < 0 else event_dim
 
@@ -405,8 +407,10 @@ class _CorrCholesky(Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         tolerance = torch.finfo(value.dtype).eps * value.size(-1) * 10  # rounding grows with the row length
-        row_norm = torch.linalg.norm(value.detach(), dim=-1)
-        return lower_cholesky.check(value) & ((row_norm - 1).abs() <= tolerance).all(-1)
+        row_norm: Tensor = torch.linalg.norm(value.detach(), dim=-1)
+        is_unit = (row_norm - 1).abs() <= tolerance
+        valid: Tensor = lower_cholesky.check(value) & is_unit.all(-1)
+        return valid
 
 
 class _Square(Constraint):

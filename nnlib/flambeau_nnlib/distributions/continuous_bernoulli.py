@@ -52,7 +52,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
     ) -> None:
-        name, value = self._given(probs, logits)
+        name, value = self._specified(probs, logits)
         (value,) = broadcast_all(value)
         if name == "probs":
             if validate_args is not None and not self.arg_constraints["probs"].check(value).all():
@@ -67,7 +67,8 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
 
     def _by_region(self, formula: Tensor, taylor: Tensor) -> Tensor:
         """`formula`, computed from `_stable_probs`, where that is stable; else a Taylor series around 0.5."""
-        return torch.where(self._is_stable, formula, taylor)
+        result: Tensor = torch.where(self._is_stable, formula, taylor)
+        return result
 
     @property
     def _is_stable(self) -> Tensor:
@@ -76,7 +77,8 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
     @property
     def _stable_probs(self) -> Tensor:
         """`probs`, moved out of the unstable region so that no nan reaches values or gradients from there."""
-        return torch.where(self._is_stable, self.probs, self._lims[0])
+        probs: Tensor = torch.where(self._is_stable, self.probs, self._lims[0])
+        return probs
 
     def _cont_bern_log_norm(self) -> Tensor:
         """The logarithm of the normalising constant."""
@@ -111,7 +113,8 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
         probs = self._stable_probs
         formula = (probs.pow(value) * (1 - probs).pow(1 - value) + probs - 1) / (2 * probs - 1)
         inside = self._by_region(formula, value)
-        return torch.where(value <= 0, 0.0, torch.where(value >= 1, 1.0, inside))
+        cdf: Tensor = torch.where(value <= 0, 0.0, torch.where(value >= 1, 1.0, inside))
+        return cdf
 
     def icdf(self, value: Tensor) -> Tensor:
         probs = self._stable_probs
@@ -132,4 +135,5 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
         is_stable = (x <= low) | (x > high)
         stable = torch.where(is_stable, x, low)
         formula = torch.log(torch.expm1(stable).abs()) - torch.log(stable.abs())
-        return torch.where(is_stable, formula, 0.5 * x + x.pow(2) / 24 - x.pow(4) / 2880)
+        log_normalizer: Tensor = torch.where(is_stable, formula, 0.5 * x + x.pow(2) / 24 - x.pow(4) / 2880)
+        return log_normalizer

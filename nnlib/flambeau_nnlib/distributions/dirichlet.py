@@ -57,7 +57,8 @@ class Dirichlet(ExponentialFamily):
         mode = excess / excess.sum(-1, keepdim=True)
         # With all concentrations below 1 the density is unbounded at every corner.
         corner = F.one_hot(mode.argmax(-1), mode.shape[-1]).to(mode)
-        return torch.where((self.concentration < 1).all(-1, keepdim=True), corner, mode)
+        result: Tensor = torch.where((self.concentration < 1).all(-1, keepdim=True), corner, mode)
+        return result
 
     @property
     def variance(self) -> Tensor:
@@ -65,7 +66,8 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
+        sample: Tensor = _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
+        return sample
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
@@ -73,9 +75,10 @@ class Dirichlet(ExponentialFamily):
 
     def entropy(self) -> Tensor:
         concentration, total = self.concentration, self.concentration.sum(-1)
+        n: int = concentration.shape[-1]
         return (
             self._log_normalizer(concentration)
-            - (concentration.size(-1) - total) * torch.digamma(total)
+            - (n - total) * torch.digamma(total)
             - ((concentration - 1) * torch.digamma(concentration)).sum(-1)
         )
 
@@ -92,20 +95,21 @@ class _Dirichlet(Function):
 
     @staticmethod
     def forward(ctx: Any, concentration: Tensor) -> Tensor:
-        x = torch._sample_dirichlet(concentration)
+        x: Tensor = torch._sample_dirichlet(concentration)  # type: ignore[attr-defined]
         ctx.save_for_backward(x, concentration)
         return x
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Tensor:
-        return _Dirichlet_backward(*ctx.saved_tensors, grad_output)
+        x, concentration = ctx.saved_tensors
+        return _Dirichlet_backward(x, concentration, grad_output)
 
 
 def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
     """The gradient of draws x: raising a concentration moves its entry and scales the others."""
     concentration = concentration.double()
-    others = concentration.sum(-1, keepdim=True) - concentration
-    slope = _beta_slope(x.double(), concentration, others).to(x.dtype)
+    remaining = concentration.sum(-1, keepdim=True) - concentration
+    slope = _beta_slope(x.double(), concentration, remaining).to(x.dtype)
     return slope * (grad_output - (x * grad_output).sum(-1, keepdim=True))
 
 
@@ -130,7 +134,8 @@ def _beta_slope(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
     log_t = torch.where(is_low.unsqueeze(-1), torch.log(u) - s, torch.log1p(-v))
     mean_log = (torch.digamma(a) - torch.digamma(a + b)).unsqueeze(-1)
     integral = (relative_density * (log_t - mean_log) * weight).sum(-1)
-    return torch.where(is_low, -odds.squeeze(-1) * integral, integral)
+    slope: Tensor = torch.where(is_low, -odds.squeeze(-1) * integral, integral)
+    return slope
 
 
 def _double_exponential_rule(scale: Tensor) -> tuple[Tensor, Tensor]:

@@ -56,7 +56,7 @@ class Distribution:
         """Validate by default, or not. The default is Python's `__debug__`: on, except under `python -O`.
 
         Args:
-            value: whether distributions that are made from now on validate, where they are not told.
+            value: whether distributions that are made from now on without `validate_args` validate.
 
         Raises:
             ValueError: `value` is not a bool.
@@ -77,10 +77,10 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._validate_params()
-        super().__init__()  # a class beside this one may want to be initialized
+        super().__init__()  # for multiple inheritance
 
     def _keep_params(self, **params: Tensor | float) -> torch.Size:
-        """Keep the parameters, broadcast against each other, and return their common shape: the batch shape."""
+        """Set the parameters, broadcast against each other, as attributes, and return their common shape: the batch shape."""
         tensors = broadcast_all(*params.values())
         vars(self).update(zip(params, tensors, strict=True))
         return tensors[0].shape
@@ -103,7 +103,7 @@ class Distribution:
         raise NotImplementedError
 
     @property
-    def support(self) -> Constraint | None:
+    def support(self) -> Constraint:
         """What every draw satisfies."""
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ class Distribution:
         """
         batch_shape = torch.Size(batch_shape)
         library_class = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
-        new = self._get_checked_instance(library_class, _instance)
+        new: Distribution = self._get_checked_instance(library_class, _instance)
         for name, value in vars(self).items():
             if name not in vars(new):
                 vars(new)[name] = value if name in self._unexpanded else self._expanded(value, batch_shape)
@@ -134,8 +134,8 @@ class Distribution:
             return value.expand(batch_shape + value.shape[rank:])
         return value
 
-    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """A bare instance for `cls.expand` to fill in; a subclass with its own `__init__` must bring one."""
+    def _get_checked_instance(self, cls: type[Distribution], _instance: Any = None) -> Any:
+        """An uninitialized instance for `cls.expand` to fill in; a subclass with its own `__init__` must pass one."""
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method "
@@ -264,8 +264,8 @@ class Distribution:
                 stacklevel=3,
             )
         for name, constraint in arg_constraints.items():
-            not_given = name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
-            if is_dependent(constraint) or not_given:
+            is_unset = name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
+            if is_dependent(constraint) or is_unset:
                 continue
             value = getattr(self, name)
             if not constraint.check(value).all():

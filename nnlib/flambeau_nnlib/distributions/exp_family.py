@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flambeau as torch
 from flambeau import Tensor
 
@@ -35,7 +37,7 @@ class ExponentialFamily(Distribution):
     def _natural_params(self) -> tuple[Tensor, ...]:
         raise NotImplementedError
 
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+    def _log_normalizer(self, *natural_params: Any, **kwargs: Any) -> Tensor:
         raise NotImplementedError
 
     @property
@@ -43,7 +45,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        entropy = -self._mean_carrier_measure
+        entropy: Tensor | float = -self._mean_carrier_measure
         log_normalizer, terms = self._natural_moments()
         for param, moment in terms:
             entropy = entropy - _sum_rightmost(param * moment, param.dim() - len(self._batch_shape))

@@ -31,6 +31,7 @@ class Exponential(ExponentialFamily):
         tensor(0.5000)
     """
 
+    rate: Tensor
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True

@@ -34,6 +34,8 @@ class FisherSnedecor(Distribution):
         tensor(2.)
     """
 
+    df1: Tensor
+    df2: Tensor
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
@@ -45,18 +47,21 @@ class FisherSnedecor(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return torch.where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan)
+        mean: Tensor = torch.where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan)
+        return mean
 
     @property
     def mode(self) -> Tensor:
         mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return torch.where(self.df1 > 2, mode, math.nan)
+        result: Tensor = torch.where(self.df1 > 2, mode, math.nan)
+        return result
 
     @property
     def variance(self) -> Tensor:
         df1, df2 = self.df1, self.df2
         variance = 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
-        return torch.where(df2 > 4, variance, math.nan)
+        result: Tensor = torch.where(df2 > 4, variance, math.nan)
+        return result
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         tiny = torch.finfo(self.df1.dtype).tiny

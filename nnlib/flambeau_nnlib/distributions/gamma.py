@@ -35,6 +35,8 @@ class Gamma(ExponentialFamily):
         tensor(1.5000)
     """
 
+    concentration: Tensor
+    rate: Tensor
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
@@ -57,7 +59,8 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        standard_gamma: Tensor = torch._standard_gamma(self.concentration.expand(shape))  # type: ignore[attr-defined]
+        value = standard_gamma / self.rate.expand(shape)
         # Draws that underflow to 0 are outside the support; the gradient does not see this.
         value.detach().clamp_(min=torch.finfo(value.dtype).tiny)
         return value

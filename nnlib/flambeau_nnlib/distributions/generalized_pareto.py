@@ -37,6 +37,9 @@ class GeneralizedPareto(Distribution):
         tensor(0.6321)
     """
 
+    loc: Tensor
+    scale: Tensor
+    concentration: Tensor
     arg_constraints = {
         "loc": constraints.real,
         "scale": constraints.positive,
@@ -62,7 +65,8 @@ class GeneralizedPareto(Distribution):
     def mean(self) -> Tensor:
         exists = self.concentration < 1
         concentration = torch.where(exists, self.concentration, 0.5)
-        return torch.where(exists, self.loc + self.scale / (1 - concentration), math.nan)
+        mean: Tensor = torch.where(exists, self.loc + self.scale / (1 - concentration), math.nan)
+        return mean
 
     @property
     def mode(self) -> Tensor:
@@ -73,7 +77,8 @@ class GeneralizedPareto(Distribution):
         exists = self.concentration < 0.5
         concentration = torch.where(exists, self.concentration, 0.25)
         variance = self.scale**2 / ((1 - concentration) ** 2 * (1 - 2 * concentration))
-        return torch.where(exists, variance, math.nan)
+        result: Tensor = torch.where(exists, variance, math.nan)
+        return result
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -84,14 +89,16 @@ class GeneralizedPareto(Distribution):
         is_zero, concentration = self._nonzero_concentration()
         z = (value - self.loc) / self.scale
         decay = torch.special.xlog1py(1 + 1 / concentration, concentration * z)  # 0 at concentration -1: uniform
-        return -self.scale.log() - torch.where(is_zero, z, decay)
+        log_prob: Tensor = -self.scale.log() - torch.where(is_zero, z, decay)
+        return log_prob
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of a draw greater than `value`."""
         self._check_sample(value)
         is_zero, concentration = self._nonzero_concentration()
         z = (value - self.loc) / self.scale
-        return -torch.where(is_zero, z, torch.log1p(concentration * z) / concentration)
+        log_survival: Tensor = -torch.where(is_zero, z, torch.log1p(concentration * z) / concentration)
+        return log_survival
 
     def log_cdf(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of a draw less than or equal to `value`."""
@@ -104,7 +111,8 @@ class GeneralizedPareto(Distribution):
         is_zero, concentration = self._nonzero_concentration()
         log_survival = torch.log1p(-value)
         z = torch.expm1(-concentration * log_survival) / concentration
-        return self.loc + self.scale * torch.where(is_zero, -log_survival, z)
+        icdf: Tensor = self.loc + self.scale * torch.where(is_zero, -log_survival, z)
+        return icdf
 
     def entropy(self) -> Tensor:
         return torch.log(self.scale) + self.concentration + 1

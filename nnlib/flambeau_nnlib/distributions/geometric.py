@@ -43,7 +43,7 @@ class Geometric(ProbsLogits):
         logits: Tensor | float | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, value = self._given(probs, logits)
+        name, value = self._specified(probs, logits)
         super().__init__(self._keep_params(**{name: value}), validate_args=validate_args)
         if self._validate_args and name == "probs" and not (self.probs > 0).all():
             value = self.probs
@@ -74,7 +74,7 @@ class Geometric(ProbsLogits):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         value, probs = broadcast_all(value, self.probs)
-        failure = torch.where((probs == 1) & (value == 0), 0.0, probs)  # 0 * log(0) is 0
+        failure: Tensor = torch.where((probs == 1) & (value == 0), 0.0, probs)  # 0 * log(0) is 0
         return value * (-failure).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:

@@ -8,7 +8,7 @@ import flambeau as torch
 from flambeau import Tensor
 
 from . import constraints
-from .distribution import Distribution
+from .cauchy import Cauchy
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform
@@ -22,8 +22,9 @@ class Folded(TransformedDistribution):
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+    base_dist: Normal | Cauchy
 
-    def __init__(self, base_distribution: Distribution, validate_args: bool | None) -> None:
+    def __init__(self, base_distribution: Normal | Cauchy, validate_args: bool | None) -> None:
         super().__init__(base_distribution, AbsTransform(), validate_args=validate_args)
 
     @property
@@ -37,7 +38,8 @@ class Folded(TransformedDistribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
-        return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+        log_prob: Tensor = torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+        return log_prob
 
     def cdf(self, value: Tensor) -> Tensor:
         self._check_sample(value)
@@ -67,6 +69,8 @@ class HalfNormal(Folded):
         >>> torch.distributions.HalfNormal(1.).mean
         tensor(0.7979)
     """
+
+    base_dist: Normal
 
     def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), validate_args)

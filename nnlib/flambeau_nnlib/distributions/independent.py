@@ -58,11 +58,11 @@ class Independent(Distribution, Generic[D]):
         super().__init__(shape[:batch_ndims], shape[batch_ndims:], validate_args=validate_args)
 
     @property
-    def has_rsample(self) -> bool:
+    def has_rsample(self) -> bool:  # type: ignore[override]
         return self.base_dist.has_rsample
 
     @property
-    def has_enumerate_support(self) -> bool:
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
         return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property

@@ -37,6 +37,7 @@ class InverseGamma(TransformedDistribution):
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     has_rsample = True
+    base_dist: Gamma
 
     def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         base_dist = Gamma(concentration, rate, validate_args=validate_args)
@@ -53,7 +54,8 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        return torch.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+        mean: Tensor = torch.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+        return mean
 
     @property
     def mode(self) -> Tensor:
@@ -62,7 +64,8 @@ class InverseGamma(TransformedDistribution):
     @property
     def variance(self) -> Tensor:
         variance = self.rate.pow(2) / ((self.concentration - 1).pow(2) * (self.concentration - 2))
-        return torch.where(self.concentration > 2, variance, math.inf)
+        result: Tensor = torch.where(self.concentration > 2, variance, math.inf)
+        return result
 
     def entropy(self) -> Tensor:
         a = self.concentration

@@ -70,7 +70,8 @@ class Kumaraswamy(TransformedDistribution):
     def mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         log_mode = (-b).log1p() / b - (-a * b).log1p()
-        return torch.where((a < 1) | (b < 1), math.nan, log_mode).exp()
+        mode: Tensor = torch.where((a < 1) | (b < 1), math.nan, log_mode).exp()
+        return mode
 
     @property
     def variance(self) -> Tensor:

@@ -50,9 +50,8 @@ class LKJCholesky(Distribution):
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        # For the squared length of each row left of the diagonal. The first row is not random. From the third
-        # row on the onion method would have row / 2 for the first parameter; PyTorch's draws have row - 1 /
-        # 2.
+        # The distribution of the squared length of each row left of the diagonal. The first row is not random. From the
+        # third row on the onion method has row / 2 for the first parameter; PyTorch's draws have row - 1 / 2.
         offset = torch.arange(-1, dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         offset = offset.clamp(min=0)
         self._beta = Beta(offset + 0.5, (self.concentration + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * offset)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from flambeau import Tensor
 
 from . import constraints
+from .distribution import Distribution
+from .independent import Independent
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import StickBreakingTransform
@@ -36,9 +38,10 @@ class LogisticNormal(TransformedDistribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
     has_rsample = True
+    base_dist: Independent[Normal]
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        base_dist = Normal(loc, scale, validate_args=validate_args)
+        base_dist: Distribution = Normal(loc, scale, validate_args=validate_args)
         if not base_dist.batch_shape:
             base_dist = base_dist.expand((1,))
         super().__init__(base_dist, StickBreakingTransform(), validate_args=validate_args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
@@ -107,7 +108,7 @@ class LowRankMultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        options = {"dtype": self.loc.dtype, "device": self.loc.device}
+        options: dict[str, Any] = {"dtype": self.loc.dtype, "device": self.loc.device}
         factor_noise = _standard_normal(shape[:-1] + self.cov_factor.shape[-1:], **options)
         diag_noise = _standard_normal(shape, **options)
         from_factor = _batch_mv(self._unbroadcasted_cov_factor, factor_noise)
@@ -116,10 +117,12 @@ class LowRankMultivariateNormal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         distance = self._mahalanobis(value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance)
+        n: int = self._event_shape[0]
+        return -0.5 * (n * math.log(2 * math.pi) + self._log_det() + distance)
 
     def entropy(self) -> Tensor:
-        entropy = 0.5 * (self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._log_det())
+        n: int = self._event_shape[0]
+        entropy = 0.5 * (n * (1 + math.log(2 * math.pi)) + self._log_det())
         return entropy.expand(self._batch_shape)
 
     def _weighted_factor(self) -> Tensor:

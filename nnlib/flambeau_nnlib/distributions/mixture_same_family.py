@@ -51,8 +51,8 @@ class MixtureSameFamily(Distribution):
         if not isinstance(component_distribution, Distribution):
             raise ValueError("The Component distribution needs to be an instance of torch.distributions.Distribution")
         mixture_shape = mixture_distribution.batch_shape
-        *batch_shape, n_components = component_distribution.batch_shape
-        batch_shape = torch.Size(batch_shape)
+        *leading, n_components = component_distribution.batch_shape
+        batch_shape = torch.Size(leading)
         if any(1 != i != j != 1 for i, j in zip(reversed(mixture_shape), reversed(batch_shape), strict=False)):
             raise ValueError(
                 f"`mixture_distribution.batch_shape` ({mixture_shape}) is not compatible with "

@@ -18,19 +18,20 @@ __all__ = ["MultivariateNormal"]
 class MatrixParameter(Distribution):
     """A distribution given by a positive definite matrix, its inverse or its Cholesky factor.
 
-    The Cholesky factor is what everything is computed from. It is kept without the batch dimensions that only
-    the other parameters have; the rest is derived from it when first read.
+    Everything is computed from the Cholesky factor, which is stored without the batch dimensions that come only from
+    broadcasting against other parameters. The matrix and its inverse are computed from it when first read.
     """
 
+    _unbroadcasted_scale_tril: Tensor
     _unexpanded = ("_unbroadcasted_scale_tril",)
 
     @staticmethod
-    def _given(**matrices: Tensor | None) -> tuple[str, Tensor]:
-        """The name and the value of the only matrix that was given."""
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
+    def _specified(**matrices: Tensor | None) -> tuple[str, Tensor]:
+        """The name and the value of the matrix that was passed; ValueError unless there is exactly one."""
+        parameters = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        if len(parameters) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        name, matrix = given[0]
+        name, matrix = parameters[0]
         if matrix.dim() < 2:
             raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
         return name, matrix
@@ -103,7 +104,9 @@ class MultivariateNormal(MatrixParameter):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        name, matrix = self._given(scale_tril=scale_tril, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix)
+        name, matrix = self._specified(
+            scale_tril=scale_tril, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix
+        )
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         self.loc = loc.expand((*batch_shape, -1))
@@ -127,10 +130,12 @@ class MultivariateNormal(MatrixParameter):
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
         distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
+        n: int = self._event_shape[0]
+        return -0.5 * (n * math.log(2 * math.pi) + distance) - self._half_log_det()
 
     def entropy(self) -> Tensor:
-        entropy = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+        n: int = self._event_shape[0]
+        entropy = 0.5 * n * (1 + math.log(2 * math.pi)) + self._half_log_det()
         return entropy.expand(self._batch_shape)
 
 

@@ -37,6 +37,8 @@ class Normal(ExponentialFamily):
         tensor([-0.9189, -1.6121])
     """
 
+    loc: Tensor
+    scale: Tensor
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True

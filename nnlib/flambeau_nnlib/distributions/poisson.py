@@ -34,6 +34,7 @@ class Poisson(ExponentialFamily):
         tensor(-2.)
     """
 
+    rate: Tensor
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 

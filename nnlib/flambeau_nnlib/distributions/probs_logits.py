@@ -17,7 +17,7 @@ class ProbsLogits(Distribution):
     _is_binary = True  # logits are log-odds rather than log-probabilities
 
     @staticmethod
-    def _given(probs: Any, logits: Any) -> tuple[str, Any]:
+    def _specified(probs: Any, logits: Any) -> tuple[str, Any]:
         """The name and the value of the one that was given."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
@@ -38,7 +38,7 @@ class ProbsLogits(Distribution):
     @property
     def param_shape(self) -> torch.Size:
         """The shape of `probs` and of `logits`."""
-        return self._param.size()
+        return self._param.shape
 
     def _enumerate(self, count: int, expand: bool, dtype: torch.dtype) -> Tensor:
         """0 to `count - 1` along a new first dimension, for distributions over that range."""
@@ -50,6 +50,8 @@ class ProbsLogits(Distribution):
 class CountedProbsLogits(ProbsLogits):
     """A distribution of counts, with a `total_count` beside its probabilities."""
 
+    total_count: Tensor
+
     def __init__(
         self,
         total_count: Tensor | float,
@@ -57,6 +59,6 @@ class CountedProbsLogits(ProbsLogits):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, value = self._given(probs, logits)
+        name, value = self._specified(probs, logits)
         total_count, value = broadcast_all(total_count, value)
         super().__init__(self._keep_params(total_count=total_count.type_as(value), **{name: value}), validate_args=validate_args)

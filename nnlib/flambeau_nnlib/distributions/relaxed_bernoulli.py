@@ -52,7 +52,7 @@ class LogitRelaxedBernoulli(ProbsLogits):
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
-        name, value = self._given(probs, logits)
+        name, value = self._specified(probs, logits)
         super().__init__(self._keep_params(**{name: value}), validate_args=validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -94,6 +94,7 @@ class RelaxedBernoulli(TransformedDistribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
+    base_dist: LogitRelaxedBernoulli
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class ExpRelaxedCategorical(OverCategorical):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
-        n = self._event_shape[0]
+        n: int = self._event_shape[0]
         logits, value = broadcast_all(self.logits, value)
         score = (logits - value * self.temperature).log_softmax(-1).sum(-1)
         return score + math.lgamma(n) + (n - 1) * self.temperature.log()
@@ -95,6 +95,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
     has_rsample = True
+    base_dist: ExpRelaxedCategorical
 
     def __init__(
         self,

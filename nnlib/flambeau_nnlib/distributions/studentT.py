@@ -36,6 +36,9 @@ class StudentT(Distribution):
         tensor([nan, inf, 2.])
     """
 
+    df: Tensor
+    loc: Tensor
+    scale: Tensor
     arg_constraints = {
         "df": constraints.positive,
         "loc": constraints.real,
@@ -56,7 +59,8 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return torch.where(self.df > 1, self.loc, math.nan)
+        mean: Tensor = torch.where(self.df > 1, self.loc, math.nan)
+        return mean
 
     @property
     def mode(self) -> Tensor:
@@ -67,7 +71,8 @@ class StudentT(Distribution):
         is_finite = self.df > 2
         df = torch.where(is_finite, self.df, 3.0)  # any df whose variance is finite, to keep nan out of gradients
         variance = self.scale.pow(2) * df / (df - 2)
-        return torch.where(is_finite, variance, torch.where(self.df > 1, math.inf, math.nan))
+        result: Tensor = torch.where(is_finite, variance, torch.where(self.df > 1, math.inf, math.nan))
+        return result
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         noise = _standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)

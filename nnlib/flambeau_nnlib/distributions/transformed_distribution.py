@@ -80,7 +80,7 @@ class TransformedDistribution(Distribution):
         super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False)
-    def support(self) -> constraints.Constraint | None:
+    def support(self) -> constraints.Constraint:
         if not self.transforms:
             return self.base_dist.support
         support = self.transforms[-1].codomain
@@ -88,7 +88,7 @@ class TransformedDistribution(Distribution):
         return constraints.independent(support, extra) if extra > 0 else support
 
     @property
-    def has_rsample(self) -> bool:
+    def has_rsample(self) -> bool:  # type: ignore[override]
         return self.base_dist.has_rsample
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Self, TypeVar, cast, overload
 
 import flambeau as torch
 from flambeau import Tensor
@@ -19,6 +19,8 @@ __all__ = [
 ]
 
 euler_constant = 0.57721566490153286060  # the Euler-Mascheroni constant, minus digamma(1)
+
+T = TypeVar("T")
 
 _Number = (int, float, bool)
 
@@ -48,13 +50,19 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
             {"dtype": torch.get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
         )
         values = tuple(v if ok else torch.tensor(v, **options) for ok, v in zip(is_tensor, values, strict=True))
-    return tuple(torch.broadcast_tensors(*values))
+    return tuple(torch.broadcast_tensors(*cast(tuple[Tensor, ...], values)))
 
 
-class lazy_property(functools.cached_property):
+class lazy_property(functools.cached_property[T]):
     """A method turned into an attribute, computed when first read, with gradients enabled, and then kept."""
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> T: ...
+
+    def __get__(self, instance: object, owner: type | None = None) -> Self | T:
         with torch.enable_grad():
             return super().__get__(instance, owner)
 

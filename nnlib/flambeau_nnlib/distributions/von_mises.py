@@ -37,6 +37,8 @@ class VonMises(Distribution):
         tensor(-1.0738)
     """
 
+    loc: Tensor
+    concentration: Tensor
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
 
@@ -64,7 +66,8 @@ class VonMises(Distribution):
         kappa = self.concentration.double()
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
-        return torch.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
+        r: Tensor = torch.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
+        return r
 
     @torch.no_grad()
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

@@ -57,7 +57,9 @@ class Wishart(MatrixParameter, ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, matrix = self._given(covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril)
+        name, matrix = self._specified(
+            covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+        )
         if isinstance(df, _Number):
             df = torch.tensor(df, dtype=matrix.dtype, device=matrix.device)
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], df.shape)
@@ -92,7 +94,8 @@ class Wishart(MatrixParameter, ExponentialFamily):
     @property
     def mode(self) -> Tensor:
         factor = self.df - self._event_shape[-1] - 1
-        return torch.where(factor > 0, factor, math.nan)[..., None, None] * self.covariance_matrix
+        mode: Tensor = torch.where(factor > 0, factor, math.nan)[..., None, None] * self.covariance_matrix
+        return mode
 
     @property
     def variance(self) -> Tensor:
@@ -109,7 +112,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
         """
         n = torch.Size(sample_shape).numel()
         sample = self._bartlett_sample(n)
-        # Everything is drawn again once, as PyTorch does, so that a seed gives the same draws.
+        # All samples are drawn again once, as in PyTorch, so that a seed gives the same draws.
         todo = torch.arange(n, device=sample.device)
         for _ in range(max_try_correction):
             redrawn = self._bartlett_sample(len(todo))
@@ -134,17 +137,20 @@ class Wishart(MatrixParameter, ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_sample(value)
-        df, p = self.df, self._event_shape[-1]
+        df = self.df
+        p: int = self._event_shape[-1]
         whitened = torch.cholesky_solve(value, self._unbroadcasted_scale_tril)
-        return (
+        log_prob: Tensor = (
             -df * (p * math.log(2) / 2 + self._half_log_det())
             - torch.mvlgamma(df / 2, p)
             + (df - p - 1) / 2 * torch.linalg.slogdet(value).logabsdet
             - whitened.diagonal(dim1=-2, dim2=-1).sum(-1) / 2
         )
+        return log_prob
 
     def entropy(self) -> Tensor:
-        df, p = self.df, self._event_shape[-1]
+        df = self.df
+        p: int = self._event_shape[-1]
         return (
             (p + 1) * (p * math.log(2) / 2 + self._half_log_det())
             + torch.mvlgamma(df / 2, p)
@@ -157,9 +163,9 @@ class Wishart(MatrixParameter, ExponentialFamily):
         return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        p = self._event_shape[-1]
+        p: int = self._event_shape[-1]
         half_df = y + (p + 1) / 2
-        log_det = p * math.log(2) - torch.linalg.slogdet(-2 * x).logabsdet
+        log_det: Tensor = p * math.log(2) - torch.linalg.slogdet(-2 * x).logabsdet
         return half_df * log_det + torch.mvlgamma(half_df, p)
 
 

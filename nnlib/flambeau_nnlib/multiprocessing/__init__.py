@@ -1,8 +1,8 @@
-"""Python's `multiprocessing`, with tensors that stay in one place.
+"""Python's `multiprocessing`, with tensors in shared memory.
 
-Everything of the original is here, so `import torch.multiprocessing as mp` replaces `import
-multiprocessing as mp`. A tensor that is sent through a queue or a pipe, or passed to a process, moves to
-shared memory, and only a handle is sent: both sides see what the other one writes.
+It exports everything that `multiprocessing` does, so `import torch.multiprocessing as mp` replaces `import
+multiprocessing as mp`. A tensor that is sent through a queue or a pipe, or passed to a process, moves to shared memory,
+and only a handle is sent: both sides see what the other one writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How tensors are pickled on their way to another process: as a handle of the memory they share."""
+"""How tensors are pickled for another process: as a handle of shared memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["check_leaf", "init_reductions", "rebuild_tensor", "reduce_storage", 
 
 
 def check_leaf(tensor: torch.Tensor) -> None:
-    """Raise RuntimeError if `tensor` has a history, which cannot leave its process."""
+    """Raise RuntimeError if `tensor` requires a gradient and is not a leaf: its graph cannot leave the process."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not "
@@ -53,7 +53,7 @@ def rebuild_tensor(
 def _rebuild_borrowed(
     cls: type, loan: tuple[Any, ...], dtype: torch.dtype, layout: tuple[Any, ...], requires_grad: bool
 ) -> torch.Tensor:
-    """The tensor of type `cls` in the memory that another process lends."""
+    """The tensor of type `cls` in device memory of another process."""
     return _as_type(cls, sharing.borrow(*loan).view(dtype).as_strided(*layout), requires_grad)
 
 
@@ -64,7 +64,8 @@ def _rebuild_on_device(cls: type, tensor: torch.Tensor, device: str, requires_gr
 def _as_type(cls: type, tensor: torch.Tensor, requires_grad: bool) -> torch.Tensor:
     if cls is torch.Tensor:
         return tensor.requires_grad_(requires_grad)
-    return cls(tensor, requires_grad=requires_grad)
+    result: torch.Tensor = cls(tensor, requires_grad=requires_grad)
+    return result
 
 
 def reduce_storage(storage: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Memory that several processes map: files that exist in memory only, and how they are passed on."""
+"""Memory that several processes map: files that exist in memory only, and how they are sent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_system" if sys.platform == "darwin" else "file_descriptor"
 
-_SMALLEST = 16  # bytes, as no file can be mapped without any; enough for one element of every dtype
+_SMALLEST = 16  # bytes: an empty file cannot be mapped; enough for one element of every dtype
 _SHM = Path("/dev/shm")
 _DIRECTORY = _SHM if _SHM.is_dir() else Path(tempfile.gettempdir())
 
@@ -49,19 +49,21 @@ def get_sharing_strategy() -> str:
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Choose how tensors that are shared from now on are passed to other processes.
+    """Choose how tensors that are shared from now on are sent to other processes.
 
-    `"file_descriptor"` leaves nothing behind, however a process ends, but needs two open files for each
-    tensor, and the sender has to live until the receiver has taken it. `"file_system"` sends the name of a
-    file in `/dev/shm`.
+    Args:
+        new_strategy: `"file_descriptor"` leaves nothing behind, however a process ends, but needs two open files for
+            each tensor, and the sender has to live until the receiver has received it; `"file_system"` sends the name
+            of a file in `/dev/shm`.
 
-    Raises AssertionError for another name.
+    Raises:
+        AssertionError: there is no strategy of this name.
     """
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
     if new_strategy == "file_system" and _DIRECTORY == _SHM:
-        resource_tracker.ensure_running()  # before there are other processes, so that all have the same one
+        resource_tracker.ensure_running()  # before other processes start, so that all use the same tracker
     _strategy = new_strategy
 
 
@@ -94,7 +96,7 @@ class SharedBlock(mmap.mmap):
 
     @classmethod
     def open(cls, descriptor: int, path: Path | None) -> SharedBlock:
-        """The block of an open file, which is mapped only once in a process. Takes over both arguments."""
+        """The block of an open file, which is mapped only once in a process. The block owns both arguments."""
         known = _by_file.get(_file_id(descriptor))
         if known is not None:
             _release(descriptor, path)
@@ -119,7 +121,7 @@ def _file_id(descriptor: int) -> tuple[int, int]:
 
 
 def _guard(path: Path) -> None:
-    """Have the file removed even if no process lives to do it."""
+    """Have the resource tracker remove the file if all processes end without doing so."""
     if path.parent == _SHM:
         resource_tracker.register(f"/{path.name}", "shared_memory")
 
@@ -135,7 +137,7 @@ def _release(descriptor: int, path: Path | None) -> None:
 def _reduce_block(block: SharedBlock) -> tuple[Any, ...]:
     if block.path is None:
         return _open_descriptor, (reduction.DupFd(block.descriptor),)
-    # Every message has a name of its own for the file, so it arrives even if the sender is gone by then.
+    # Every message uses a new hard link to the file, so that it can be opened even after the sender has ended.
     path = _DIRECTORY / f"flambeau-{uuid.uuid4().hex}"
     os.link(block.path, path)
     _guard(path)
@@ -176,7 +178,7 @@ def _share_storage(tensor: torch.Tensor) -> SharedBlock:
     block = SharedBlock.create(storage.nbytes())
     memory = block_tensor(block, torch.uint8)
     memory[: storage.nbytes()].copy_(storage.as_tensor(torch.uint8))
-    del storage  # so that the tensor, if it is alone, is known to be
+    del storage  # so that `relocate` does not count this reference as another user of the storage
     relocate(tensor, memory)
     return block
 

@@ -1,4 +1,4 @@
-"""Running one function in several processes, and learning which of them failed and why."""
+"""Running one function in several processes, and reporting which of them failed and why."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ProcessExitedException(ProcessException):
 
 
 class ProcessContext:
-    """Processes that were started together."""
+    """Processes that were started together by `start_processes`."""
 
     def __init__(self, processes: Sequence[Any], error_files: Sequence[str]) -> None:
         self.processes = processes
@@ -73,11 +73,19 @@ class ProcessContext:
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until some process ends, `timeout` seconds at most; call it again while it returns False.
+        """Wait until some process ends; call it again while it returns False.
 
-        Returns True once all have succeeded. If one fails, the others get `grace_period` seconds to end by
-        themselves, then they are terminated, and `ProcessRaisedException` or
-        `ProcessExitedException` is raised.
+        Args:
+            timeout: the seconds to wait at most; None for no limit.
+            grace_period: how many seconds the other processes get to end by themselves after one has failed, before they
+                are terminated; None to terminate them at once.
+
+        Returns:
+            True once all processes have succeeded.
+
+        Raises:
+            ProcessRaisedException: the function raised an exception in a process.
+            ProcessExitedException: a process ended otherwise without success.
         """
         for sentinel in multiprocessing.connection.wait(list(self.sentinels), timeout) if self.sentinels else ():
             index = self.sentinels.pop(sentinel)
@@ -131,7 +139,7 @@ class SpawnContext(ProcessContext):
 
 def start_processes(
     fn: Callable[..., Any],
-    args: tuple = (),
+    args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,
@@ -139,11 +147,23 @@ def start_processes(
 ) -> ProcessContext | None:
     """Run `fn(index, *args)` in `nprocs` processes, with `index` from 0 on.
 
-    Waits for them and returns None, or returns their `ProcessContext` if `join` is False. With the
-    start method `"spawn"` or `"forkserver"`, `fn` has to be importable by name.
+    Args:
+        fn: the function; with the start methods `"spawn"` and `"forkserver"` it has to be importable by name.
+        args: its arguments after the index.
+        nprocs: the number of processes.
+        join: wait for the processes.
+        daemon: start them as daemons.
+        start_method: the start method of `multiprocessing`.
+
+    Returns:
+        None, or with `join=False` the `ProcessContext` of the processes.
+
+    Raises:
+        ProcessRaisedException: the function raised an exception in a process.
+        ProcessExitedException: a process ended otherwise without success.
     """
     mp = multiprocessing.get_context(start_method)
-    # Failures come back in files: a process that dies while it writes to a queue leaves the queue locked.
+    # Failures are reported in files: a process that dies while it writes to a queue leaves the queue locked.
     directory = tempfile.mkdtemp(prefix="flambeau-errors-")
     processes, error_files = [], []
     for index in range(nprocs):
@@ -164,7 +184,7 @@ def start_processes(
 
 def spawn(
     fn: Callable[..., Any],
-    args: tuple = (),
+    args: tuple[Any, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,
@@ -172,8 +192,20 @@ def spawn(
 ) -> ProcessContext | None:
     """`start_processes` in fresh interpreters: `fn` has to be importable by name.
 
-    Raises `ProcessRaisedException` or `ProcessExitedException` for the first process that
-    fails.
+    Args:
+        fn: the function.
+        args: its arguments after the index.
+        nprocs: the number of processes.
+        join: wait for the processes.
+        daemon: start them as daemons.
+        start_method: deprecated; call `start_processes` for another one than `"spawn"`.
+
+    Returns:
+        None, or with `join=False` the `ProcessContext` of the processes.
+
+    Raises:
+        ProcessRaisedException: the function raised an exception in a process.
+        ProcessExitedException: a process ended otherwise without success.
     """
     if start_method != "spawn":
         warnings.warn(
@@ -185,7 +217,7 @@ def spawn(
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")
 
 
-def _run(fn: Callable[..., Any], index: int, args: tuple, error_file: str) -> None:
+def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], error_file: str) -> None:
     _end_with_parent()
     try:
         fn(index, *args)

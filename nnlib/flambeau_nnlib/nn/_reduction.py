@@ -1,4 +1,4 @@
-"""The two flags that said, before `reduction=`, how a loss is reduced."""
+"""The legacy flags `size_average` and `reduce`, which PyTorch had before `reduction`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ways of computing attention may be chosen.
+"""The choice of the implementations of attention.
 
 >>> import flambeau as torch
 >>> from flambeau.nn.attention import SDPBackend, sdpa_kernel
@@ -20,7 +20,7 @@ __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
 class SDPBackend(Enum):
-    """A way of computing `scaled_dot_product_attention`."""
+    """An implementation of `scaled_dot_product_attention`."""
 
     ERROR = -1
     MATH = 0
@@ -40,7 +40,9 @@ _SWITCHES = {
 
 @contextmanager
 def sdpa_kernel(backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
-    """Within, allow only these ways of computing attention; where several serve, the fastest is taken in any case.
+    """A context that allows only these implementations of attention; of several that apply, the fastest is used.
+
+    `set_priority` is accepted for compatibility.
 
     Raises:
         AssertionError: `backends` is neither a backend nor a list of them.
@@ -51,9 +53,9 @@ def sdpa_kernel(backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool 
         )
     allowed = {backends} if isinstance(backends, SDPBackend) else set(backends)
     switches, before = torch.backends.cuda, {}
-    for each, name in _SWITCHES.items():
+    for backend, name in _SWITCHES.items():
         before[name] = getattr(switches, f"{name}_enabled")()
-        getattr(switches, f"enable_{name}")(each in allowed)
+        getattr(switches, f"enable_{name}")(backend in allowed)
     try:
         yield
     finally:

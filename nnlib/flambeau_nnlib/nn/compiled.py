@@ -1,4 +1,4 @@
-"""The functions behind those of `nn.functional` that `torch` itself has; modes and reductions are numbers here."""
+"""Functions of the namespace `torch` that `nn.functional` has too; here modes and reductions are passed as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
     "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
 ]  # fmt: skip
 
-# --- losses: reduction 0 gives all of them, 1 the mean, 2 the sum ---------------------------------------------------
+# --- losses: a reduction of 0 is "none", 1 "mean", 2 "sum" ----------------------------------------------------------
 
 
 def _reduction(name: str, number: int) -> str:
@@ -66,8 +66,8 @@ def triplet_margin_loss(
 ) -> Tensor:
     """`max(0, margin + |anchor - positive| - |anchor - negative|)`, of vectors along the last dimension."""
     require_flags("triplet_margin_loss", swap=swap)
-    word, margin = _reduction("triplet_margin_loss", reduction), as_float("triplet_margin_loss", "margin", margin)
-    return margin_loss.triplet(anchor, positive, negative, margin, p, eps, swap, word)
+    reduction_name, margin = _reduction("triplet_margin_loss", reduction), as_float("triplet_margin_loss", "margin", margin)
+    return margin_loss.triplet(anchor, positive, negative, margin, p, eps, swap, reduction_name)
 
 
 # --- grids ----------------------------------------------------------------------------------------------------------
@@ -90,15 +90,16 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
     nearest edge, 2 for reflection.
     """
     require_flags("grid_sampler", align_corners=align_corners)
-    mode, padding = _word("interpolation_mode", _MODES, interpolation_mode), _word("padding_mode", _PADDINGS, padding_mode)
+    mode = _mode_name("interpolation_mode", _MODES, interpolation_mode)
+    padding = _mode_name("padding_mode", _PADDINGS, padding_mode)
     return warping.sampled(input, grid, mode, padding, align_corners)
 
 
-def _word(name: str, words: Sequence[str], number: int) -> str:
-    place = as_int("grid_sampler", name, number)
-    if not 0 <= place < len(words):
-        raise RuntimeError(f"grid_sampler(): expected {name} to be one of 0, 1 and 2, but got {place}")
-    return words[place]
+def _mode_name(name: str, modes: Sequence[str], number: int) -> str:
+    index = as_int("grid_sampler", name, number)
+    if not 0 <= index < len(modes):
+        raise RuntimeError(f"grid_sampler(): expected {name} to be one of 0, 1 and 2, but got {index}")
+    return modes[index]
 
 
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:

@@ -1,4 +1,4 @@
-"""Ways to fill the initial values of parameters, in place and outside autograd.
+"""Initialization of parameters, in place and without recording gradients.
 
 >>> import flambeau as torch
 >>> torch.nn.init.constant_(torch.empty(2, 3), 0.5)
@@ -60,7 +60,7 @@ UNIT_GAIN = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which initial values should grow to make up for what a nonlinearity takes away.
+    """The recommended gain of an initialization, which makes up for how much a nonlinearity reduces the variance.
 
     Args:
         nonlinearity: the name of the function that follows: "linear", "sigmoid", "conv1d" to "conv3d",
@@ -117,13 +117,13 @@ def _bias_uniform_(bias: Tensor | None, weight: Tensor) -> None:
 
 @torch.no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fills a tensor with draws from the uniform distribution between `a` and `b`.
+    """Fills a tensor with samples from the uniform distribution between `a` and `b`.
 
     Args:
         tensor: the tensor to fill; it is returned.
         a: the lower bound.
         b: the upper bound.
-        generator: what the numbers are drawn from; None for the default one of the device.
+        generator: the random number generator; None for the default one of the device.
 
     Example:
         >>> import flambeau as torch
@@ -136,13 +136,13 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 @torch.no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fills a tensor with draws from a normal distribution.
+    """Fills a tensor with samples from a normal distribution.
 
     Args:
         tensor: the tensor to fill; it is returned.
         mean: the mean of the distribution.
         std: its standard deviation.
-        generator: what the numbers are drawn from; None for the default one of the device.
+        generator: the random number generator; None for the default one of the device.
 
     Example:
         >>> import flambeau as torch
@@ -162,7 +162,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fills a tensor with draws from a normal distribution, redrawn until they lie in an interval.
+    """Fills a tensor with samples from a normal distribution, redrawn until they lie in an interval.
 
     Args:
         tensor: the tensor to fill; it is returned.
@@ -171,7 +171,7 @@ def trunc_normal_(
         std: its standard deviation.
         a: the lower bound, a value itself and not in units of `std`.
         b: the upper bound.
-        generator: what the numbers are drawn from; None for the default one of the device.
+        generator: the random number generator; None for the default one of the device.
 
     Example:
         >>> import flambeau as torch
@@ -314,7 +314,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     Args:
         tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
         gain: a factor, such as that of `calculate_gain`.
-        generator: what the numbers are drawn from; None for the default one of the device.
+        generator: the random number generator; None for the default one of the device.
 
     Example:
         >>> import flambeau as torch
@@ -337,7 +337,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
     Args:
         tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
         gain: a factor, such as that of `calculate_gain`.
-        generator: what the numbers are drawn from; None for the default one of the device.
+        generator: the random number generator; None for the default one of the device.
 
     Example:
         >>> import flambeau as torch
@@ -369,7 +369,7 @@ def kaiming_uniform_(
         a: the negative slope of the "leaky_relu" that follows; 0 is "relu".
         mode: "fan_in" to keep the variance of activations, "fan_out" that of gradients; ValueError for others.
         nonlinearity: what follows, a name that `calculate_gain` takes.
-        generator: what the numbers are drawn from; None for the default one of the device.
+        generator: the random number generator; None for the default one of the device.
 
     Example:
         >>> import flambeau as torch
@@ -402,7 +402,7 @@ def kaiming_normal_(
         a: the negative slope of the "leaky_relu" that follows; 0 is "relu".
         mode: "fan_in" to keep the variance of activations, "fan_out" that of gradients; ValueError for others.
         nonlinearity: what follows, a name that `calculate_gain` takes.
-        generator: what the numbers are drawn from; None for the default one of the device.
+        generator: the random number generator; None for the default one of the device.
 
     Example:
         >>> import flambeau as torch
@@ -427,7 +427,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; those after the first count as
             one. It is returned.
         gain: a factor of the matrix.
-        generator: what the numbers are drawn from; None for the default one of the device.
+        generator: the random number generator; None for the default one of the device.
 
     Example:
         >>> import flambeau as torch
@@ -457,7 +457,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         tensor: the matrix to fill, of 2 dimensions, or ValueError is raised; it is returned.
         sparsity: the share of zeros in each column, from 0 to 1, rounded up to whole elements.
         std: the standard deviation of the others.
-        generator: what the others are drawn from; None for the default one of the device.
+        generator: the random number generator; None for the default one of the device.
 
     Example:
         >>> import flambeau as torch
@@ -475,18 +475,18 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 
 
 def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """`function` under its old name, without the underscore."""
+    """`function` under its deprecated name, without the underscore."""
     new_name, old_name = function.__name__, function.__name__.removesuffix("_")
 
     @functools.wraps(function)
-    def old(*args: object, **kwargs: object) -> Tensor:
+    def deprecated(*args: object, **kwargs: object) -> Tensor:
         warnings.warn(f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 
-    old.__name__ = old.__qualname__ = old_name
+    deprecated.__name__ = deprecated.__qualname__ = old_name
     after_summary = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[2]
-    old.__doc__ = f"The former name of `{new_name}`, which gives a FutureWarning.\n\n{after_summary}"
-    return old
+    deprecated.__doc__ = f"The deprecated name of `{new_name}`, which gives a FutureWarning.\n\n{after_summary}"
+    return deprecated
 
 
 uniform = _deprecated(uniform_)
@@ -501,8 +501,8 @@ kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
 
-open_to_overrides(globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_"))  # as PyTorch's are
+open_to_overrides(globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_"))  # the same ones as in PyTorch
 
-# What PyTorch calls them inside, which programs that bring initializations of their own import.
+# PyTorch's internal names of these, which some programs import for initializations of their own.
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 _no_grad_fill_, _no_grad_zero_ = constant_, zeros_

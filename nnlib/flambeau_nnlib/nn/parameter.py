@@ -1,11 +1,16 @@
-"""Tensors that a module owns: parameters, buffers, and their not yet initialized forms."""
+"""Parameters and buffers of modules, and the uninitialized ones of lazy modules."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
 
 import flambeau as torch
 from flambeau.extension import Buffer, Parameter
+
+if TYPE_CHECKING:
+    Base = torch.Tensor  # for type checkers: the mixin is always combined with a `Tensor`
+else:
+    Base = object
 
 __all__ = [
     "Buffer",
@@ -17,8 +22,8 @@ __all__ = [
 ]
 
 
-class UninitializedTensorMixin:
-    """A tensor that knows its dtype and device but not its shape yet."""
+class UninitializedTensorMixin(Base):
+    """A tensor that has a dtype and a device, but no shape yet."""
 
     cls_to_become: type
     _allowed_methods = (
@@ -41,15 +46,17 @@ class UninitializedTensorMixin:
         torch.Tensor.requires_grad_,
     )
 
-    def materialize(self, shape: tuple[int, ...], device: torch.device | None = None, dtype: torch.dtype | None = None) -> None:
-        """Give the tensor its shape, and turn it into an ordinary (uninitialized in value) parameter or buffer."""
+    def materialize(
+        self, shape: tuple[int, ...], device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> None:
+        """Turn the tensor into an ordinary parameter or buffer of this shape, whose values are uninitialized."""
         device = self.data.device if device is None else device
         dtype = self.data.dtype if dtype is None else dtype
         self.data = torch.empty(shape, device=device, dtype=dtype)
         self.__class__ = self.cls_to_become
 
     @property
-    def shape(self) -> torch.Size:
+    def shape(self) -> NoReturn:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. "
             "This error usually happens in `load_state_dict` when trying to load "
@@ -57,26 +64,27 @@ class UninitializedTensorMixin:
             "Call `forward` to initialize the parameters before accessing their attributes."
         )
 
-    def share_memory_(self) -> None:
+    def share_memory_(self) -> NoReturn:
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. "
             "Call `forward` to initialize the parameters before calling "
             "`module.share_memory()`."
         )
 
-    def __repr__(self) -> str:
+    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # takes what Parameter takes
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, protocol: int) -> tuple:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         return type(self), (self.requires_grad, self.data.device, self.data.dtype)
 
-    def __deepcopy__(self, memo: dict) -> UninitializedTensorMixin:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
-        return memo[id(self)]
+        copied: Self = memo[id(self)]
+        return copied
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         is_property_access = type(func).__name__ == "method-wrapper"
         if func in cls._allowed_methods or is_property_access:
             return super().__torch_function__(func, types, args, kwargs or {})
@@ -89,8 +97,8 @@ class UninitializedTensorMixin:
         )
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter without shape and values yet, whose shape the first input of its module decides.
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # both have a `__torch_function__`
+    """A parameter of a lazy module, whose shape is not known before the first input.
 
     It can be moved and cast; other operations raise ValueError until `materialize(shape)` makes it an ordinary
     `Parameter`.
@@ -110,13 +118,14 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become = Parameter
 
     def __new__(
-        cls, requires_grad: bool = True, device: torch.device | None = None, dtype: torch.dtype | None = None
+        cls, requires_grad: bool = True, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> UninitializedParameter:
-        return super().__new__(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        parameter: UninitializedParameter = super().__new__(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        return parameter
 
 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
-    """A buffer without shape and values yet, whose shape the first input of its module decides.
+    """A buffer of a lazy module, whose shape is not known before the first input.
 
     It can be moved and cast; other operations raise ValueError until `materialize(shape)` makes it an ordinary tensor.
 
@@ -134,15 +143,17 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
     """
 
     cls_to_become = torch.Tensor
+    persistent: bool
+    _is_buffer: bool
 
     def __new__(
         cls,
         requires_grad: bool = False,
-        device: torch.device | None = None,
+        device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
         persistent: bool = True,
     ) -> UninitializedBuffer:
-        buffer = torch.empty(0, device=device, dtype=dtype).as_subclass(cls)
+        buffer: UninitializedBuffer = torch.empty(0, device=device, dtype=dtype).as_subclass(cls)
         buffer.requires_grad_(requires_grad)
         buffer.persistent = persistent
         buffer._is_buffer = True

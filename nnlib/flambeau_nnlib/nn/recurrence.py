@@ -1,10 +1,10 @@
-"""Recurrence: layers run over sequences, cells by a step, and the functions that `torch` itself has for both."""
+"""The computation of recurrent layers and cells, and the functions of the namespace `torch` for both, such as `lstm`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau as torch
 from flambeau import Tensor
@@ -18,37 +18,46 @@ __all__ = ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", 
 State = tuple[Tensor, ...]
 
 
-def projected_lstm_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    """c = f * c + i * g and h = P (o * tanh(c))."""
+class LayerWeights(NamedTuple):
+    """The weights of one layer in one direction; None for those that it does not have."""
+
+    weight_ih: Tensor
+    weight_hh: Tensor
+    bias_ih: Tensor | None
+    bias_hh: Tensor | None
+    weight_hr: Tensor | None  # of the projection
+
+
+def projected_lstm_step(gates: Tensor, state: State, weight_hh: Tensor, weight_hr: Tensor) -> State:
+    """One step of an LSTM with a projection P: c = f * c + i * g and h = P (o * tanh(c))."""
     h, c = state
-    i, f, g, o = torch.addmm(gates, h, weights[1].t()).chunk(4, 1)
+    i, f, g, o = torch.addmm(gates, h, weight_hh.t()).chunk(4, 1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return (o.sigmoid() * c.tanh()) @ weights[4].t(), c
+    return (o.sigmoid() * c.tanh()) @ weight_hr.t(), c
 
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
-def input_gates(mode: str, input: Tensor, weights: Sequence[Tensor | None]) -> Tensor:
-    """What the input adds to the gates, for all steps at once; both biases too, but the GRU's reset acts on one."""
-    _, _, bias_ih, bias_hh, _ = weights
+def input_gates(mode: str, input: Tensor, weights: LayerWeights) -> Tensor:
+    """The input's part of the gates, for all steps at once. It includes both biases, but for a GRU only `bias_ih`."""
+    bias_ih, bias_hh = weights.bias_ih, weights.bias_hh
     if mode != "GRU" and bias_hh is not None:
         bias_ih = bias_hh if bias_ih is None else bias_ih + bias_hh
-    return F.linear(input, weights[0], bias_ih)
+    return F.linear(input, weights.weight_ih, bias_ih)
 
 
 def rnn_layer(
     mode: str,
     input: Tensor,
     state: State,
-    weights: Sequence[Tensor | None],
+    weights: LayerWeights,
     batch_sizes: Sequence[int] | None = None,
     reverse: bool = False,
 ) -> tuple[Tensor, State]:
     """One layer in one direction: the output of every step, and the final state.
 
-    `input` is `(T, B, features)`, or packed `(sum(batch_sizes), features)`; `state` holds `(B, size)` tensors;
-    `weights` are weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, those that the layer lacks being None.
+    `input` is `(T, B, features)`, or packed `(sum(batch_sizes), features)`; `state` holds `(B, size)` tensors.
     """
     gates = input_gates(mode, input, weights)
     if batch_sizes is None:
@@ -63,7 +72,7 @@ def rnn_layer(
         if batch < before:  # some sequences have ended
             finished.append(tuple(part[batch:] for part in state))
             state = tuple(part[:batch] for part in state)
-        elif batch > before:  # backwards, some sequences begin
+        elif batch > before:  # in reverse, some sequences begin here
             new = tuple(part[before:batch] for part in initial)
             state = tuple(torch.cat(parts) for parts in zip(state, new, strict=True))
         output, state = rnn_run(mode, gates, state, weights, reverse)
@@ -76,31 +85,33 @@ def rnn_layer(
 
 
 def split_runs(packed: Tensor, batch_sizes: Sequence[int]) -> list[Tensor]:
-    """Packed steps as runs `(steps, batch, features)` of one batch size each."""
+    """Packed steps, split into runs of equal batch size, each `(steps, batch, features)`."""
     runs = [(sum(1 for _ in equal), batch) for batch, equal in groupby(batch_sizes)]
     parts = packed.split([steps * batch for steps, batch in runs])
     return [part.unflatten(0, run) for part, run in zip(parts, runs, strict=True)]
 
 
-def rnn_run(mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
-    """Steps of one batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
+def rnn_run(mode: str, gates: Tensor, state: State, weights: LayerWeights, reverse: bool) -> tuple[Tensor, State]:
+    """Steps that have the same batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
     last = 0 if reverse else -1
-    if mode == "LSTM" and weights[4] is not None:
-        return projected_lstm_run(gates, state, weights, reverse)
+    if mode == "LSTM" and weights.weight_hr is not None:
+        return projected_lstm_run(gates, state, weights.weight_hh, weights.weight_hr, reverse)
     if mode == "LSTM":
-        output, cells = lstm_layer(gates, *state, weights[1], reverse)
+        h, c = state
+        output, cells = lstm_layer(gates, h, c, weights.weight_hh, reverse)
         return output, (output[last], cells[last])
+    (h,) = state
     if mode == "GRU":
-        output = gru_layer(gates, *state, weights[1], weights[3], reverse)
+        output = gru_layer(gates, h, weights.weight_hh, weights.bias_hh, reverse)
     else:
-        output = elman_layer(gates, *state, weights[1], mode == "RNN_RELU", reverse)
+        output = elman_layer(gates, h, weights.weight_hh, mode == "RNN_RELU", reverse)
     return output, (output[last],)
 
 
-def projected_lstm_run(gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
+def projected_lstm_run(gates: Tensor, state: State, weight_hh: Tensor, weight_hr: Tensor, reverse: bool) -> tuple[Tensor, State]:
     outputs = []
-    for each in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
-        state = projected_lstm_step(each, state, weights)
+    for step_gates in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
+        state = projected_lstm_step(step_gates, state, weight_hh, weight_hr)
         outputs.append(state[0])
     if reverse:
         outputs.reverse()
@@ -111,15 +122,15 @@ def rnn_layers(
     mode: str,
     input: Tensor,
     state: State,
-    weights: Sequence[Sequence[Tensor | None]],
+    weights: Sequence[LayerWeights],
     directions: int,
     dropout: float,
     batch_sizes: Sequence[int] | None,
 ) -> tuple[Tensor, State]:
-    """Layers one on top of the other: the last one's output, and the final states of all.
+    """Stacked layers: the output of the last one, and the final states of all.
 
-    `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`; `weights` has those of each layer and
-    direction, as `rnn_layer` takes them.
+    `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`; `weights` are those of each layer
+    and direction.
     """
     finals: list[State] = []
     while len(finals) < len(weights):
@@ -136,7 +147,7 @@ def rnn_layers(
     return input, tuple(torch.stack(parts) for parts in zip(*finals, strict=True))
 
 
-_NODES = {  # what PyTorch shows to have made the states of a cell
+_NODES = {  # the names of the autograd nodes that PyTorch shows for the states of a cell
     "RNN_TANH": ("TanhBackward0",),
     "RNN_RELU": ("ReluBackward0",),
     "LSTM": ("MulBackward0", "AddBackward0"),
@@ -144,7 +155,7 @@ _NODES = {  # what PyTorch shows to have made the states of a cell
 }
 
 
-def rnn_step(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
+def rnn_step(mode: str, input: Tensor, state: State, weights: LayerWeights) -> State:
     """One step of a cell: the state after it."""
     gates = input_gates(mode, input, weights)
     _, state = rnn_run(mode, gates.unsqueeze(0), state, weights, reverse=False)
@@ -168,41 +179,41 @@ _SETTINGS = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bi
 _PADDED, _PACKED = ("input", *_SETTINGS, "batch_first"), ("data", "batch_sizes", *_SETTINGS)
 
 
-def _given(name: str, args: Sequence[Any], kwargs: dict[str, Any], is_packed: bool) -> dict[str, Any]:
-    """The arguments by name, those of a padded input or of a packed one."""
+def _bind_arguments(name: str, args: Sequence[Any], kwargs: dict[str, Any], is_packed: bool) -> dict[str, Any]:
+    """The arguments by name, after either signature: for padded or for packed input."""
     names = _PACKED if is_packed or kwargs.keys() & {"data", "batch_sizes"} else _PADDED
-    given = dict(zip(names, args, strict=False)) | kwargs
-    if given.keys() != set(names) or len(args) + len(kwargs) > len(names):
+    arguments = dict(zip(names, args, strict=False)) | kwargs
+    if arguments.keys() != set(names) or len(args) + len(kwargs) > len(names):
         raise TypeError(
             f"{name}() received an invalid combination of arguments - it takes ({', '.join(_PADDED)}) or ({', '.join(_PACKED)})"
         )
     flags = ("has_biases", "train", "bidirectional", "batch_first")
-    require_flags(name, **{each: given[each] for each in flags if each in given})
-    given["num_layers"] = as_int(name, "num_layers", given["num_layers"])
-    given["dropout"] = as_float(name, "dropout", given["dropout"])
-    for each in ("params", "hx") if name == "lstm" else ("params",):
-        if not isinstance(given[each], (tuple, list)):
-            raise TypeError(f"{name}(): argument '{each}' must be tuple of Tensors, not {type(given[each]).__name__}")
-    if name != "lstm" and not isinstance(given["hx"], Tensor):
-        raise TypeError(f"{name}(): argument 'hx' must be Tensor, not {type(given['hx']).__name__}")
-    if given["train"] and given["num_layers"] > 1 and not 0 <= given["dropout"] <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {given['dropout']}")
-    return given
+    require_flags(name, **{flag: arguments[flag] for flag in flags if flag in arguments})
+    arguments["num_layers"] = as_int(name, "num_layers", arguments["num_layers"])
+    arguments["dropout"] = as_float(name, "dropout", arguments["dropout"])
+    for key in ("params", "hx") if name == "lstm" else ("params",):
+        if not isinstance(arguments[key], (tuple, list)):
+            raise TypeError(f"{name}(): argument '{key}' must be tuple of Tensors, not {type(arguments[key]).__name__}")
+    if name != "lstm" and not isinstance(arguments["hx"], Tensor):
+        raise TypeError(f"{name}(): argument 'hx' must be Tensor, not {type(arguments['hx']).__name__}")
+    if arguments["train"] and arguments["num_layers"] > 1 and not 0 <= arguments["dropout"] <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {arguments['dropout']}")
+    return arguments
 
 
-def _run(name: str, mode: str, given: dict[str, Any]) -> tuple[Tensor, ...]:
-    state: State = tuple(given["hx"]) if mode == "LSTM" else (given["hx"],)
+def _run(name: str, mode: str, arguments: dict[str, Any]) -> tuple[Tensor, ...]:
+    state: State = tuple(arguments["hx"]) if mode == "LSTM" else (arguments["hx"],)
     if mode == "LSTM" and len(state) != 2:
         raise RuntimeError("lstm expects two hidden states")
-    directions, batch_first = 1 + given["bidirectional"], given.get("batch_first", False)
-    weights = _weights(mode, state, given["params"], given["has_biases"], given["num_layers"] * directions)
-    dropout = given["dropout"] if given["train"] else 0.0
-    if "data" in given:
-        sizes = given["batch_sizes"].tolist()
+    directions, batch_first = 1 + arguments["bidirectional"], arguments.get("batch_first", False)
+    weights = _weights(mode, state, arguments["params"], arguments["has_biases"], arguments["num_layers"] * directions)
+    dropout = arguments["dropout"] if arguments["train"] else 0.0
+    if "data" in arguments:
+        sizes = arguments["batch_sizes"].tolist()
         _check_state(name, state, len(weights), sizes[0])
-        output, state = rnn_layers(mode, given["data"], state, weights, directions, dropout, sizes)
+        output, state = rnn_layers(mode, arguments["data"], state, weights, directions, dropout, sizes)
         return output, *state
-    input = given["input"].transpose(0, 1) if batch_first else given["input"]
+    input = arguments["input"].transpose(0, 1) if batch_first else arguments["input"]
     if input.dim() != 3:
         raise RuntimeError(f"{name}(): input must have 3 dimensions, got {input.dim()}")
     if not input.size(0):
@@ -212,24 +223,26 @@ def _run(name: str, mode: str, given: dict[str, Any]) -> tuple[Tensor, ...]:
     return output.transpose(0, 1) if batch_first else output, *state
 
 
-def _weights(mode: str, state: State, params: Sequence[Tensor], has_biases: bool, count: int) -> list[list[Tensor | None]]:
-    """The parameters of each layer and direction, as `rnn_layer` takes them."""
+def _weights(mode: str, state: State, params: Sequence[Tensor], has_biases: bool, count: int) -> list[LayerWeights]:
+    """The flat list of parameters as the weights of each layer and direction."""
     if count <= 0:
         raise RuntimeError("num_layers must be larger than 0")
-    for each in params:
-        if each.dim() not in (1, 2):
-            raise RuntimeError(f"RNN parameters have 1 or 2 dimensions, but got one of shape {list(each.shape)}")
+    for param in params:
+        if param.dim() not in (1, 2):
+            raise RuntimeError(f"RNN parameters have 1 or 2 dimensions, but got one of shape {list(param.shape)}")
     is_projected = mode == "LSTM" and state[0].size(-1) != state[1].size(-1)
-    needed = 2 + 2 * has_biases + is_projected
-    if len(params) % needed or len(params) < needed * count:
-        raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} for {count} times {needed}")
-    made = []
-    for first in range(0, needed * count, needed):
-        own: list[Tensor | None] = list(params[first : first + needed])
+    per_layer = 2 + 2 * has_biases + is_projected
+    if len(params) % per_layer or len(params) < per_layer * count:
+        raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} for {count} times {per_layer}")
+    weights_by_layer = []
+    for first in range(0, per_layer * count, per_layer):
+        weights: list[Any] = list(params[first : first + per_layer])
         if not has_biases:
-            own[2:2] = [None, None]
-        made.append(own if is_projected else [*own, None])
-    return made
+            weights[2:2] = [None, None]
+        if not is_projected:
+            weights.append(None)
+        weights_by_layer.append(LayerWeights(*weights))
+    return weights_by_layer
 
 
 def _check_state(name: str, state: State, count: int, batch: int) -> None:
@@ -248,16 +261,16 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
             their biases.
     """
     is_packed = len(args) > 1 and isinstance(args[1], Tensor)
-    return _run("lstm", "LSTM", _given("lstm", args, kwargs, is_packed))  # type: ignore[return-value]  # of three
+    return _run("lstm", "LSTM", _bind_arguments("lstm", args, kwargs, is_packed))  # type: ignore[return-value]  # of three
 
 
-def _of_one_state(name: str, mode: str, what: str) -> Callable[..., tuple[Tensor, Tensor]]:
+def _function_of_one_state(name: str, mode: str, summary: str) -> Callable[..., tuple[Tensor, Tensor]]:
     def function(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         is_packed = len(args) > 2 and isinstance(args[2], Tensor)
-        return _run(name, mode, _given(name, args, kwargs, is_packed))  # type: ignore[return-value]  # of two
+        return _run(name, mode, _bind_arguments(name, args, kwargs, is_packed))  # type: ignore[return-value]  # of two
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{what}: outputs and final hidden states.
+    function.__doc__ = f"""{summary}: outputs and final hidden states.
 
     Args:
         args, kwargs: as those of `lstm`, but `hx` is one tensor.
@@ -265,26 +278,24 @@ def _of_one_state(name: str, mode: str, what: str) -> Callable[..., tuple[Tensor
     return function
 
 
-gru = _of_one_state("gru", "GRU", "Layers of gated recurrent units")
-rnn_tanh = _of_one_state("rnn_tanh", "RNN_TANH", "Elman layers with tanh")
-rnn_relu = _of_one_state("rnn_relu", "RNN_RELU", "Elman layers with ReLU")
+gru = _function_of_one_state("gru", "GRU", "Layers of gated recurrent units")
+rnn_tanh = _function_of_one_state("rnn_tanh", "RNN_TANH", "Elman layers with tanh")
+rnn_relu = _function_of_one_state("rnn_relu", "RNN_RELU", "Elman layers with ReLU")
 
 
 # --- cells, as functions of `torch` -------------------------------------------------------------------------------
 
 
-def _cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    w_ih, w_hh, *biases = weights
-    assert w_ih is not None and w_hh is not None
-    for bias in biases:
+def _cell(mode: str, input: Tensor, state: State, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None) -> State:
+    for bias in (b_ih, b_hh):
         if bias is not None and (bias.dim() > 1 or bias.dtype is not w_hh.dtype):
             raise RuntimeError(
                 f"Expected biases of at most one dimension and of dtype {w_hh.dtype}, but got one of shape "
                 f"{list(bias.shape)} and dtype {bias.dtype}"
             )
     check_step(input, state, w_ih.size(1), w_hh.size(1))
-    biases = [bias if bias is None or bias.dim() else bias.expand(w_hh.size(0)) for bias in biases]
-    return rnn_step(mode, input, state, (w_ih, w_hh, *biases, None))
+    bias_ih, bias_hh = (bias if bias is None or bias.dim() else bias.expand(w_hh.size(0)) for bias in (b_ih, b_hh))
+    return rnn_step(mode, input, state, LayerWeights(w_ih, w_hh, bias_ih, bias_hh, None))
 
 
 def lstm_cell(
@@ -298,7 +309,7 @@ def lstm_cell(
         raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
-    return _cell("LSTM", input, tuple(hx), (w_ih, w_hh, b_ih, b_hh))  # type: ignore[return-value]  # of two
+    return _cell("LSTM", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)  # type: ignore[return-value]  # of two
 
 
 def gru_cell(
@@ -308,21 +319,21 @@ def gru_cell(
 
     Shapes: input `(N, input_size)`, states `(N, size)`, weights `(3 * size, input_size)` and `(3 * size, size)`.
     """
-    return _cell("GRU", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+    return _cell("GRU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     """One step of an Elman network with tanh: `tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` for each of the batch."""
-    return _cell("RNN_TANH", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+    return _cell("RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
     """One step of an Elman network with ReLU; see `rnn_tanh_cell`."""
-    return _cell("RNN_RELU", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+    return _cell("RNN_RELU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 open_to_overrides(globals(), __all__, native=__all__)

@@ -35,7 +35,7 @@ def adafactor(
     """
     grads = descent(params, grads, maximize)
     for param, grad, state in zip(params, grads, states, strict=True):
-        t = tick(state)
+        t = float(tick(state))
         eps1 = torch.finfo(param.dtype).eps if eps[0] is None else eps[0]
         step_size = max(eps[1], _rms(param)) * min(lr, t**-0.5)
         if weight_decay != 0:
@@ -46,11 +46,13 @@ def adafactor(
 
 
 def _rms(x: Tensor) -> float:
-    return x.norm().item() / max(x.numel(), 1) ** 0.5
+    rms: float = x.norm().item() / max(x.numel(), 1) ** 0.5
+    return rms
 
 
 def _plain_variance(grad: Tensor, state: State, novelty: float, eps: float) -> Tensor:
-    return state["variance"].lerp_(grad.square(), novelty).clone()
+    variance: Tensor = state["variance"].lerp_(grad.square(), novelty)
+    return variance.clone()
 
 
 def _factored_variance(grad: Tensor, state: State, novelty: float, eps: float) -> Tensor:
@@ -58,7 +60,8 @@ def _factored_variance(grad: Tensor, state: State, novelty: float, eps: float) -
     square = grad.square()
     rows = state["row_var"].lerp_(square.mean(-1, keepdim=True), novelty)
     columns = state["col_var"].lerp_(square.mean(-2, keepdim=True), novelty)
-    return (rows @ columns).div_(rows.mean(-2, keepdim=True).clamp_(min=eps))
+    variance: Tensor = (rows @ columns).div_(rows.mean(-2, keepdim=True).clamp_(min=eps))
+    return variance
 
 
 class Adafactor(FirstOrder):

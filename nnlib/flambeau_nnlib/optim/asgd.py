@@ -42,7 +42,7 @@ def asgd(
         add_(param, grad, -step_size)
         add_(average.mul_(1 - weight), param, weight)
         eta.fill_(lr / (1 + lambd * lr * t) ** alpha)
-        mu.fill_(1 / (t - t0).clamp(min=1) if capturable else 1 / max(1, t - t0))
+        mu.fill_(1 / (t - t0).clamp(min=1) if isinstance(t, Tensor) else 1 / max(1, t - t0))
 
 
 class ASGD(FirstOrder):
@@ -77,7 +77,7 @@ class ASGD(FirstOrder):
     """
 
     rule = staticmethod(asgd)
-    captured = "params, mus, etas, and state_steps"
+    captured_names = "params, mus, etas, and state_steps"
     scalars = ("step", "eta", "mu")
 
     def __init__(

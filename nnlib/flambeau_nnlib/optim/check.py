@@ -1,4 +1,4 @@
-"""Checks of the options that optimizers are constructed with, and of what they meet in a step."""
+"""Checks of the options that optimizers are constructed with, and of the parameters in a step."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def fusable(params: Iterable[Tensor]) -> None:
 
 
 def capturable(params: Iterable[Tensor], names: str, xla: bool) -> None:
-    """Refuse to count steps on the host where a device graph is to capture them; `names` says what is counted."""
+    """Raise an error if `capturable` parameters are on a CPU; `names` names the tensors in the message."""
     if any(param.device.type == HOST for param in params):
         devices = ["cuda", "xpu", "hpu", "privateuseone"] + ["xla"] * xla
         raise AssertionError(f"If capturable=True, {names} must be on supported devices: {devices}.")

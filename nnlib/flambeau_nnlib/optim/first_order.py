@@ -1,9 +1,8 @@
-"""What the optimizers have in common that follow the gradient, one parameter at a time.
+"""The base class of optimizers that update each parameter from its own gradient.
 
 Each of them is a *rule* and a class.  The rule, `rule(params, grads, states, /, *, lr, ...)`, updates lists
 of tensors in place; it is called once for each parameter group, with the options of the group, and can be
-called without a class. A kernel that updates a whole group at once would take its place.  The class checks
-the options and creates the state.
+called without a class. The class checks the options and creates the state.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ class FirstOrder(Optimizer):
     scalars: ClassVar[tuple[str, ...]] = ("step",)
     """The entries of the state that are 0-d tensors, and were numbers in older versions."""
 
-    captured: ClassVar[str] = "params and state_steps"
+    captured_names: ClassVar[str] = "params and state_steps"
     """What a message calls the tensors that must be on the device, for a device graph to capture a step."""
 
     def init_state(self, param: Tensor, group: Group) -> State:
-        """Return what the rule knows about a parameter before its first step."""
+        """Return the state of a parameter before its first step."""
         return {}
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -88,20 +87,20 @@ class FirstOrder(Optimizer):
         flattener.apply(params, grads, states, options)
 
     def _check(self, params: list[Tensor], group: Group) -> None:
-        """Refuse what the options do not allow for."""
+        """Raise an error for parameters that the options `differentiable`, `fused` or `capturable` do not allow."""
         if group.get("differentiable") and group.get("foreach"):
             raise AssertionError("_foreach ops don't support autograd")
         if group.get("fused"):
             check.fusable(params)
         elif group.get("capturable"):
-            check.capturable(params, self.captured, xla=not group.get("foreach"))
+            check.capturable(params, self.captured_names, xla=not group.get("foreach"))
 
     def _states(self, params: list[Tensor], group: Group) -> list[State]:
         states = [self.state[param] or self._new_state(param, group) for param in params]
         if group.get("differentiable"):
             if any(state["step"].requires_grad for state in states if "step" in state):
                 raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
-            for state in states:  # the graph of earlier steps needs the tensors as they were
+            for state in states:  # the graph of earlier steps has saved the old tensors
                 state.update({key: value.clone() for key, value in state.items()})
         return states
 
@@ -122,14 +121,15 @@ class FirstOrder(Optimizer):
 
 
 def _plain(group: Group, like: Tensor) -> Group:
-    """Return the options of a group with tensors made plain numbers, where they need not stay tensors."""
+    """Return the options of a group, tensors converted to numbers unless a gradient or a device graph needs them."""
 
     def plain(value: Scalar) -> Scalar:
         if not isinstance(value, Tensor):
             return value
         if group.get("differentiable") or group.get("capturable"):
             return value.reshape(()).to(like.real.dtype)
-        return value.item()
+        number: float = value.item()
+        return number
 
     options: Group = {name: plain(group[name]) for name in ("lr", "weight_decay") if isinstance(group.get(name), Tensor)}
     if "betas" in group and any(isinstance(beta, Tensor) for beta in group["betas"]):
@@ -138,7 +138,7 @@ def _plain(group: Group, like: Tensor) -> Group:
 
 
 def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = False) -> Tensor:
-    """Return a 0-d tensor for the state of a parameter: on the host, unless the device is to work with it."""
+    """Return a 0-d tensor for the state of a parameter: on the CPU, unless kernels on the device read it."""
     on_device = bool(on_device or group.get("capturable") or group.get("fused"))
     double = torch.get_default_dtype() == torch.float64 and not group.get("fused")
     dtype = torch.float64 if double else torch.float32
@@ -149,8 +149,8 @@ def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = Fa
 
 
 def can_fuse(name: str, params: list[Tensor], capturable: bool, options: dict[str, Any]) -> bool:
-    """Return whether there is a kernel for a whole step, to be called with plain numbers."""
-    return has_step(name, params[0]) and not capturable and not any(isinstance(each, Tensor) for each in options.values())
+    """Return whether there is a kernel for a whole step, and the options are plain numbers as it needs them."""
+    return has_step(name, params[0]) and not capturable and not any(isinstance(option, Tensor) for option in options.values())
 
 
 def descent(
@@ -160,11 +160,9 @@ def descent(
     weight_decay: Scalar = 0,
     decoupled_lr: Scalar | None = None,
 ) -> list[Tensor]:
-    """Return the gradients to descend: of the negated objective to `maximize`, and with an L2 penalty's
-    share.
+    """Return the gradients to descend: negated to `maximize`, with `weight_decay * param` added.
 
-    With `decoupled_lr` the weight decay does not enter the gradients, but shrinks the parameters at that
-    rate.
+    With `decoupled_lr` the weight decay is not added to the gradients, but shrinks the parameters at that rate.
     """
     if maximize:
         grads = [-grad for grad in grads]
@@ -180,7 +178,7 @@ def descent(
 
 
 def real_views(params: list[Tensor], grads: list[Tensor], states: list[State]) -> Iterable[tuple[Tensor, Tensor, State]]:
-    """Pair up parameters, gradients and states, in real views."""
+    """Return triples of parameter, gradient and state, with complex tensors viewed as real."""
     if not any(param.is_complex() for param in params):
         return zip(params, grads, states, strict=True)
     views = [{key: real_view(value) for key, value in state.items()} for state in states]
@@ -188,14 +186,17 @@ def real_views(params: list[Tensor], grads: list[Tensor], states: list[State]) -
 
 
 def real_view(x: Tensor) -> Tensor:
-    """Return a tensor, if it is complex as a real one with a last dimension of size 2."""
+    """Return a complex tensor as a real view with a last dimension of size 2, any other tensor as it is."""
     return torch.view_as_real(x) if x.is_complex() else x
 
 
 def tick(state: State, capturable: bool = False) -> Scalar:
-    """Count a step and return how many there have been, without asking the device if it is being captured."""
-    step = state["step"].add_(1)
-    return step if capturable else step.item()
+    """Count a step and return the count; with `capturable` as a tensor, which does not synchronize with the device."""
+    step: Tensor = state["step"].add_(1)
+    if capturable:
+        return step
+    count: float = step.item()
+    return count
 
 
 def add_(param: Tensor, update: Tensor, scale: Scalar) -> None:

@@ -1,7 +1,7 @@
-"""Small parameters laid end to end, so that one update serves them all.
+"""Small parameters concatenated, so that one update serves them all.
 
-What the update of a few numbers costs is the calls.  Small parameters are therefore copied into one vector,
-with their gradients, updated as one, and copied back; their states are views of vectors for good.
+Updating a parameter of a few numbers costs mostly the overhead of calls.  Small parameters and their gradients are
+therefore copied into one vector, updated as one, and copied back; their states become views of one vector permanently.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Flattener:
         self.params: list[Tensor] = []
         self.joined = False
         self.bundles: list[Bundle] = []
-        self.rest: list[int] = []
+        self.unjoined: list[int] = []
 
     def apply(self, params: list[Tensor], grads: list[Tensor], states: list[State], options: Group) -> None:
         if not (len(params) == len(self.params) and all(map(is_, params, self.params))):
@@ -51,26 +51,26 @@ class Flattener:
             self._join(states)
         for bundle in self.bundles:
             bundle.apply(self.rule, grads, options)
-        if self.rest:
-            lists = ([each[i] for i in self.rest] for each in (params, grads, states))
+        if self.unjoined:
+            lists = ([values[i] for i in self.unjoined] for values in (params, grads, states))
             self.rule(*lists, **options)
 
     def _join(self, states: list[State]) -> None:
-        alike: defaultdict[Any, list[int]] = defaultdict(list)
+        indices_by_kind: defaultdict[Any, list[int]] = defaultdict(list)
         filled: Counter[Any] = Counter()
         for i, longest in self._candidates(states):
             param = self.params[i]
             counts = (states[i][name].item() for name in self.scalars)
             kind = (param.device, param.dtype, *states[i], *counts)
             filled[kind] += param.numel()
-            alike[kind, filled[kind] // longest].append(i)
-        joined = [indices for indices in alike.values() if len(indices) >= FEWEST]
-        self.rest = sorted({*range(len(self.params))}.difference(*joined))
+            indices_by_kind[kind, filled[kind] // longest].append(i)
+        joined = [indices for indices in indices_by_kind.values() if len(indices) >= FEWEST]
+        self.unjoined = sorted({*range(len(self.params))}.difference(*joined))
         self.bundles = [Bundle(indices, self.params, states, self.scalars) for indices in joined]
         self.joined = True
 
     def _candidates(self, states: list[State]) -> Iterator[tuple[int, int]]:
-        """Find the small parameters whose memory, and that of their states, is nobody else's.
+        """Find the small parameters that share no memory with other parameters or processes, nor do their states.
 
         Yields:
             the index of each, and how long a vector of such parameters may be.
@@ -87,7 +87,7 @@ class Flattener:
                     yield i, LONGEST * scale
 
     def _is_plain(self, param: Tensor, state: State) -> bool:
-        """Tell whether nobody has put into the state what the rule does not know."""
+        """Tell whether the state holds only scalars and tensors like the parameter, as the rule has created them."""
         return all(
             isinstance(x, Tensor) and (name in self.scalars or (x.shape, x.dtype) == (param.shape, param.dtype))
             for name, x in state.items()
@@ -100,23 +100,23 @@ class Bundle:
     def __init__(self, indices: list[int], params: list[Tensor], states: list[State], scalars: tuple[str, ...]) -> None:
         self.indices = indices
         self.params = [params[i] for i in indices]
-        self.param, self.param_pieces = _lay(self.params)
-        self.grad, self.grad_pieces = _lay(self.params)
+        self.param, self.param_pieces = _concatenate(self.params)
+        self.grad, self.grad_pieces = _concatenate(self.params)
         self.state: State = {}
         self.state_pieces: list[tuple[int, str, Tensor]] = []
         self.counts: list[tuple[Tensor, Tensor]] = []
         for name in states[indices[0]]:
-            vector, pieces = _lay([states[i][name] for i in indices])
+            vector, pieces = _concatenate([states[i][name] for i in indices])
             for i, piece in zip(indices, pieces, strict=True):
                 states[i][name] = piece
                 self.state_pieces.append((i, name, piece))
             self.state[name] = vector
-            if name in scalars:  # the rule counts in the first one, which the others then follow
+            if name in scalars:  # the rule updates the first one, which is then copied to the others
                 self.state[name] = pieces[0]
                 self.counts.append((vector, pieces[0]))
 
     def holds(self, states: list[State]) -> bool:
-        """Tell whether the states are still the views that were put there."""
+        """Tell whether the states still hold the views of the joined vectors: a checkpoint may have replaced them."""
         return all(states[i].get(name) is piece for i, name, piece in self.state_pieces)
 
     def apply(self, rule: Rule, grads: list[Tensor], options: Group) -> None:
@@ -131,7 +131,7 @@ class Bundle:
             vector.fill_(count)
 
 
-def _lay(tensors: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+def _concatenate(tensors: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
     """Return a vector with the elements of tensors, and the views of it that have their shapes."""
     vector = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
     pieces = vector.split([tensor.numel() for tensor in tensors])

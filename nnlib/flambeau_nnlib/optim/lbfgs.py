@@ -80,7 +80,8 @@ class LBFGS(Optimizer):
 
     @property
     def _params(self) -> list[Tensor]:
-        return self.param_groups[0]["params"]
+        params: list[Tensor] = self.param_groups[0]["params"]
+        return params
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
@@ -97,7 +98,7 @@ class LBFGS(Optimizer):
         lr, max_iter, max_eval = group["lr"], group["max_iter"], group["max_eval"]
         lr = lr.squeeze() if isinstance(lr, Tensor) else lr
         tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
-        state = self.state[self._params[0]]  # with the first parameter, for checkpoints to cast it like one
+        state = self.state[self._params[0]]  # of the first parameter, whose dtype and device checkpoints cast it to
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
 
@@ -106,7 +107,7 @@ class LBFGS(Optimizer):
         state["func_evals"] += 1
         if _largest(grad) <= tolerance_grad:
             return first_loss
-        memory = {name: state.get(name) for name in _KEPT}
+        memory = {name: state.get(name) for name in _PERSISTENT}
         for iteration in range(1, max_iter + 1):
             state["n_iter"] += 1
             direction = _next_direction(state, memory, grad, group["history_size"])
@@ -164,10 +165,11 @@ class LBFGS(Optimizer):
 
 
 def _largest(x: Tensor) -> Tensor:
-    return x.abs().max()
+    largest: Tensor = x.abs().max()
+    return largest
 
 
-_KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # from one step to the next
+_PERSISTENT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # from one step to the next
 
 
 def _next_direction(state: State, memory: State, grad: Tensor, history_size: int) -> Tensor:
@@ -187,7 +189,7 @@ def _next_direction(state: State, memory: State, grad: Tensor, history_size: int
         ro.append(1.0 / curvature)
         memory["H_diag"] = curvature / change.dot(change)
     coefficients = state.setdefault("al", [None] * history_size)
-    direction = -grad
+    direction: Tensor = -grad
     for i in reversed(range(len(changes))):
         coefficients[i] = steps[i].dot(direction) * ro[i]
         direction.add_(changes[i], alpha=-coefficients[i])

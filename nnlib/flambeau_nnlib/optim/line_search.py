@@ -77,9 +77,9 @@ class StrongWolfe:
             left, right = sorted(end.t for end in ends)
             if (right - left) * self.largest < 1e-9:
                 break
-            t = cubic_minimum(*ends, left, right)
+            t = cubic_minimum(ends[0], ends[1], left, right)
             margin = 0.1 * (right - left)
-            is_close = min(right - t, t - left) < margin
+            is_close = bool(min(right - t, t - left) < margin)
             if is_close and (was_close or not left < t < right):
                 # Close to an end twice in a row: a bracket that is not shrinking.
                 t = right - margin if right - t < t - left else left + margin

@@ -87,7 +87,7 @@ class NAdam(FirstOrder):
 
     rule = staticmethod(nadam)
     scalars = ("step", "mu_product")
-    captured = "params, mu_products and state_steps"
+    captured_names = "params, mu_products and state_steps"
 
     def __init__(
         self,

@@ -117,7 +117,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def _patch_step_function(self) -> None:
-        """Wrap the class's `step`, and make the tables: here, as a wrapper of an optimizer may never call `__init__`."""
+        """Wrap the class's `step` and create the hook tables; wrappers of optimizers call this without `__init__`."""
         cls = type(self)
         if not hasattr(cls.step, "hooked"):
             cls.step = cls.profile_hook_step(cls.step)  # type: ignore[method-assign]
@@ -129,7 +129,7 @@ class Optimizer:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over what `__getstate__` or a checkpoint gave."""
+        """Restore what `__getstate__` returned or a checkpoint holds."""
         self.__dict__.update(state)
         self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
@@ -170,7 +170,7 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a `step` in the registered hooks, as is done for every class that has instances."""
+        """Wrap a `step` in the registered hooks; called for every class when it is first instantiated."""
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -262,7 +262,7 @@ class Optimizer:
         """Return the optimizer's state and options, for a checkpoint.
 
         Returns:
-            `{"state": ..., "param_groups": ...}`, where parameters are replaced by their running number.
+            `{"state": ..., "param_groups": ...}`, where parameters are replaced by integer ids, their positions.
 
         Example:
             >>> import flambeau as torch

@@ -34,10 +34,10 @@ def rprop(
     for param, grad, state in real_views(params, grads, states):
         state["step"].add_(1)
         agreement = grad * state["prev"]
-        turned = agreement < 0
-        growth = torch.ones_like(grad).masked_fill_(agreement > 0, faster).masked_fill_(turned, slower)
+        sign_changed = agreement < 0
+        growth = torch.ones_like(grad).masked_fill_(agreement > 0, faster).masked_fill_(sign_changed, slower)
         step_size = state["step_size"].mul_(growth).clamp_(*step_sizes)
-        grad = grad.masked_fill(turned, 0)
+        grad = grad.masked_fill(sign_changed, 0)
         param.addcmul_(grad.sign(), step_size, value=-1)
         state["prev"].copy_(grad)
 

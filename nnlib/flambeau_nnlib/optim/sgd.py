@@ -35,9 +35,11 @@ def sgd(
     """
     options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
     if can_fuse("sgd_step", params, False, options):
-        given = zip(params, grads, states or [{}] * len(params), strict=True)
-        left = [each for each in given if not _fused(*each, **options, nesterov=nesterov, maximize=maximize)]
-        params, grads, states = ([each[i] for each in left] for i in range(3))
+        items = zip(params, grads, states or [{}] * len(params), strict=True)
+        flags = {"nesterov": nesterov, "maximize": maximize}
+        unfused = [(param, grad, state) for param, grad, state in items if not _fused(param, grad, state, **options, **flags)]
+        params, grads = [param for param, _, _ in unfused], [grad for _, grad, _ in unfused]
+        states = [state for _, _, state in unfused]
     grads = descent(params, grads, maximize, weight_decay)
     if momentum != 0:
         grads = [_velocity(*pair, momentum, dampening, nesterov) for pair in zip(grads, states, strict=True)]
@@ -51,7 +53,7 @@ def sgd(
 
 
 def _fused(param: Tensor, grad: Tensor, state: State, **options: Any) -> bool:
-    """Do one step by the kernel for it, which fills the velocity in the first."""
+    """Do one step by a fused kernel, which initializes the velocity in the first step; False if there is none."""
     velocity = state.get("momentum_buffer")
     first = velocity is None and options["momentum"] != 0
     if first:

@@ -32,17 +32,19 @@ def sparse_adam(
     for param, grad, state in zip(params, grads, states, strict=True):
         state["step"] += 1
         rows = _rows_with_gradient(grad)
-        given = -grad[rows] if maximize else grad[rows]
-        mean = state["exp_avg"][rows].lerp(given, 1 - beta1)
-        square = state["exp_avg_sq"][rows].lerp(given * given, 1 - beta2)
+        values = -grad[rows] if maximize else grad[rows]
+        mean = state["exp_avg"][rows].lerp(values, 1 - beta1)
+        square = state["exp_avg_sq"][rows].lerp(values * values, 1 - beta2)
         state["exp_avg"][rows], state["exp_avg_sq"][rows] = mean, square
         rate = lr * math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
         param[rows] -= rate * mean / (square.sqrt() + eps)
 
 
 def _rows_with_gradient(grad: Tensor) -> Tensor:
-    """The numbers of the rows in which the gradient is not all zero."""
-    return (grad.reshape(len(grad), -1) != 0).any(1).nonzero().squeeze(1)
+    """The indices of the rows in which the gradient is not all zero."""
+    is_nonzero = grad.reshape(len(grad), -1) != 0
+    rows: Tensor = is_nonzero.any(1).nonzero()
+    return rows.squeeze(1)
 
 
 class SparseAdam(FirstOrder):

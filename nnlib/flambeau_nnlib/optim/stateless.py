@@ -51,7 +51,7 @@ def swap_in_optimizer_params_and_state(
 
 
 def _replace(groups: list[Group], contents: list[Group]) -> None:
-    """Give dicts new contents, for others may hold on to the dicts themselves."""
+    """Replace the contents of dicts in place, because other objects may hold references to the dicts."""
     for group, content in zip(groups, contents, strict=True):
         group.clear()
         group.update(content)
@@ -60,7 +60,7 @@ def _replace(groups: list[Group], contents: list[Group]) -> None:
 def _fit(
     optimizer: Optimizer, parameters: dict[str, Tensor], state_dict: dict[str, Any]
 ) -> tuple[list[Group], defaultdict[Any, State]]:
-    """Return the groups and the state to swap in, with tensors in place of the running numbers."""
+    """Return the groups and the state to swap in, with tensors in place of the packed parameter ids."""
     if not optimizer.state:
         _refuse("requires initialized optimizer state.")
     if not isinstance(state_dict, dict):
@@ -70,15 +70,15 @@ def _fit(
     unused = iter(parameters.values())
     groups: list[Group] = []
     state: defaultdict[Any, State] = defaultdict(dict)
-    numbers = set()
+    ids = set()
     for saved in saved_groups:
         params = [param for _, param in zip(saved["params"], unused, strict=False)]
         if len(params) < len(saved["params"]):
             _refuse("requires the explicit parameter state to match optimizer.param_groups ordering.")
         groups.append({**saved, "params": params})
         state.update((p, dict(saved_state.get(i, {}))) for p, i in zip(params, saved["params"], strict=True))
-        numbers.update(saved["params"])
-    extra = [key for key in saved_state if key not in numbers]
+        ids.update(saved["params"])
+    extra = [key for key in saved_state if key not in ids]
     if extra:
         _refuse(
             "requires swapin_optim_state['state'] to be keyed only by packed parameter ids from "
@@ -113,10 +113,10 @@ def _checked_groups(optimizer: Optimizer, groups: Any) -> list[Group]:
 def _check_group(index: int, saved: Any, own: Group) -> None:
     if not isinstance(saved, dict):
         _refuse("requires each optimizer param group to be a dictionary.")
-    numbers = saved.get("params")
-    if not (isinstance(numbers, list) and all(isinstance(number, int) for number in numbers)):
+    ids = saved.get("params")
+    if not (isinstance(ids, list) and all(isinstance(i, int) for i in ids)):
         _refuse("requires optimizer.state_dict()-style param_groups[*]['params'] entries keyed by packed parameter ids.")
-    if len(numbers) != len(own["params"]):
+    if len(ids) != len(own["params"]):
         raise RuntimeError(
             f"swapin_optim_state param group {index} has a different number of params than the live optimizer param group."
         )

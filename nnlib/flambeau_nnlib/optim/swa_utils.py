@@ -219,11 +219,11 @@ class AveragedModel(torch.nn.Module):
 
     def _update_lists(self, averages: list[Tensor], values: list[Tensor]) -> None:
         update = self.multi_avg_fn or get_swa_multi_avg_fn()
-        alike: defaultdict[Any, list[tuple[Tensor, Tensor]]] = defaultdict(list)
+        pairs_by_kind: defaultdict[Any, list[tuple[Tensor, Tensor]]] = defaultdict(list)
         for average, value in zip(averages, values, strict=True):
-            alike[average.device, average.dtype].append((average, value))
-        for (device, _), pairs in alike.items():
-            update(*map(list, zip(*pairs, strict=True)), self.n_averaged.to(device))
+            pairs_by_kind[average.device, average.dtype].append((average, value))
+        for (device, _), pairs in pairs_by_kind.items():
+            update([average for average, _ in pairs], [value for _, value in pairs], self.n_averaged.to(device))
 
 
 @torch.no_grad()
@@ -314,11 +314,11 @@ class SWALR(LRScheduler):
         epoch = self._step_count - 1
         if self.anneal_epochs == 0:
             epoch = max(1, epoch)
-        before, now = self._share(epoch - 1), self._share(epoch)
+        previous_share, share = self._share(epoch - 1), self._share(epoch)
         rates: Rates = []
         for group in self.optimizer.param_groups:
             swa_lr = group["swa_lr"]
             # What the learning rate was before it was annealed.
-            lr = swa_lr if before == 1 else (group["lr"] - before * swa_lr) / (1 - before)
-            rates.append(swa_lr * now + lr * (1 - now))
+            lr = swa_lr if previous_share == 1 else (group["lr"] - previous_share * swa_lr) / (1 - previous_share)
+            rates.append(swa_lr * share + lr * (1 - share))
         return rates

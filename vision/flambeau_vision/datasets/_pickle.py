@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["load_plain_pickle"]
 
-# What a pickle of plain containers and NumPy arrays refers to, under NumPy's old and new module names.
+# The globals that a pickle of plain containers and NumPy arrays refers to, under NumPy's old and new module names.
 _ALLOWED = {
     ("numpy", "dtype"),
     ("numpy", "ndarray"),

@@ -96,7 +96,7 @@ class CelebA(VisionDataset):
             chosen = torch.ones(len(names), dtype=torch.bool)
         else:
             chosen = parts[:, 0] == ("train", "valid", "test").index(self.split)
-        self.filename = [name for name, yes in zip(names, chosen.tolist(), strict=True) if yes]
+        self.filename = [name for name, is_chosen in zip(names, chosen.tolist(), strict=True) if is_chosen]
         self.attr = (attributes[chosen] + 1) // 2  # from -1 and 1 to 0 and 1
         self.identity = self._table("identity_CelebA.txt")[2][chosen]
         self.bbox = self._table("list_bbox_celeba.txt", header=True)[2][chosen]
@@ -104,8 +104,8 @@ class CelebA(VisionDataset):
 
     def _check_exists(self) -> bool:
         texts = [(name, md5) for _, md5, name in self.file_list if name.endswith(".txt")]
-        whole = all(check_integrity(self._files / name, md5) for name, md5 in texts)
-        return whole and (self._files / "img_align_celeba").is_dir()
+        is_complete = all(check_integrity(self._files / name, md5) for name, md5 in texts)
+        return is_complete and (self._files / "img_align_celeba").is_dir()
 
     def download(self) -> None:
         """Fetch the files and unpack the images."""

@@ -91,7 +91,7 @@ class CIFAR10(VisionDataset):
         self.data = np.ascontiguousarray(stacked.transpose(0, 2, 3, 1))
         self.targets = [label for batch in batches for label in batch.get("labels", batch.get("fine_labels"))]
 
-    # The names of the attributes before they were the same for both splits.
+    # Deprecated names of the attributes, which used to differ between the splits.
     train_data = test_data = property(lambda self: self.data)
     train_labels = test_labels = property(lambda self: self.targets)
 

@@ -19,13 +19,13 @@ def _listed(ids: int | Iterable[int]) -> list[int]:
 
 
 class CocoIndex:
-    """What an annotation file of COCO says, by the names that `pycocotools` gives it.
+    """The contents of a COCO annotation file, by the attribute names of `pycocotools`.
 
     Attributes:
-        imgs: from the number of an image to what is known of it.
+        imgs: from the id of an image to its entry.
         anns: the same for annotations.
         cats: the same for categories.
-        imgToAnns: from the number of an image to its annotations.
+        imgToAnns: from the id of an image to its annotations.
     """
 
     def __init__(self, annotation_file: str | Path) -> None:
@@ -38,19 +38,19 @@ class CocoIndex:
             self.imgToAnns[annotation["image_id"]].append(annotation)
 
     def getAnnIds(self, imgIds: int | Iterable[int]) -> list[int]:
-        """The numbers of the annotations of these images."""
+        """The ids of the annotations of these images."""
         return [annotation["id"] for image in _listed(imgIds) for annotation in self.imgToAnns.get(image, ())]
 
     def loadAnns(self, ids: int | Iterable[int]) -> list[dict]:
-        """The annotations of these numbers."""
+        """The annotations with these ids."""
         return [self.anns[number] for number in _listed(ids)]
 
     def loadImgs(self, ids: int | Iterable[int]) -> list[dict]:
-        """What is known of the images of these numbers."""
+        """The entries of the images with these ids."""
         return [self.imgs[number] for number in _listed(ids)]
 
     def loadCats(self, ids: int | Iterable[int]) -> list[dict]:
-        """The categories of these numbers."""
+        """The categories with these ids."""
         return [self.cats[number] for number in _listed(ids)]
 
 

@@ -83,12 +83,12 @@ def make_dataset(
     samples: list[tuple[str, int]] = []
     empty = []
     for name in sorted(class_to_idx):
-        found = [
+        paths = [
             os.path.join(folder, file)
             for folder, _, files in sorted(os.walk(os.path.join(directory, name), followlinks=True))
             for file in sorted(files)
         ]
-        accepted = [(path, class_to_idx[name]) for path in found if accepts(path)]
+        accepted = [(path, class_to_idx[name]) for path in paths if accepts(path)]
         if not accepted:
             empty.append(name)
         samples += accepted

@@ -33,7 +33,7 @@ def _find_archive(root: Path, kind: str) -> Path:
 
 
 def _read_devkit(root: Path) -> None:
-    """Keep what the development kit says: the names of each class, and the class of each validation image."""
+    """Read the development kit and store the names of each class, and the class of each validation image."""
     scipy_io = optional("scipy.io", "scipy", "reading the development kit of ImageNet")
     with tempfile.TemporaryDirectory() as folder:
         extract_archive(_find_archive(root, "devkit"), folder)

@@ -133,8 +133,8 @@ class LSUN(VisionDataset):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         target = bisect_right(self.indices, index)
-        before = self.indices[target - 1] if target > 0 else 0
-        image, _ = self.dbs[target][index - before]
+        start = self.indices[target - 1] if target > 0 else 0
+        image, _ = self.dbs[target][index - start]
         return self._transformed(image, target)
 
     def extra_repr(self) -> str:

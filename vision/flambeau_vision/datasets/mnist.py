@@ -134,7 +134,7 @@ class MNIST(VisionDataset):
         """From class name to target."""
         return {name: index for index, name in enumerate(self.classes)}
 
-    # The names of the attributes before they were the same for both splits.
+    # Deprecated names of the attributes, which used to differ between the splits.
     train_data = test_data = property(lambda self: self.data)
     train_labels = test_labels = property(lambda self: self.targets)
 

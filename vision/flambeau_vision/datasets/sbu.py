@@ -54,9 +54,9 @@ class SBU(VisionDataset):
         self._ensure_files(download)
         lines = zip(self._lines("urls"), self._lines("captions"), strict=False)
         named = [(url.rpartition("/")[2], caption) for url, caption in lines]
-        there = [(name, caption) for name, caption in named if (self._photos / name).exists()]
-        self.photos = [name for name, _ in there]
-        self.captions = [caption for _, caption in there]
+        downloaded = [(name, caption) for name, caption in named if (self._photos / name).exists()]
+        self.photos = [name for name, _ in downloaded]
+        self.captions = [caption for _, caption in downloaded]
 
     @property
     def _photos(self) -> Path:

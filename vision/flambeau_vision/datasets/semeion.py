@@ -50,7 +50,7 @@ class SEMEION(VisionDataset):
         self._ensure_files(download)
         import numpy as np
 
-        # 256 pixels, then the digit as a one among ten numbers.
+        # 256 pixels, then the digit, one-hot encoded.
         stored = np.loadtxt(self._folder / self.filename, ndmin=2)
         self.data = (stored[:, :256] * 255).astype(np.uint8).reshape(-1, 16, 16)
         self.labels = stored[:, 256:266].argmax(axis=1)

@@ -27,7 +27,7 @@ class StanfordCars(VisionDataset):
         split: `train` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: raises an error that says so.
+        download: not supported; True raises an error.
         loader: a function that reads a file.
 
     Raises:
@@ -80,7 +80,7 @@ class StanfordCars(VisionDataset):
         return all(file.is_file() for file in files) and (self._files / f"cars_{self._split}").is_dir()
 
     def download(self) -> None:
-        """Say that it has to be done by hand."""
+        """Raise an error: the files have to be fetched by hand."""
         raise ValueError(
             "The original URL of Stanford Cars is broken. Get the files from "
             f"https://www.kaggle.com/datasets/jessicali9530/stanford-cars-dataset and put them into {self._files}."

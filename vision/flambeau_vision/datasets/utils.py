@@ -75,7 +75,7 @@ def _open_url(url: str, start: int, max_redirect_hops: int) -> Any:
 
 
 def _fetch(url: str, part: Path, max_redirect_hops: int) -> None:
-    """Download into `part`, going on from where an interrupted download left it."""
+    """Download into `part`, continuing an interrupted download."""
     start = part.stat().st_size if part.exists() else 0
     try:
         response = _open_url(url, start, max_redirect_hops)
@@ -127,9 +127,9 @@ def download_url(
         part.unlink(missing_ok=True)
     _fetch(url, part, max_redirect_hops)
     if not check_integrity(part, md5):
-        found = calculate_md5(part)
+        actual = calculate_md5(part)
         part.unlink()
-        raise RuntimeError(f"File not found or corrupted: {url} has MD5 {found}, expected {md5}.")
+        raise RuntimeError(f"File not found or corrupted: {url} has MD5 {actual}, expected {md5}.")
     os.replace(part, path)
 
 
@@ -154,7 +154,7 @@ def _split_archive_name(path: Path) -> tuple[str, str | None]:
 
 
 def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
-    """Unpack what stays below the folder; raise TarError for anything else, before the first file is written."""
+    """Unpack into the folder; raise TarError before writing anything if a member would lie outside."""
     if hasattr(tarfile, "data_filter"):
         tar.extractall(target, filter="data")
         return
@@ -212,14 +212,14 @@ def download_and_extract_archive(
 
 def list_dir(root: str | Path, prefix: bool = False) -> list[str]:
     """The names of the folders in `root`; with `prefix`, their paths."""
-    found = [entry for entry in os.scandir(os.path.expanduser(root)) if entry.is_dir()]
-    return [entry.path if prefix else entry.name for entry in found]
+    folders = [entry for entry in os.scandir(os.path.expanduser(root)) if entry.is_dir()]
+    return [entry.path if prefix else entry.name for entry in folders]
 
 
 def list_files(root: str | Path, suffix: str | tuple[str, ...], prefix: bool = False) -> list[str]:
     """The names of the files in `root` that end with `suffix`; with `prefix`, their paths."""
-    found = [entry for entry in os.scandir(os.path.expanduser(root)) if entry.is_file() and entry.name.endswith(suffix)]
-    return [entry.path if prefix else entry.name for entry in found]
+    files = [entry for entry in os.scandir(os.path.expanduser(root)) if entry.is_file() and entry.name.endswith(suffix)]
+    return [entry.path if prefix else entry.name for entry in files]
 
 
 def iterable_to_str(iterable: Iterable) -> str:

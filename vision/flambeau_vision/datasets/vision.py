@@ -84,7 +84,7 @@ class VisionDataset(Dataset):
         return self.transforms(image, target)
 
     def _ensure_files(self, download: bool) -> None:
-        """Download what is missing, if asked to; the subclass says what by `_check_exists` and `download`."""
+        """Download missing files if `download` is set, using the subclass's `_check_exists` and `download`."""
         if download and not self._check_exists():
             self.download()
         if not self._check_exists():

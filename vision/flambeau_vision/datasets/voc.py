@@ -32,7 +32,7 @@ _ARCHIVES = {
 
 
 class _VOC(VisionDataset):
-    """Images with a target file each, by the lists in `ImageSets`."""
+    """Images with a target file each, as listed in `ImageSets`."""
 
     _lists: str  # folder of the lists
     _targets: tuple[str, str]  # folder and extension of the target files

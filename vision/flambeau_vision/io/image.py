@@ -138,7 +138,7 @@ def decode_jpeg(
 ) -> Tensor | list[Tensor]:
     """`decode_image` for JPEG, and for lists of them; the result is on `device`."""
     if isinstance(input, list):
-        return [decode_jpeg(each, mode, device, apply_exif_orientation) for each in input]
+        return [decode_jpeg(data, mode, device, apply_exif_orientation) for data in input]
     _open(input, ("JPEG",))
     return decode_image(input, mode, apply_exif_orientation).to(device)
 
@@ -185,7 +185,7 @@ def encode_jpeg(input: Tensor | list[Tensor], quality: int = 75) -> Tensor | lis
     if not 1 <= quality <= 100:
         raise ValueError(f"Image quality should be a positive number between 1 and 100, got {quality}")
     if isinstance(input, list):
-        return [encode_jpeg(each, quality) for each in input]
+        return [encode_jpeg(image, quality) for image in input]
     return _encode(input, format="JPEG", quality=quality)
 
 

@@ -37,8 +37,8 @@ class Weights:
     """Published weights: a member of a `WeightsEnum`.
 
     Args:
-        url: where they are.
-        transforms: called without arguments, makes the transform that prepares images for them.
+        url: the address of the file.
+        transforms: called without arguments, returns the transform that prepares images for the model.
         meta: among others `categories`, the names of the classes, and `num_params`.
 
     Example:
@@ -65,7 +65,7 @@ class WeightsEnum(Enum):
 
     @classmethod
     def verify(cls, weights: Any) -> WeightsEnum | None:
-        """Weights of this model, however they are given.
+        """The member of this enum that `weights` stands for.
 
         Args:
             weights: a member, its name, or None.
@@ -92,22 +92,22 @@ class WeightsEnum(Enum):
 
     @property
     def url(self) -> str:
-        """Where they are."""
+        """The address of the file."""
         return self.value.url
 
     @property
     def transforms(self) -> Callable[[], Callable]:
-        """Makes the transform that prepares images for them."""
+        """Called without arguments, returns the transform that prepares images for the model."""
         return self.value.transforms
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """Facts about them."""
+        """Metadata, such as the names of the classes."""
         return self.value.meta
 
 
 def _resolve(weights_class: type[WeightsEnum], weights: Any, pretrained: bool | None) -> WeightsEnum | None:
-    """The weights meant, where `weights` may also be the `pretrained` of early versions."""
+    """The member that the arguments stand for; `pretrained` is a deprecated argument, as is a bool for `weights`."""
     if isinstance(weights, bool):
         weights, pretrained = None, weights
     if pretrained is not None:
@@ -161,7 +161,7 @@ Example:
 
 
 def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
-    """Say in the docstrings what `register_model` has added."""
+    """Add the arguments that `register_model` adds to the docstring of the builder."""
     best = weights_class["DEFAULT"]
     facts = {
         "model": builder.__name__,
@@ -176,10 +176,10 @@ def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
 
 
 def register_model(weights_class: type[WeightsEnum], loads: bool = False) -> Callable:
-    """Make a function of keyword arguments that builds a model a public builder, with `weights` and `progress`.
+    """A decorator that makes a public builder, with arguments `weights` and `progress`, of a function that builds a model.
 
-    The model that it builds gets the weights loaded; with `loads` the function does that itself, and is called with
-    `weights` and `progress` too.
+    The builder loads the weights into the model; with `loads` the function does that itself, and is called with `weights`
+    and `progress` too.
     """
 
     def decorate(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
@@ -196,7 +196,7 @@ def register_model(weights_class: type[WeightsEnum], loads: bool = False) -> Cal
             model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
             return model
 
-        del builder.__wrapped__  # so that inspect shows the arguments of the builder
+        del builder.__wrapped__  # so that inspect shows the signature of the public builder
         _document(builder, weights_class)
         _builders[build.__name__] = builder
         _weights[build.__name__] = weights_class

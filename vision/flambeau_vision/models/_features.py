@@ -12,7 +12,7 @@ __all__ = ["IntermediateLayerGetter"]
 
 
 class IntermediateLayerGetter(nn.ModuleDict):
-    """The outputs of some children of a network, by new names; what comes after the last of them is left out.
+    """Returns the outputs of some children of a network, under new names; the children after the last of them are dropped.
 
     Children have to run in the order in which they are defined, each on the output of the one before.
 

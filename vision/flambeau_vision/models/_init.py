@@ -14,7 +14,7 @@ def make_divisible(value: float, divisor: int = 8, least: int | None = None) -> 
 
 
 def initialize_conv_net(model: nn.Module) -> None:
-    """He's initialization of convolutions by fan-out, small normal weights for linear layers, no shifts."""
+    """Kaiming initialization (fan-out) of convolutions, small normal weights for linear layers, zero biases."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out")

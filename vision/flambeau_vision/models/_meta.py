@@ -1,4 +1,4 @@
-"""Names of the classes that published weights know."""
+"""The class names of published weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def imagenet_categories() -> list[str]:
 
 
 class _ImageNetCategories(Sequence):
-    """The classes of ImageNet, read when first looked at."""
+    """The classes of ImageNet, read from their file on first access."""
 
     def __len__(self) -> int:
         return 1000
@@ -43,7 +43,7 @@ VOC_CATEGORIES = """
     pottedplant sheep sofa train tvmonitor
 """.split()  # noqa: SIM905
 
-# By the numbers that COCO gives them, some of which it does not use.
+# By the ids of COCO, some of which are unused.
 _COCO_NAMES = """
     __background__ person bicycle car motorcycle airplane bus train truck boat traffic-light fire-hydrant N/A stop-sign
     parking-meter bench bird cat dog horse sheep cow elephant bear zebra giraffe N/A backpack umbrella N/A N/A handbag

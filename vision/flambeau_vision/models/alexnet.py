@@ -67,7 +67,7 @@ class AlexNet(nn.Module):
 
 
 class AlexNet2017(AlexNet):
-    """AlexNet as it was in 2017: without the last pooling, for images of 224 x 224 only. Weights are the same.
+    """AlexNet as torchvision had it in 2017: without the last pooling, for images of 224 x 224 only. Weights are the same.
 
     Args:
         num_classes: how many outputs there are.

@@ -42,7 +42,7 @@ class LayerNorm2d(nn.LayerNorm):
 
 
 class CNBlock(nn.Module):
-    """Filter each channel by 7 x 7, then two linear layers on each pixel; scaled, beside a shortcut."""
+    """7 x 7 depthwise convolution, then two linear layers on each pixel; scaled, beside a shortcut."""
 
     def __init__(self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Layer | None = None) -> None:
         super().__init__()
@@ -117,12 +117,12 @@ class ConvNeXt(nn.Module):
         norm_layer = norm_layer or partial(LayerNorm2d, eps=1e-6)
         stem = {"stride": 4, "padding": 0, "norm_layer": norm_layer, "activation_layer": None, "bias": True}
         layers: list[nn.Module] = [Conv2dNormActivation(3, block_setting[0].input_channels, kernel_size=4, **stem)]
-        last_block, done = sum(stage.num_layers for stage in block_setting) - 1.0, 0
+        last_block, num_blocks_before = sum(stage.num_layers for stage in block_setting) - 1.0, 0
         for stage in block_setting:
             channels = stage.input_channels
-            probabilities = [stochastic_depth_prob * (done + i) / last_block for i in range(stage.num_layers)]
+            probabilities = [stochastic_depth_prob * (num_blocks_before + i) / last_block for i in range(stage.num_layers)]
             layers.append(nn.Sequential(*(block(channels, layer_scale, p) for p in probabilities)))
-            done += stage.num_layers
+            num_blocks_before += stage.num_layers
             if stage.out_channels is not None:
                 halve = nn.Conv2d(channels, stage.out_channels, kernel_size=2, stride=2)
                 layers.append(nn.Sequential(norm_layer(channels), halve))

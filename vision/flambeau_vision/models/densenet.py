@@ -31,7 +31,7 @@ Tensor = torch.Tensor
 
 
 class _DenseLayer(nn.Module):
-    """`growth_rate` new channels from all channels so far, by way of a narrow 1 x 1 convolution."""
+    """A bottleneck: a 1 x 1 convolution over all channels so far, then a 3 x 3 one to `growth_rate` new channels."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class _DenseBlock(nn.ModuleDict):
 
 
 class _Transition(nn.Sequential):
-    """Half the channels, half the resolution."""
+    """Halves the channels and the resolution."""
 
     def __init__(self, num_input_features: int, num_output_features: int) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class DenseNet(nn.Module):
         bn_size: width of the narrow convolutions, times `growth_rate`.
         drop_rate: the probability with which what a layer adds is zeroed in training.
         num_classes: how many outputs there are.
-        memory_efficient: compute again in backward what could have been kept.
+        memory_efficient: recompute features in backward instead of saving them.
 
     Shape:
         - Input: `(N, 3, H, W)`.
@@ -171,8 +171,8 @@ class DenseNet(nn.Module):
         return self.classifier(torch.flatten(F.adaptive_avg_pool2d(features, (1, 1)), 1))
 
 
-def _rename_old_keys(module: DenseNet, state_dict: dict, *rest: object) -> None:
-    # The published weights are from when names could hold dots: "denselayer1.norm.1" for "denselayer1.norm1".
+def _rename_old_keys(module: DenseNet, state_dict: dict, *args: object) -> None:
+    # Published weights have legacy names with dots: "denselayer1.norm.1" for "denselayer1.norm1".
     for key in list(state_dict):
         new = re.sub(r"(denselayer\d+\.(?:norm|conv))\.([12])\.", r"\1\2.", key)
         if new != key:

@@ -49,7 +49,7 @@ Layer = Callable[..., nn.Module]
 
 
 class _MBConv(nn.Module):
-    """A block with a shortcut where the shape stays the same; subclasses say what layers it is made of."""
+    """A block with a shortcut where the shape stays the same; subclasses define its layers."""
 
     def __init__(self, cnf: Stage, stochastic_depth_prob: float, norm_layer: Layer) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class _MBConv(nn.Module):
 
 
 class MBConv(_MBConv):
-    """Widen by 1 x 1, filter each channel, weight channels, narrow by 1 x 1."""
+    """1 x 1 expansion, depthwise convolution, squeeze and excitation, 1 x 1 projection."""
 
     @staticmethod
     def _layers(cnf: Stage, wide: int, norm_layer: Layer) -> list[nn.Module]:
@@ -83,7 +83,7 @@ class MBConv(_MBConv):
 
 
 class FusedMBConv(_MBConv):
-    """Widen and filter by one convolution, narrow by 1 x 1."""
+    """Expansion by a full convolution, 1 x 1 projection."""
 
     @staticmethod
     def _layers(cnf: Stage, wide: int, norm_layer: Layer) -> list[nn.Module]:
@@ -98,7 +98,7 @@ class FusedMBConv(_MBConv):
 
 @dataclass
 class Stage:
-    """What the blocks of one stage are like; the stride is that of the first."""
+    """The configuration of the blocks of one stage; the stride is that of the first block."""
 
     expand_ratio: float
     kernel: int
@@ -110,7 +110,7 @@ class Stage:
 
     def scaled(self, width: float, depth: float) -> Stage:
         """The stage with more channels and more blocks."""
-        channels = [make_divisible(each * width, 8) for each in (self.input_channels, self.out_channels)]
+        channels = [make_divisible(count * width, 8) for count in (self.input_channels, self.out_channels)]
         layers = math.ceil(self.num_layers * depth)
         return Stage(self.expand_ratio, self.kernel, self.stride, *channels, layers, self.block)
 
@@ -161,11 +161,11 @@ class EfficientNet(nn.Module):
         stages = inverted_residual_setting
         options = {"norm_layer": norm_layer, "activation_layer": nn.SiLU}
         layers: list[nn.Module] = [Conv2dNormActivation(3, stages[0].input_channels, kernel_size=3, stride=2, **options)]
-        total, done = sum(stage.num_layers for stage in stages), 0
+        total, num_blocks_before = sum(stage.num_layers for stage in stages), 0
         for stage in stages:
-            probabilities = [stochastic_depth_prob * (done + i) / total for i in range(stage.num_layers)]
+            probabilities = [stochastic_depth_prob * (num_blocks_before + i) / total for i in range(stage.num_layers)]
             layers.append(self._make_stage(stage, probabilities, norm_layer))
-            done += stage.num_layers
+            num_blocks_before += stage.num_layers
         last = stages[-1].out_channels
         last_channel = 4 * last if last_channel is None else last_channel
         layers.append(Conv2dNormActivation(last, last_channel, kernel_size=1, **options))
@@ -176,8 +176,8 @@ class EfficientNet(nn.Module):
 
     @staticmethod
     def _make_stage(stage: Stage, probabilities: list[float], norm_layer: Layer) -> nn.Sequential:
-        rest = Stage(stage.expand_ratio, stage.kernel, 1, stage.out_channels, stage.out_channels, 1, stage.block)
-        kinds = [stage] + [rest] * (stage.num_layers - 1)
+        following = Stage(stage.expand_ratio, stage.kernel, 1, stage.out_channels, stage.out_channels, 1, stage.block)
+        kinds = [stage] + [following] * (stage.num_layers - 1)
         return nn.Sequential(*(stage.block(kind, p, norm_layer) for kind, p in zip(kinds, probabilities, strict=True)))
 
     def _initialize_weights(self) -> None:
@@ -246,8 +246,8 @@ def _large_b(width: float, depth: float, dropout: float, **kwargs: Any) -> Effic
 
 
 def _v2(stages: Sequence[Stage], dropout: float, **kwargs: Any) -> EfficientNet:
-    own = {"dropout": dropout, "last_channel": 1280, "norm_layer": partial(nn.BatchNorm2d, eps=1e-03)}
-    return EfficientNet(stages, **{**own, **kwargs})
+    defaults = {"dropout": dropout, "last_channel": 1280, "norm_layer": partial(nn.BatchNorm2d, eps=1e-03)}
+    return EfficientNet(stages, **{**defaults, **kwargs})
 
 
 _BICUBIC = {"interpolation": InterpolationMode.BICUBIC}

@@ -41,7 +41,7 @@ class GoogLeNetOutputs(NamedTuple):
 
 
 def to_tensorflow_colours(x: Tensor) -> Tensor:
-    """From colours normalized as for ImageNet to ones about 0.5, which weights that come from TensorFlow expect."""
+    """Convert ImageNet's normalization to mean 0.5 and deviation 0.5, which weights from TensorFlow expect."""
     std = torch.tensor([0.229, 0.224, 0.225], dtype=x.dtype, device=x.device)
     mean = torch.tensor([0.485, 0.456, 0.406], dtype=x.dtype, device=x.device)
     return x * (std / 0.5)[:, None, None] + ((mean - 0.5) / 0.5)[:, None, None]

@@ -64,7 +64,7 @@ class InceptionA(nn.Module):
 
 
 class InceptionB(nn.Module):
-    """Half the resolution: 3 x 3; two 3 x 3; pooling."""
+    """Halves the resolution: 3 x 3; two 3 x 3; pooling."""
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class InceptionC(nn.Module):
 
 
 class InceptionD(nn.Module):
-    """Half the resolution: 3 x 3; 7 x 7 and 3 x 3; pooling."""
+    """Halves the resolution: 3 x 3; 7 x 7 and 3 x 3; pooling."""
 
     def __init__(self, in_channels: int) -> None:
         super().__init__()
@@ -216,8 +216,8 @@ class Inception3(nn.Module):
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
-        own = (BasicConv2d, InceptionA, InceptionB, InceptionC, InceptionD, InceptionE, InceptionAux)
-        conv, block_a, block_b, block_c, block_d, block_e, aux = inception_blocks or own
+        default_blocks = (BasicConv2d, InceptionA, InceptionB, InceptionC, InceptionD, InceptionE, InceptionAux)
+        conv, block_a, block_b, block_c, block_d, block_e, aux = inception_blocks or default_blocks
         self.aux_logits = aux_logits
         self.transform_input = transform_input
         self.Conv2d_1a_3x3 = conv(3, 32, kernel_size=3, stride=2)

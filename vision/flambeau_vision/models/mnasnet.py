@@ -25,7 +25,7 @@ __all__ = [
 
 Tensor = torch.Tensor
 
-# The authors' momentum is 0.9997, counted the other way round.
+# TensorFlow's momentum of 0.9997, by PyTorch's convention.
 _MOMENTUM = 1 - 0.9997
 
 
@@ -34,7 +34,7 @@ def _norm(channels: int) -> nn.BatchNorm2d:
 
 
 class _InvertedResidual(nn.Module):
-    """Widen by 1 x 1, filter each channel, narrow by 1 x 1; with a shortcut where the shape stays the same."""
+    """1 x 1 expansion, depthwise convolution, 1 x 1 projection; with a shortcut where the shape stays the same."""
 
     def __init__(self, in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion_factor: int) -> None:
         super().__init__()
@@ -61,12 +61,12 @@ class _InvertedResidual(nn.Module):
 
 def _stack(in_ch: int, out_ch: int, kernel_size: int, stride: int, expansion: int, repeats: int) -> nn.Sequential:
     first = _InvertedResidual(in_ch, out_ch, kernel_size, stride, expansion)
-    rest = [_InvertedResidual(out_ch, out_ch, kernel_size, 1, expansion) for _ in range(1, repeats)]
-    return nn.Sequential(first, *rest)
+    following = [_InvertedResidual(out_ch, out_ch, kernel_size, 1, expansion) for _ in range(1, repeats)]
+    return nn.Sequential(first, *following)
 
 
 class MNASNet(nn.Module):
-    """MNASNet: a network for phones that a search found, by the time it takes there.
+    """MNASNet: a network for phones, found by a search that measures latency on a phone.
 
     Tan et al., [MnasNet: Platform-Aware Neural Architecture Search for Mobile](https://arxiv.org/abs/1807.11626), 2018.
 

@@ -31,7 +31,7 @@ _STAGES = (
 
 
 class InvertedResidual(nn.Module):
-    """Widen by 1 x 1, filter each channel by 3 x 3, narrow by 1 x 1; with a shortcut where the shape stays the same."""
+    """1 x 1 expansion, 3 x 3 depthwise convolution, 1 x 1 projection; with a shortcut where the shape stays the same."""
 
     def __init__(self, inp: int, oup: int, stride: int, expand_ratio: int, norm_layer: Norm = nn.BatchNorm2d) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ Layer = Callable[..., nn.Module]
 
 
 class InvertedResidualConfig:
-    """What one block is like; channels are multiplied by `width_mult`."""
+    """The configuration of one block; channels are multiplied by `width_mult`."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class InvertedResidualConfig:
 
 
 class InvertedResidual(nn.Module):
-    """Widen by 1 x 1, filter each channel, weight channels, narrow by 1 x 1; with a shortcut where the shape stays."""
+    """1 x 1 expansion, depthwise convolution, squeeze and excitation, 1 x 1 projection; a shortcut where the shape stays."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class MobileNetV3(nn.Module):
     or `mobilenet_v3_large`, unless the blocks are to be others.
 
     Args:
-        inverted_residual_setting: what each block is like, each an `InvertedResidualConfig`.
+        inverted_residual_setting: the configuration of each block, an `InvertedResidualConfig`.
         last_channel: width of the layer before the last.
         num_classes: how many outputs there are.
         block: the class of the blocks; None for its own.

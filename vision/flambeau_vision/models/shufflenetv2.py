@@ -27,7 +27,7 @@ Tensor = torch.Tensor
 
 
 def channel_shuffle(x: Tensor, groups: int) -> Tensor:
-    """Deal the channels out, one from each group in turn."""
+    """Interleave the channels of the groups."""
     batch, channels, height, width = x.size()
     x = x.view(batch, groups, channels // groups, height, width)
     return torch.transpose(x, 1, 2).contiguous().view(batch, channels, height, width)

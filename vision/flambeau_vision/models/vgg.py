@@ -144,14 +144,14 @@ class VGG13_BN_Weights(WeightsEnum):
 
 
 def _features_only() -> ImageClassification:
-    # These weights want colours from 0 to 255 about their mean, as Caffe has them.
+    # These weights, from Caffe, expect colours from 0 to 255 minus their mean.
     mean, std = (0.48235, 0.45882, 0.40784), (1.0 / 255.0,) * 3
     return ImageClassification(crop_size=224, mean=mean, std=std)
 
 
 class VGG16_Weights(WeightsEnum):
     IMAGENET1K_V1 = imagenet("vgg16-397923af", 138357544)
-    # Only the convolutions are of use; the rest is not a number. Detectors start from them.
+    # Only the convolutions are usable, as a backbone of detectors; the other weights are nan.
     IMAGENET1K_FEATURES = Weights(
         f"{SITE}vgg16_features-amdegroot-88682ab5.pth",
         _features_only,

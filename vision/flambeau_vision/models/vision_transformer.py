@@ -77,7 +77,7 @@ class EncoderBlock(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Blocks on tokens to which their places are added."""
+    """Adds position embeddings to the tokens, then applies the blocks."""
 
     def __init__(
         self,
@@ -205,8 +205,8 @@ class VisionTransformer(nn.Module):
         return self.heads(self.encoder(torch.cat([class_token, tokens], dim=1))[:, 0])
 
 
-def _rename_old_keys(module: VisionTransformer, state_dict: dict, *rest: object) -> None:
-    # The published weights are from when the two linear layers had names.
+def _rename_old_keys(module: VisionTransformer, state_dict: dict, *args: object) -> None:
+    # Published weights have legacy names of the two linear layers.
     for key in list(state_dict):
         new = re.sub(r"mlp\.linear_([12])\.", lambda match: f"mlp.{3 * int(match[1]) - 3}.", key)
         if new != key:
@@ -247,7 +247,7 @@ class ViT_H_14_Weights(WeightsEnum):
 
 
 def _vit(shape: tuple[int, int, int, int, int], weights: WeightsEnum | None, progress: bool, **kwargs: Any) -> VisionTransformer:
-    """From patch size, layers, heads and the two widths. Weights say the size of the images, too."""
+    """Build a model from patch size, layers, heads and the two widths; the weights determine the image size."""
     if weights is not None:
         fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
         fix_argument(kwargs, "image_size", weights.transforms.keywords["crop_size"])
@@ -294,7 +294,7 @@ def interpolate_embeddings(
     interpolation_mode: str = "bicubic",
     reset_heads: bool = False,
 ) -> OrderedDict[str, Tensor]:
-    """Weights for images of another size: the embeddings of places are interpolated.
+    """Weights for images of another size, with interpolated position embeddings.
 
     Args:
         image_size: side of the new images, in pixels; a multiple of `patch_size`.

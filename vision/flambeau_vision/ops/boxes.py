@@ -86,7 +86,7 @@ def box_area(boxes: Tensor) -> Tensor:
     return (x2 - x1) * (y2 - y1)
 
 
-# Overlaps of boxes whose shapes broadcast; the functions with public names take all pairs.
+# These compute overlaps of boxes whose shapes broadcast; the public functions pass all pairs.
 
 
 def _hull_sides(boxes1: Tensor, boxes2: Tensor) -> Tensor:

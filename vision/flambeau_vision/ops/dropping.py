@@ -94,7 +94,7 @@ def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: fl
         return input
     sizes = input.shape[2:]
     block_size = min(block_size, *sizes)
-    # Centres of blocks are drawn where whole blocks fit, as many as it takes for the share p to be covered.
+    # Centres of blocks are drawn where whole blocks fit, at a rate at which blocks cover the share p.
     places = [size - block_size + 1 for size in sizes]
     gamma = p / block_size**dims
     for size, place in zip(sizes, places, strict=True):

@@ -100,8 +100,8 @@ class FeaturePyramidNetwork(nn.Module):
         self.register_load_state_dict_pre_hook(self._rename_old_keys)
 
     @staticmethod
-    def _rename_old_keys(module: FeaturePyramidNetwork, state_dict: dict, prefix: str, *rest: object) -> None:
-        # Checkpoints from before the blocks had a normalization name their convolution without an index.
+    def _rename_old_keys(module: FeaturePyramidNetwork, state_dict: dict, prefix: str, *args: object) -> None:
+        # In legacy checkpoints blocks have no normalization, and their convolution has no index.
         for blocks in ("inner_blocks", "layer_blocks"):
             for index in range(len(module.inner_blocks)):
                 for kind in ("weight", "bias"):
@@ -112,12 +112,12 @@ class FeaturePyramidNetwork(nn.Module):
     def forward(self, x: dict[str, Tensor]) -> dict[str, Tensor]:
         """From features by name, fine to coarse, to as many by the same names, all of `out_channels`."""
         names, features = list(x), list(x.values())
-        above = self.inner_blocks[-1](features[-1])
-        results = [self.layer_blocks[-1](above)]
+        top_down = self.inner_blocks[-1](features[-1])
+        results = [self.layer_blocks[-1](top_down)]
         for index in range(len(features) - 2, -1, -1):
             inner = self.inner_blocks[index](features[index])
-            above = inner + F.interpolate(above, size=inner.shape[-2:], mode="nearest")
-            results.insert(0, self.layer_blocks[index](above))
+            top_down = inner + F.interpolate(top_down, size=inner.shape[-2:], mode="nearest")
+            results.insert(0, self.layer_blocks[index](top_down))
         if self.extra_blocks is not None:
             results, names = self.extra_blocks(results, features, names)
         return OrderedDict(zip(names, results, strict=True))

@@ -22,7 +22,7 @@ def _reduce(loss: Tensor, reduction: str) -> Tensor:
     if reduction == "none":
         return loss
     if reduction == "mean":
-        # The mean of nothing is zero, and keeps its place in the graph.
+        # The mean of no losses is zero, and still connected to the graph.
         return loss.mean() if loss.numel() > 0 else 0.0 * loss.sum()
     if reduction == "sum":
         return loss.sum()

@@ -51,8 +51,8 @@ class FrozenBatchNorm2d(nn.Module):
         self.register_load_state_dict_pre_hook(self._drop_count)
 
     @staticmethod
-    def _drop_count(module: nn.Module, state_dict: dict, prefix: str, *rest: object) -> None:
-        # Checkpoints of BatchNorm2d load too.
+    def _drop_count(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
+        # Checkpoints of BatchNorm2d also have a count of batches.
         state_dict.pop(f"{prefix}num_batches_tracked", None)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -70,8 +70,8 @@ def _same_padding(kernel_size: int | Sequence[int], dilation: int | Sequence[int
         return (kernel_size - 1) // 2 * dilation
     dims = len(dilation if isinstance(kernel_size, int) else kernel_size)
     sizes = [kernel_size] * dims if isinstance(kernel_size, int) else kernel_size
-    steps = [dilation] * dims if isinstance(dilation, int) else dilation
-    return tuple((size - 1) // 2 * step for size, step in zip(sizes, steps, strict=True))
+    dilations = [dilation] * dims if isinstance(dilation, int) else dilation
+    return tuple((size - 1) // 2 * d for size, d in zip(sizes, dilations, strict=True))
 
 
 class _ConvNormActivation(nn.Sequential):
@@ -192,7 +192,7 @@ class Conv3dNormActivation(_ConvNormActivation):
 
 
 class SqueezeExcitation(nn.Module):
-    """Weigh channels by what is in them all over the image.
+    """Weigh channels by a function of their means over the image.
 
     The means of the channels go through two layers, which make a weight for each channel. Hu, Shen and Sun,
     [Squeeze-and-Excitation Networks](https://arxiv.org/abs/1709.01507), 2017.

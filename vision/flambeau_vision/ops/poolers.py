@@ -71,7 +71,7 @@ class MultiScaleRoIAlign(nn.Module):
         features = [x[name] for name in x if name in self.featmap_names]
         height = max(shape[0] for shape in image_shapes)
         scales = [2.0 ** round(math.log2(feature.shape[-2] / height)) for feature in features]
-        indices = [torch.full_like(each[:, :1], index) for index, each in enumerate(boxes)]
+        indices = [torch.full_like(image_boxes[:, :1], index) for index, image_boxes in enumerate(boxes)]
         regions = torch.cat([torch.cat(indices), torch.cat(boxes)], dim=1)
         if len(features) == 1:
             return roi_align(features[0], regions, self.output_size, scales[0], self.sampling_ratio)

@@ -37,9 +37,9 @@ def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
         if boxes.ndim != 2 or boxes.shape[1] != 5:
             raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
         return boxes
-    if any(each.ndim != 2 or each.shape[1] != 4 for each in boxes):
+    if any(image_boxes.ndim != 2 or image_boxes.shape[1] != 4 for image_boxes in boxes):
         raise ValueError("The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]")
-    return torch.cat([F.pad(each, (1, 0), value=index) for index, each in enumerate(boxes)])
+    return torch.cat([F.pad(image_boxes, (1, 0), value=index) for index, image_boxes in enumerate(boxes)])
 
 
 def _pair(size: Size) -> tuple[int, int]:
@@ -57,14 +57,14 @@ def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, samplin
         counts = torch.full_like(bin_length, sampling_ratio)
     else:
         counts = bin_length.ceil()
-    most = int(counts.max()) if counts.numel() else 0
-    index = torch.arange(most, dtype=start.dtype, device=start.device)
+    most_points = int(counts.max()) if counts.numel() else 0
+    index = torch.arange(most_points, dtype=start.dtype, device=start.device)
     bin_index = torch.arange(bins, dtype=start.dtype, device=start.device)[:, None]
     points = start[:, None, None] + (bin_index + (index + 0.5) / counts.clamp(min=1)) * bin_length
     counted = (index < counts) & (points >= -1) & (points <= size)
     pixels = torch.arange(size, dtype=start.dtype, device=start.device)
-    near = (1 - (points.clamp(0, size - 1)[..., None] - pixels).abs()).clamp(min=0)
-    return (near * counted[..., None]).sum(2) / counts.clamp(min=1)
+    weights = (1 - (points.clamp(0, size - 1)[..., None] - pixels).abs()).clamp(min=0)
+    return (weights * counted[..., None]).sum(2) / counts.clamp(min=1)
 
 
 def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
@@ -268,7 +268,7 @@ def roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size,
 def _pool_region(image: Tensor, x1: int, y1: int, x2: int, y2: int, size: tuple[int, int]) -> Tensor:
     x2, y2 = max(x2, x1), max(y2, y1)
     region = image[:, max(y1, 0) : max(y2 + 1, 0), max(x1, 0) : max(x2 + 1, 0)]
-    # What sticks out is lower than everything, so that it is chosen only where there is nothing else.
+    # Pixels outside the image get the lowest value, so that the maximum ignores them.
     left, top = min(max(-x1, 0), x2 - x1 + 1), min(max(-y1, 0), y2 - y1 + 1)
     right, bottom = x2 - x1 + 1 - left - region.shape[-1], y2 - y1 + 1 - top - region.shape[-2]
     region = F.pad(region, (left, right, top, bottom), value=-math.inf)

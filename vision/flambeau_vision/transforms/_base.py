@@ -15,8 +15,8 @@ __all__ = ["MaybeTransform", "Transform", "channel_fill", "fill_for", "uniform"]
 class Transform(nn.Module):
     """A transform of images: first its parameters are drawn, then they are applied.
 
-    Subclasses define `transform`, and `make_params` where something depends on chance or on the image. Kept apart,
-    the same parameters can be applied to an image and to the boxes and masks that belong to it.
+    Subclasses define `transform`, and `make_params` where something depends on chance or on the image. The two are
+    separate so that the same parameters can be applied to an image and to its boxes and masks.
     """
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class MaybeTransform(Transform):
 
 
 def uniform(low: float, high: float) -> float:
-    """A random number between the two, from the library's generator."""
+    """A random number between the two, from the default generator."""
     return torch.empty(1).uniform_(float(low), float(high)).item()
 
 

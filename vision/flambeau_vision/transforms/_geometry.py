@@ -55,11 +55,11 @@ def affine_matrix(
 
     Angles are in degrees; positive ones turn clockwise, as the y axis points down.
     """
-    turn, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
+    rotation, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
     stretch = scale / math.cos(shear_y)
-    cos, sin = stretch * math.cos(turn - shear_y), stretch * math.sin(turn - shear_y)
-    a, b = cos, -cos * math.tan(shear_x) - scale * math.sin(turn)
-    c, d = sin, -sin * math.tan(shear_x) + scale * math.cos(turn)
+    cos, sin = stretch * math.cos(rotation - shear_y), stretch * math.sin(rotation - shear_y)
+    a, b = cos, -cos * math.tan(shear_x) - scale * math.sin(rotation)
+    c, d = sin, -sin * math.tan(shear_x) + scale * math.cos(rotation)
     x, y = center
     return [a, b, x + translate[0] - a * x - b * y, c, d, y + translate[1] - c * x - d * y]
 
@@ -67,7 +67,7 @@ def affine_matrix(
 def inverse_affine_matrix(
     center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
 ) -> list[float]:
-    """The inverse of `affine_matrix`: from each point of the result to where it comes from."""
+    """The inverse of `affine_matrix`: maps each point of the output to its source in the input."""
     a, b, x, c, d, y = affine_matrix(center, angle, translate, scale, shear)
     determinant = a * d - b * c
     a, b, c, d = d / determinant, -b / determinant, -c / determinant, a / determinant

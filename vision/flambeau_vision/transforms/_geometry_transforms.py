@@ -117,7 +117,7 @@ class Resize(Transform):
 
 
 class Scale(Resize):
-    """The name of `Resize` in early versions; it warns of its age.
+    """The deprecated name of `Resize`, which warns.
 
     Args:
         *args, **kwargs: those of `Resize`.
@@ -362,7 +362,7 @@ class RandomResizedCrop(Transform):
 
 
 class RandomSizedCrop(RandomResizedCrop):
-    """The name of `RandomResizedCrop` in early versions; it warns of its age.
+    """The deprecated name of `RandomResizedCrop`, which warns.
 
     Args:
         *args, **kwargs: those of `RandomResizedCrop`.

@@ -1,4 +1,4 @@
-"""What published weights expect of their input, ready to use: `weights.transforms()` gives one of these."""
+"""Preprocessing for published weights: `weights.transforms()` returns one of these."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _as_float(img: Any) -> torch.Tensor:
 
 
 class ObjectDetection(nn.Module):
-    """A floating tensor with values from 0 to 1."""
+    """Convert to a floating tensor with values from 0 to 1."""
 
     def forward(self, img: Any) -> torch.Tensor:
         return _as_float(img)

@@ -111,12 +111,12 @@ def resize(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode,
 def resize_in_whole_numbers(
     img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None
 ) -> Tensor:
-    """Also by Lanczos' filter; on the CPU, uint8 in whole numbers."""
+    """`resize` that also knows Lanczos' filter and, on the CPU, resizes uint8 in integer arithmetic."""
     filters = (*_SMOOTH, InterpolationMode.LANCZOS)
     if interpolation is InterpolationMode.LANCZOS and not antialias:
         raise ValueError("InterpolationMode.LANCZOS requires antialias=True")
-    whole = img.dtype == torch.uint8 and img.device.type == "cpu" and interpolation in filters
-    batch = img.reshape(-1, *get_dimensions(img)) if whole else _as_batch(img)
+    in_integers = img.dtype == torch.uint8 and img.device.type == "cpu" and interpolation in filters
+    batch = img.reshape(-1, *get_dimensions(img)) if in_integers else _as_batch(img)
     return _resize(batch, img, size, interpolation, bool(antialias) and interpolation in filters)
 
 

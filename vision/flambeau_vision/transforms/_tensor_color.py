@@ -35,7 +35,7 @@ _LARGEST = {
 
 
 def largest_value(dtype: torch.dtype) -> int:
-    """What white is: 1 for floating dtypes, else the largest integer."""
+    """The value of white: 1 for floating dtypes, else the largest integer."""
     return _LARGEST.get(dtype, 1)
 
 
@@ -75,7 +75,7 @@ def _float(img: Tensor) -> Tensor:
 
 
 def _blend(img: Tensor, other: Tensor, share: float) -> Tensor:
-    """`share` of the image and the rest of `other`, within the range of the dtype."""
+    """`share * img + (1 - share) * other`, clamped to the range of the dtype."""
     mixed = share * _float(img) + (1.0 - share) * _float(other)
     return mixed.clamp(0, largest_value(img.dtype)).to(img.dtype)
 
@@ -131,9 +131,9 @@ def _rgb_to_hsv(img: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     value = img.amax(-3)
     spread = value - img.amin(-3)
     grey = spread == 0
-    one = torch.ones_like(value)
-    saturation = spread / torch.where(grey, one, value)
-    divisor = torch.where(grey, one, spread)
+    ones = torch.ones_like(value)
+    saturation = spread / torch.where(grey, ones, value)
+    divisor = torch.where(grey, ones, spread)
     from_red = (green - blue) / divisor
     from_green = 2.0 + (blue - red) / divisor
     from_blue = 4.0 + (red - green) / divisor

@@ -185,8 +185,8 @@ def _colours(largest: float, bins: int) -> Space:
     return {name: _up_to(largest, bins) for name in ("Brightness", "Color", "Contrast", "Sharpness")}
 
 
-def _posterize(most_bits: int, steps: int, bins: int) -> tuple[torch.Tensor, bool]:
-    return most_bits - (torch.arange(bins) / ((bins - 1) / steps)).round().int(), False
+def _posterize(most_bits: int, dropped_bits: int, bins: int) -> tuple[torch.Tensor, bool]:
+    return most_bits - (torch.arange(bins) / ((bins - 1) / dropped_bits)).round().int(), False
 
 
 def _solarize(bins: int) -> tuple[torch.Tensor, bool]:

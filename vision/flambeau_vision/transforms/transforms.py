@@ -1,4 +1,4 @@
-"""All transforms but those of `.autoaugment`, under the module name that programs know."""
+"""All transforms but those of `.autoaugment`, under the module name of torchvision."""
 
 from __future__ import annotations
 

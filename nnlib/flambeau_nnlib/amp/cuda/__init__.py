@@ -1,4 +1,4 @@
-"""The older names of mixed precision, which are about CUDA only."""
+"""The deprecated names of mixed precision on CUDA: `torch.cuda.amp`."""
 
 from __future__ import annotations
 

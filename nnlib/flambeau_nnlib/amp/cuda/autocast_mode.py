@@ -1,4 +1,4 @@
-"""`torch.cuda.amp.autocast`, and the decorators for functions that cast by themselves."""
+"""`torch.cuda.amp.autocast`, and the decorators for custom autograd functions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class autocast(autocast_mode.autocast):
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
 
-def custom_fwd(fwd: Callable | None = None, *, cast_inputs: torch.dtype | None = None) -> Any:
+def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: torch.dtype | None = None) -> Any:
     """`torch.amp.custom_fwd(..., device_type="cuda")`."""
     deprecate("cuda", "custom_fwd", "custom_fwd(args..., device_type='cuda')")
     return autocast_mode.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
-def custom_bwd(bwd: Callable) -> Any:
+def custom_bwd(bwd: Callable[..., Any]) -> Any:
     """`torch.amp.custom_bwd(..., device_type="cuda")`."""
     deprecate("cuda", "custom_bwd", "custom_bwd(args..., device_type='cuda')")
     return autocast_mode.custom_bwd(bwd, device_type="cuda")

@@ -1,4 +1,4 @@
-"""What the older names share."""
+"""What the deprecated namespaces `torch.cuda.amp` and `torch.cpu.amp` share."""
 
 from __future__ import annotations
 

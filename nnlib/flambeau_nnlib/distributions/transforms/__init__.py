@@ -30,7 +30,7 @@ from .multivariate import (
     StickBreakingTransform,
 )
 from .piecewise import CatTransform, StackTransform
-from .transform import Transform, _InverseTransform  # noqa: F401 (how inverses are told apart)
+from .transform import Transform, _InverseTransform  # noqa: F401 (for isinstance checks of inverses)
 
 __all__ = [
     "AbsTransform",

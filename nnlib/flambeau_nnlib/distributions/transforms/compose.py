@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import flambeau as torch
 from flambeau import Tensor
@@ -77,7 +78,7 @@ class ComposeTransform(Transform):
             total = total + _sum_rightmost(log_det, event_dim - part.domain.event_dim)
             event_dim += part.codomain.event_dim - part.domain.event_dim
             x = part_y
-        return total
+        return cast(Tensor, total)
 
     def forward_shape(self, shape: torch.Size) -> torch.Size:
         for part in self.parts:
@@ -94,17 +95,17 @@ class ComposeTransform(Transform):
         return f"{type(self).__name__}(\n    {parts}\n)"
 
 
-def _chained(ends: list[tuple[Constraint, Constraint]]) -> Constraint:
-    """The constraint at the far end of a chain of maps, each given by its near and far constraint.
+def _chained(maps: list[tuple[Constraint, Constraint]]) -> Constraint:
+    """The output constraint of a chain of maps, each given by its input and output constraint.
 
-    Its event dims grow to those that the maps before need.
+    Its event dims are at least those that the earlier maps need.
     """
-    if not ends:
+    if not maps:
         return constraints.real
-    event_dim = ends[0][0].event_dim
-    for near, far in ends:
-        event_dim = max(event_dim + far.event_dim - near.event_dim, far.event_dim)
-    return _widened(ends[-1][1], event_dim)
+    event_dim = maps[0][0].event_dim
+    for source, target in maps:
+        event_dim = max(event_dim + target.event_dim - source.event_dim, target.event_dim)
+    return _widened(maps[-1][1], event_dim)
 
 
 identity_transform = ComposeTransform([])
@@ -147,7 +148,7 @@ class IndependentTransform(Transform):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return self.base_transform.bijective
 
     @property

@@ -185,7 +185,7 @@ class PowerTransform(Transform):
         return (self.exponent * y / x).abs().log()
 
     def forward_shape(self, shape: torch.Size) -> torch.Size:
-        return torch.broadcast_shapes(shape, self.exponent.shape)
+        return torch.Size(torch.broadcast_shapes(shape, self.exponent.shape))
 
     inverse_shape = forward_shape
 
@@ -249,7 +249,7 @@ class AffineTransform(Transform):
         return _sum_rightmost(log_scale, self._event_dim).expand(shape)
 
     def forward_shape(self, shape: torch.Size) -> torch.Size:
-        return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+        return torch.Size(torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ())))
 
     inverse_shape = forward_shape
 
@@ -281,7 +281,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution = distribution
 
     @property
-    def domain(self) -> Constraint:
+    def domain(self) -> Constraint:  # type: ignore[override]
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:

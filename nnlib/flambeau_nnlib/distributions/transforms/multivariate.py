@@ -70,7 +70,8 @@ def _replace_event_shape(shape: torch.Size, old: torch.Size, new: torch.Size) ->
     cut = len(shape) - len(old)
     if shape[cut:] != old:
         raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
-    return shape[:cut] + new
+    leading: torch.Size = shape[:cut]
+    return leading + new
 
 
 class SoftmaxTransform(_Parameterless):
@@ -124,13 +125,13 @@ class StickBreakingTransform(_Parameterless):
 
     def _call(self, x: Tensor) -> Tensor:
         share = _off_0_and_1(torch.sigmoid(x - _log_pieces_left(x)))
-        rest = (1 - share).cumprod(-1)
-        return F.pad(share, [0, 1], value=1.0) * F.pad(rest, [1, 0], value=1.0)
+        remaining = (1 - share).cumprod(-1)
+        return F.pad(share, [0, 1], value=1.0) * F.pad(remaining, [1, 0], value=1.0)
 
     def _inverse(self, y: Tensor) -> Tensor:
         piece = y[..., :-1]
-        rest = (1 - piece.cumsum(-1)).clamp(min=torch.finfo(y.dtype).tiny)
-        return piece.log() - rest.log() + _log_pieces_left(piece)
+        remaining = (1 - piece.cumsum(-1)).clamp(min=torch.finfo(y.dtype).tiny)
+        return piece.log() - remaining.log() + _log_pieces_left(piece)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         x = x - _log_pieces_left(x)
@@ -176,19 +177,19 @@ class CorrCholeskyTransform(_Parameterless):
     def _call(self, x: Tensor) -> Tensor:
         eps = torch.finfo(x.dtype).eps
         partial = vec_to_tril_matrix(torch.tanh(x).clamp(min=-1 + eps, max=1 - eps), diag=-1)
-        rest = (1 - partial**2).sqrt().cumprod(-1)  # what each entry of a row leaves of its unit length
+        remaining = (1 - partial**2).sqrt().cumprod(-1)  # what each entry of a row leaves of its unit length
         identity = torch.eye(partial.shape[-1], dtype=x.dtype, device=x.device)
-        return (partial + identity) * F.pad(rest[..., :-1], [1, 0], value=1.0)
+        return (partial + identity) * F.pad(remaining[..., :-1], [1, 0], value=1.0)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        rest = F.pad((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1.0)
-        partial = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(rest, diag=-1).sqrt()
+        remaining = F.pad((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1.0)
+        partial = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(remaining, diag=-1).sqrt()
         return (partial.log1p() - partial.neg().log1p()) / 2
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: None = None) -> Tensor:
-        rest = tril_matrix_to_vec(1 - (y * y).cumsum(-1), diag=-2)
+        remaining = tril_matrix_to_vec(1 - (y * y).cumsum(-1), diag=-2)
         log_tanh_slope = -2 * (x + F.softplus(-2 * x) - math.log(2.0))
-        return 0.5 * rest.log().sum(-1) + log_tanh_slope.sum(-1)
+        return 0.5 * remaining.log().sum(-1) + log_tanh_slope.sum(-1)
 
     def forward_shape(self, shape: torch.Size) -> torch.Size:
         _check_ndim(shape, 1)

@@ -1,8 +1,9 @@
-"""Transforms of their own for the pieces of a tensor."""
+"""Transforms that apply a different transform to each piece of a tensor."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import flambeau as torch
 from flambeau import Tensor
@@ -14,7 +15,7 @@ from .transform import Transform
 
 
 class _PiecewiseTransform(Transform):
-    """A transform of its own for each piece of a tensor cut along `dim`."""
+    """A transform that cuts a tensor along `dim` and applies a different transform to each piece."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         if not all(isinstance(t, Transform) for t in tseq):
@@ -26,12 +27,12 @@ class _PiecewiseTransform(Transform):
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
             return self
-        new = super().with_cache(cache_size)
+        new = cast(_PiecewiseTransform, super().with_cache(cache_size))
         new.transforms = [t.with_cache(cache_size) for t in self.transforms]
         return new
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return all(t.bijective for t in self.transforms)
 
     def _cut(self, value: Tensor) -> Sequence[Tensor]:
@@ -115,7 +116,7 @@ class CatTransform(_PiecewiseTransform):
         ]
         dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + self.event_dim
         # Cut along a batch dim, the pieces have separate entries; cut along an event dim, they make up one.
-        return torch.cat(log_dets, dim=dim) if dim < 0 else sum(log_dets)
+        return torch.cat(log_dets, dim=dim) if dim < 0 else cast(Tensor, sum(log_dets))
 
 
 class StackTransform(_PiecewiseTransform):

@@ -53,7 +53,7 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._set_cache(cache_size)
-        super().__init__()  # a class beside this one may want to be initialized
+        super().__init__()  # for multiple inheritance
 
     def _set_cache(self, cache_size: int) -> None:
         self._cache_size = cache_size
@@ -93,6 +93,7 @@ class Transform:
         """The image of `x`."""
         if self._cache_size == 0:
             return self._call(x)
+        y_old: Tensor
         x_old, y_old = self._cached_x_y
         if x is not x_old:
             y_old = self._call(x)
@@ -102,6 +103,7 @@ class Transform:
     def _inv_call(self, y: Tensor) -> Tensor:
         if self._cache_size == 0:
             return self._inverse(y)
+        x_old: Tensor
         x_old, y_old = self._cached_x_y
         if y is not y_old:
             x_old = self._inverse(y)
@@ -146,7 +148,7 @@ class _InverseTransform(Transform):
         return self._inv.domain
 
     @property
-    def bijective(self) -> bool:
+    def bijective(self) -> bool:  # type: ignore[override]
         return self._inv.bijective
 
     @property
@@ -176,7 +178,7 @@ class _InverseTransform(Transform):
 
 
 class _Parameterless(Transform):
-    """A transform with nothing to tell its instances apart."""
+    """A transform without parameters: all instances of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))

@@ -17,8 +17,8 @@ Visit = Callable[[Module, Table, Table], Table]
 class Container(Module):
     """A module made of others, in `modules`.
 
-    A subclass defines `updateOutput` and `_backward`, which hands every module its input and the gradient by
-    its output, and returns the gradient by the input of the whole.
+    A subclass defines `updateOutput` and `_backward`, which passes every module its input and the gradient of its
+    output, and returns the gradient of the container's input.
     """
 
     def __init__(self, *modules: Module) -> None:

@@ -29,11 +29,11 @@ def tensors_of(table: Table) -> list[Tensor]:
 
 
 def _grad(results: list[Tensor], leaves: list[Tensor], gradients: list[Tensor] | None = None) -> list[Tensor]:
-    """The gradients by the leaves, zeros for those without influence; the graph is kept."""
+    """The gradients with respect to the leaves, zeros for those that were not used; the graph is retained."""
     if not results or not leaves:
         return [torch.zeros_like(leaf) for leaf in leaves]
-    found = torch.autograd.grad(results, leaves, gradients, retain_graph=True, allow_unused=True)
-    return [torch.zeros_like(x) if g is None else g for x, g in zip(leaves, found, strict=True)]
+    computed = torch.autograd.grad(results, leaves, gradients, retain_graph=True, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else g for x, g in zip(leaves, computed, strict=True)]
 
 
 def _leaf(tensor: Tensor) -> Tensor:
@@ -44,11 +44,11 @@ class Module:
     """A layer in the style of Lua Torch: `forward` computes `output`, `backward` computes `gradInput`.
 
     Inputs and outputs are tensors or tables (lists) of them. `backward(input, gradOutput)` takes the gradient
-    by the output, adds the gradients by the parameters to `gradWeight` and `gradBias`, and returns the
-    gradient by the input.
+    of the output, accumulates the gradients of the parameters in `gradWeight` and `gradBias`, and returns the
+    gradient of the input.
 
-    A subclass defines `compute(input, weight, bias, ...)`, differentiable, with the parameters that it has
-    announced by `_add_parameters`; or it overrides `updateOutput`, `updateGradInput` and `accGradParameters`.
+    A subclass defines a differentiable `compute(input, weight, bias, ...)`, whose parameters it registers by
+    `_add_parameters`; or it overrides `updateOutput`, `updateGradInput` and `accGradParameters`.
 
     >>> import flambeau as torch
     >>> layer = torch.legacy.nn.Square()
@@ -66,13 +66,13 @@ class Module:
         self._forget()
 
     def _forget(self) -> None:
-        self._given: Table = None
+        self._latest_input: Table = None
         self._inputs: Table = None
         self._params: list[Tensor] = []
         self._result: Table = None
 
     def _add_parameters(self, **parameters: Tensor) -> None:
-        """Keep each parameter under its name, and a zero gradient for it: `gradWeight` for `weight`."""
+        """Register each parameter under its name, and a zero gradient for it: `gradWeight` for `weight`."""
         for name, parameter in parameters.items():
             self._parameter_names.append(name)
             setattr(self, name, parameter)
@@ -86,7 +86,7 @@ class Module:
 
     def updateOutput(self, input: Table) -> Table:
         """Compute `output`, and remember what `backward` will need."""
-        self._given = input
+        self._latest_input = input
         self._inputs = map_table(_leaf, input)
         self._params = [_leaf(p) for p in self.parameters()[0]]
         with torch.enable_grad():
@@ -95,7 +95,7 @@ class Module:
         return self.output
 
     def updateGradInput(self, input: Table, gradOutput: Table) -> Table:
-        """Compute `gradInput` for an input that has gone forward."""
+        """Compute `gradInput`, the gradient of the input."""
         self._replay(input)
         leaves = [t for t in tensors_of(self._inputs) if t.requires_grad]
         gradients = iter(self._gradients(leaves, gradOutput))
@@ -103,40 +103,40 @@ class Module:
         return self.gradInput
 
     def accGradParameters(self, input: Table, gradOutput: Table, scale: float = 1) -> None:
-        """Add `scale` times the gradients by the parameters to those kept."""
+        """Accumulate `scale` times the gradients of the parameters."""
         self._replay(input)
-        kept = self.parameters()[1]
-        for kept_gradient, gradient in zip(kept, self._gradients(self._params, gradOutput), strict=True):
-            kept_gradient.add_(gradient, alpha=scale)
+        accumulated = self.parameters()[1]
+        for total, gradient in zip(accumulated, self._gradients(self._params, gradOutput), strict=True):
+            total.add_(gradient, alpha=scale)
 
     def _replay(self, input: Table) -> None:
-        if input is not self._given:
+        if input is not self._latest_input:
             self.updateOutput(input)
 
     def _gradients(self, leaves: list[Tensor], gradOutput: Table) -> list[Tensor]:
-        """The gradients by some inputs or parameters; the graph is kept for the others."""
+        """The gradients of some inputs or parameters; the graph is retained for the others."""
         results, gradients = tensors_of(self._result), tensors_of(gradOutput)
-        kept = [i for i, result in enumerate(results) if result.requires_grad]
-        return _grad([results[i] for i in kept], leaves, [gradients[i] for i in kept])
+        differentiable = [i for i, result in enumerate(results) if result.requires_grad]
+        return _grad([results[i] for i in differentiable], leaves, [gradients[i] for i in differentiable])
 
     def forward(self, input: Table) -> Table:
         """The output for `input`; the same as calling the module."""
         return self.updateOutput(input)
 
     def backward(self, input: Table, gradOutput: Table, scale: float = 1) -> Table:
-        """The gradient by `input`, after adding `scale` times those by the parameters to the ones kept."""
+        """The gradient of `input`; also accumulates `scale` times the gradients of the parameters."""
         self.updateGradInput(input, gradOutput)
         self.accGradParameters(input, gradOutput, scale)
         return self.gradInput
 
     def backwardUpdate(self, input: Table, gradOutput: Table, lr: float) -> Table:
-        """`backward`, and a step of gradient descent in place of keeping the gradients by the parameters."""
-        kept = [gradient.clone() for gradient in self.parameters()[1]]
+        """`backward`, and a step of gradient descent instead of accumulating the gradients of the parameters."""
+        saved = [gradient.clone() for gradient in self.parameters()[1]]
         self.zeroGradParameters()
         self.backward(input, gradOutput)
         self.updateParameters(lr)
-        for gradient, before in zip(self.parameters()[1], kept, strict=True):
-            gradient.copy_(before)
+        for gradient, saved_gradient in zip(self.parameters()[1], saved, strict=True):
+            gradient.copy_(saved_gradient)
         return self.gradInput
 
     def __call__(self, input: Table) -> Table:
@@ -145,7 +145,7 @@ class Module:
     # --- parameters ---
 
     def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The parameters, and the gradients kept for them."""
+        """The parameters, and their accumulated gradients."""
         names = self._parameter_names
         return [getattr(self, n) for n in names], [getattr(self, _grad_name(n)) for n in names]
 
@@ -153,7 +153,7 @@ class Module:
         """Draw the parameters afresh."""
 
     def zeroGradParameters(self) -> None:
-        """Set the gradients kept for the parameters to zero."""
+        """Set the accumulated gradients of the parameters to zero."""
         for gradient in self.parameters()[1]:
             gradient.zero_()
 
@@ -164,7 +164,7 @@ class Module:
 
     def flattenParameters(self) -> tuple[Tensor, Tensor]:
         """All parameters, and all gradients, as one vector each, of which the modules then hold views."""
-        owners: dict[int, list[tuple[Module, str]]] = {}  # parameters that are shared stay so
+        owners: dict[int, list[tuple[Module, str]]] = {}  # shared parameters stay shared
         for module in self.listModules():
             for name in module._parameter_names:
                 owners.setdefault(getattr(module, name).data_ptr(), []).append((module, name))
@@ -180,7 +180,7 @@ class Module:
         return flat[0], flat[1]
 
     def share(self, other: Module, *names: str) -> Module:
-        """Take over the named tensors (`"weight"`, `"gradWeight"`, ...) of a module of the same structure."""
+        """Share the named tensors (`"weight"`, `"gradWeight"`, ...) of a module of the same structure."""
         for mine, theirs in zip(self.listModules(), other.listModules(), strict=True):
             for name in names:
                 if hasattr(theirs, name):
@@ -192,7 +192,7 @@ class Module:
         return copy.deepcopy(self).share(self, *names)
 
     def type(self, type: str | None = None) -> Any:
-        """Convert parameters and buffers to a type such as `"torch.DoubleTensor"`; or tell the present one."""
+        """Convert parameters and buffers to a type such as `"torch.DoubleTensor"`; or return the present one."""
         if type is None:
             return self._type
         for module in self.listModules():
@@ -246,7 +246,7 @@ class Module:
         return new
 
     def clearState(self) -> Module:
-        """Let go of the outputs and gradients of the latest pass."""
+        """Free the outputs and gradients of the latest pass."""
         for module in self.listModules():
             module._forget()
             module.output, module.gradInput = torch.empty(0), torch.empty(0)
@@ -254,7 +254,7 @@ class Module:
 
     def __getstate__(self) -> dict[str, Any]:
         # The recorded graph cannot be copied; without it, backward computes forward again.
-        return {**vars(self), "_given": None, "_inputs": None, "_params": [], "_result": None}
+        return {**vars(self), "_latest_input": None, "_inputs": None, "_params": [], "_result": None}
 
     def __repr__(self) -> str:
         return f"nn.{type(self).__name__}"
@@ -265,9 +265,9 @@ def _grad_name(name: str) -> str:
 
 
 class Criterion:
-    """A loss in the style of Lua Torch: `forward` gives a number, `backward` its gradient by the input.
+    """A loss in the style of Lua Torch: `forward` gives a number, `backward` the gradient of the input.
 
-    A subclass defines `compute(input, target)`, differentiable.
+    A subclass defines a differentiable `compute(input, target)`.
 
     >>> import flambeau as torch
     >>> criterion = torch.legacy.nn.MSECriterion()
@@ -285,12 +285,12 @@ class Criterion:
         raise NotImplementedError
 
     def updateOutput(self, input: Table, target: Table) -> Any:
-        """Compute the loss, which is also kept as `output`."""
+        """Compute the loss, which is also stored as `output`."""
         self.output = self.compute(input, target).item()
         return self.output
 
     def updateGradInput(self, input: Table, target: Table) -> Table:
-        """Compute `gradInput`, the gradient of the loss by the input."""
+        """Compute `gradInput`, the gradient of the loss with respect to the input."""
         leaves = map_table(_leaf, input)
         with torch.enable_grad():
             loss = self.compute(leaves, target)
@@ -303,14 +303,14 @@ class Criterion:
         return self.updateOutput(input, target)
 
     def backward(self, input: Table, target: Table) -> Table:
-        """The gradient of the loss by the input."""
+        """The gradient of the loss with respect to the input."""
         return self.updateGradInput(input, target)
 
     def __call__(self, input: Table, target: Table) -> Any:
         return self.forward(input, target)
 
     def type(self, type: str | None = None) -> Any:
-        """Convert what tensors the criterion holds, such as class weights."""
+        """Convert the tensors that the criterion holds, such as class weights."""
         if type is None:
             return self.gradInput.type()
         for name, value in vars(self).items():

@@ -1,4 +1,4 @@
-"""Activations, and softmax in its forms."""
+"""Activation functions and softmax."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Args:
         input: a tensor of any shape.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -53,13 +53,13 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Each element that is above `threshold`, and `value` in place of the others; see `nn.Threshold`.
+    """Each element that is above `threshold`; `value` in place of the others; see `nn.Threshold`.
 
     Args:
         input: a tensor of any shape.
         threshold: the bound; an element equal to it is replaced.
         value: what replaces elements.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -76,7 +76,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     Args:
         input: a tensor of any shape.
         negative_slope: the factor of negative elements.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -97,7 +97,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         lower: the least slope.
         upper: the greatest slope; RuntimeError where it is below `lower` while training.
         training: whether slopes are drawn; else all are the mean, `(lower + upper) / 2`.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -113,7 +113,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
     Args:
         input: a tensor of any shape.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -131,7 +131,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         input: a tensor of any shape.
         min_val: the least value of an element of the result.
         max_val: the greatest; ValueError where it is below `min_val`.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -147,7 +147,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
     Args:
         input: a tensor of any shape.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -165,7 +165,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
     Args:
         input: a tensor of any shape.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -184,7 +184,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     Args:
         input: a tensor of any shape.
         alpha: the result tends to `-alpha` for large negative elements.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -202,7 +202,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Args:
         input: a tensor of any shape.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -221,7 +221,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     Args:
         input: a tensor of any shape.
         alpha: the result tends to `-alpha` for large negative elements; RuntimeError where it is 0.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -237,7 +237,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Args:
         input: a tensor of any shape.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -255,7 +255,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
     Args:
         input: a tensor of any shape.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -337,7 +337,9 @@ def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def _along(function: Callable[..., Tensor], input: Tensor, dim: int | None, name: str, stacklevel: int, dtype: Any) -> Tensor:
+def _call_along(
+    function: Callable[..., Tensor], input: Tensor, dim: int | None, name: str, stacklevel: int, dtype: Any
+) -> Tensor:
     if dim is None:
         dim = _implicit_dim(name, input.dim(), stacklevel + 1)
     return function(input, dim) if dtype is None else function(input, dim, dtype=dtype)
@@ -350,7 +352,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         input: a tensor of any shape.
         dim: the dimension along which the values sum to 1. None, deprecated, means 0 for input of 0, 1 or 3 dimensions
             and 1 for other input, with a warning.
-        _stacklevel: how far up the caller is that this warning shows.
+        _stacklevel: the stack level of this warning.
         dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
@@ -359,7 +361,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         >>> F.softmax(torch.tensor([[0.0, 0.0]]), dim=1)
         tensor([[0.5000, 0.5000]])
     """
-    return _along(torch.softmax, input, dim, "softmax", _stacklevel, dtype)
+    return _call_along(torch.softmax, input, dim, "softmax", _stacklevel, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
@@ -369,7 +371,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         input: a tensor of any shape.
         dim: the dimension along which the values sum to 1. None, deprecated, means 0 for input of 0, 1 or 3 dimensions
             and 1 for other input, with a warning.
-        _stacklevel: how far up the caller is that this warning shows.
+        _stacklevel: the stack level of this warning.
         dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
@@ -378,7 +380,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         >>> F.softmin(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
         tensor([[0.4223, 0.4223, 0.1554]])
     """
-    return _along(torch.softmax, -input, dim, "softmin", _stacklevel, dtype)
+    return _call_along(torch.softmax, -input, dim, "softmin", _stacklevel, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
@@ -388,7 +390,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         input: a tensor of any shape.
         dim: the dimension along which the exponentials sum to 1. None, deprecated, means 0 for input of 0, 1 or 3
             dimensions and 1 for other input, with a warning.
-        _stacklevel: how far up the caller is that this warning shows.
+        _stacklevel: the stack level of this warning.
         dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
@@ -397,7 +399,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         >>> F.log_softmax(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
         tensor([[-1.5514, -1.5514, -0.5514]])
     """
-    return _along(torch.log_softmax, input, dim, "log_softmax", _stacklevel, dtype)
+    return _call_along(torch.log_softmax, input, dim, "log_softmax", _stacklevel, dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -425,5 +427,5 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if not hard:
         return relaxed
     index = relaxed.max(dim, keepdim=True)[1]
-    sharp = torch.zeros_like(logits).scatter_(dim, index, 1.0)
-    return sharp - relaxed.detach() + relaxed
+    one_hot = torch.zeros_like(logits).scatter_(dim, index, 1.0)
+    return one_hot - relaxed.detach() + relaxed

@@ -18,7 +18,7 @@ from .padding import pad
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
-# --- scaled dot products ------------------------------------------------------------------------------------------
+# --- scaled dot-product attention ---------------------------------------------------------------------------------
 
 
 def scaled_dot_product_attention(
@@ -74,8 +74,8 @@ def scaled_dot_product_attention(
     plain = not (attn_mask is not None or is_causal or dropout_p or enable_gqa)
     if plain and learns_nothing(query, key, value) and _fit(query.shape, key.shape, value.shape):
         return attention(query, key, value, scale)
-    dtype, given = query.dtype, (query, key, value, attn_mask)
-    if dtype in (torch.float16, torch.bfloat16):  # too coarse for scores
+    dtype, inputs = query.dtype, (query, key, value, attn_mask)
+    if dtype in (torch.float16, torch.bfloat16):  # too imprecise for the scores
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
     if enable_gqa:
@@ -89,14 +89,14 @@ def scaled_dot_product_attention(
         weights = scores.softmax(-1)
     else:
         weights = _masked_softmax(scores, attn_mask)
-    made = ((torch.dropout(weights, dropout_p, True) if dropout_p > 0 else weights) @ value).to(dtype)
-    if not _is_one_operation(*given, dropout_p):
-        return made
-    return gathered(made, "ScaledDotProductFlashAttentionForCpuBackward0", given[:3])
+    output = ((torch.dropout(weights, dropout_p, True) if dropout_p > 0 else weights) @ value).to(dtype)
+    if not _is_one_operation(*inputs, dropout_p):
+        return output
+    return gathered(output, "ScaledDotProductFlashAttentionForCpuBackward0", inputs[:3])
 
 
 def _is_one_operation(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> bool:
-    """Whether PyTorch computes the attention of these in one operation."""
+    """Whether PyTorch computes this attention in one operation, and so shows one node in the graph."""
     if dropout_p or (mask is not None and mask.requires_grad):
         return False
     one_size = query.shape[-1] == key.shape[-1] == value.shape[-1]
@@ -104,17 +104,17 @@ def _is_one_operation(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | 
 
 
 def _causal(mask: Tensor | None, past: Tensor) -> Tensor:
-    """A mask that also leaves out all that is not in the past."""
+    """`mask`, if there is one, combined with the causal mask `past`."""
     if mask is None:
         return past
     return mask & past if mask.dtype is torch.bool else mask.masked_fill(~past, -math.inf)
 
 
 def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """The softmax under a mask; a row that nothing takes part in is zero."""
+    """The softmax under a mask; a row in which everything is masked gives zeros."""
     scores = scores.masked_fill(~mask, -math.inf) if mask.dtype is torch.bool else scores + mask
-    nothing = (scores == -math.inf).all(-1, keepdim=True)
-    return scores.softmax(-1).masked_fill(nothing, 0.0)
+    all_masked = (scores == -math.inf).all(-1, keepdim=True)
+    return scores.softmax(-1).masked_fill(all_masked, 0.0)
 
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
@@ -136,15 +136,16 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
 
 
 def _fit(query: Sequence[int], key: Sequence[int], value: Sequence[int]) -> bool:
-    """Whether these shapes can be multiplied with no more ado."""
+    """Whether these shapes can be multiplied without broadcasting."""
     return query[:-2] == key[:-2] == value[:-2] and query[-1] == key[-1] and key[-2] == value[-2]
 
 
 def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
-    for each in (query, key, value):
-        if each.dim() < 3:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-each.dim()}, {each.dim() - 1}], but got -3)")
-    heads = [each.shape[-3] for each in (query, key, value)]
+    for tensor in (query, key, value):
+        ndim = tensor.dim()
+        if ndim < 3:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got -3)")
+    heads = [tensor.shape[-3] for tensor in (query, key, value)]
     if not all(heads[1:]) or heads[0] % heads[1] or heads[0] % heads[2]:
         raise RuntimeError(
             "Number of heads in key and value must divide the number of heads in query, but got "
@@ -152,11 +153,11 @@ def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
 
 
-# --- many heads ---------------------------------------------------------------------------------------------------
+# --- multi-head attention -----------------------------------------------------------------------------------------
 
 
 def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None) -> list[Tensor]:
-    """Queries, keys and values by one weight for all three; in one product where they are of the same tensor."""
+    """Queries, keys and values, projected by one packed weight; inputs that are the same tensor share one product."""
     if key.shape != value.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     if weight is None:
@@ -166,14 +167,14 @@ def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor
         return list(linear(query, weight, bias).chunk(3, -1))
     if key is value:
         weights = weight.split([size, 2 * size])
-        biases = (None, None) if bias is None else bias.split([size, 2 * size])
-        return [linear(query, weights[0], biases[0]), *linear(key, weights[1], biases[1]).chunk(2, -1)]
+        query_bias, key_value_bias = (None, None) if bias is None else bias.split([size, 2 * size])
+        return [linear(query, weights[0], query_bias), *linear(key, weights[1], key_value_bias).chunk(2, -1)]
     biases = (None,) * 3 if bias is None else bias.chunk(3)
     return [linear(x, w, b) for x, w, b in zip((query, key, value), weight.chunk(3), biases, strict=True)]
 
 
 def _canonical_mask(mask: Tensor | None, name: str, other: Tensor | None, other_name: str, dtype: torch.dtype) -> Tensor | None:
-    """A mask as what is added to the scores: bool masks, True for what is left out, become 0 and minus infinity."""
+    """A mask to be added to the scores: bool masks, True for what is left out, become 0 and minus infinity."""
     if mask is None:
         return None
     if mask.dtype is not torch.bool and not mask.is_floating_point():
@@ -222,7 +223,7 @@ def _check_size(size: int, expected: int, heads: int) -> None:
 
 
 def _mask_by_head(mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, length: int, keys: int) -> Tensor | None:
-    """What is added to the scores `(batch, heads, length, keys)`, for both masks; None for neither."""
+    """Both masks as one to be added to the scores `(batch, heads, length, keys)`; None where there is neither."""
     if mask is not None:
         kind, expected = ("2D", (length, keys)) if mask.dim() == 2 else ("3D", (batch * heads, length, keys))
         if tuple(mask.shape) != expected:
@@ -230,9 +231,9 @@ def _mask_by_head(mask: Tensor | None, padding: Tensor | None, batch: int, heads
         mask = mask if mask.dim() == 2 else mask.unflatten(0, (batch, heads))
     if padding is None:
         return mask if mask is None or mask.dim() == 4 else mask.unsqueeze(0).unsqueeze(0)
-    for dim, wanted in enumerate((batch, keys)):
-        if padding.shape[dim] != wanted:
-            raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {wanted}, but got {padding.shape[dim]}")
+    for dim, expected_size in enumerate((batch, keys)):
+        if padding.shape[dim] != expected_size:
+            raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {expected_size}, but got {padding.shape[dim]}")
     padding = padding.unsqueeze(1).unsqueeze(1)
     return padding if mask is None else mask + padding
 
@@ -289,8 +290,7 @@ def multi_head_attention_forward(
             None.
         static_k, static_v: projected keys and values, `(N * num_heads, S, E / num_heads)`, in place of projecting.
         average_attn_weights: whether the weights are averaged over the heads.
-        is_causal: whether `attn_mask` hides all later keys; a hint, for which the mask has to be given: RuntimeError
-            elsewhere.
+        is_causal: a hint that `attn_mask` is the causal mask; RuntimeError where no `attn_mask` is given.
 
     Returns:
         The output, in the shape of `query`, and the weights: `(N, L, S)`, `(N, num_heads, L, S)` unless averaged,
@@ -337,7 +337,7 @@ def attend_by_heads(
     is_causal: bool = False,
     batch_first: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """The same, with a choice of which dimension of a batch comes first."""
+    """`multi_head_attention_forward` with a `batch_first` option, for `nn.MultiheadAttention`."""
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError(
@@ -353,7 +353,7 @@ def attend_by_heads(
     _check_size(query.shape[2], embed_dim_to_check, num_heads)
     padding = _canonical_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
     if is_causal and padding is None and not need_weights:
-        attn_mask = None  # the hint says it all
+        attn_mask = None  # `is_causal` says the same, and is faster
     else:
         attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype)
         is_causal = is_causal and padding is None and attn_mask is None
@@ -368,27 +368,27 @@ def attend_by_heads(
     k = _by_head(k, num_heads, batch_first) if static_k is None else static_k.unflatten(0, (batch, num_heads))
     v = _by_head(v, num_heads, batch_first) if static_v is None else static_v.unflatten(0, (batch, num_heads))
     if (bias_k is None) is not (bias_v is None):
-        given, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
-        raise AssertionError(f"{given} is set but {missing} is None")
+        present, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
+        raise AssertionError(f"{present} is set but {missing} is None")
     if bias_k is not None and bias_v is not None:
-        k, v = (torch.cat([x, _by_head(more.expand(1, batch, -1), num_heads)], 2) for x, more in ((k, bias_k), (v, bias_v)))
+        k, v = (torch.cat([x, _by_head(bias.expand(1, batch, -1), num_heads)], 2) for x, bias in ((k, bias_k), (v, bias_v)))
     if add_zero_attn:
         k, v = (torch.cat([x, torch.zeros_like(x[:, :, :1])], 2) for x in (k, v))
     extra = (bias_k is not None and bias_v is not None) + bool(add_zero_attn)
     if attn_mask is not None and extra:
-        attn_mask = pad(attn_mask, (0, extra))  # nobody masks what no input gave
+        attn_mask = pad(attn_mask, (0, extra))  # the added keys are never masked
 
-    dropout_p, shares = dropout_p if training else 0.0, None
+    dropout_p, attention_weights = dropout_p if training else 0.0, None
     if need_weights:
-        output, shares = _with_weights(q, k, v, attn_mask, dropout_p)
-        shares = shares.mean(1) if average_attn_weights else shares
+        output, attention_weights = _attention_with_weights(q, k, v, attn_mask, dropout_p)
+        attention_weights = attention_weights.mean(1) if average_attn_weights else attention_weights
     else:
         output = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
     joined = output.permute(0, 2, 1, 3) if batch_first else output.permute(2, 0, 1, 3)
     output = linear(joined.reshape(query.shape), out_proj_weight, out_proj_bias)
     if batched:
-        return output, shares
-    return output.squeeze(0), None if shares is None else shares.squeeze(0)
+        return output, attention_weights
+    return output.squeeze(0), None if attention_weights is None else attention_weights.squeeze(0)
 
 
 def _separate_projection(
@@ -396,23 +396,25 @@ def _separate_projection(
 ) -> list[Tensor]:
     if key.shape[:2] != value.shape[:2]:
         raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
-    for name, each in zip("qkv", weights, strict=True):
-        if each is None:
+    projections: list[Tensor] = []
+    for name, projection in zip("qkv", weights, strict=True):
+        if projection is None:
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
-    for name, x, each in zip(("query", "key", "value"), (query, key, value), weights, strict=True):
+        projections.append(projection)
+    for name, x, weight in zip(("query", "key", "value"), (query, key, value), projections, strict=True):
         expected = (query.shape[-1], x.shape[-1])
-        if each.shape != expected:
-            raise AssertionError(f"expecting {name} weights shape of {expected}, but got {each.shape}")
+        if weight.shape != expected:
+            raise AssertionError(f"expecting {name} weights shape of {expected}, but got {weight.shape}")
     biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+    return [linear(x, w, b) for x, w, b in zip((query, key, value), projections, biases, strict=True)]
 
 
 def _by_head(x: Tensor, num_heads: int, batch_first: bool = False) -> Tensor:
-    """`(L, N, E)`, or `(N, L, E)`, as `(N, num_heads, L, E / num_heads)`; the same memory."""
+    """A view of `(L, N, E)`, or `(N, L, E)`, as `(N, num_heads, L, E / num_heads)`."""
     return x.unflatten(-1, (num_heads, -1)).permute((0, 2, 1, 3) if batch_first else (1, 2, 0, 3))
 
 
-def _with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float) -> tuple[Tensor, Tensor]:
+def _attention_with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float) -> tuple[Tensor, Tensor]:
     scaled = q * math.sqrt(1.0 / q.shape[-1])
     scores = scaled @ k.transpose(-2, -1)
     weights = softmax(scores if mask is None else scores + mask, dim=-1)

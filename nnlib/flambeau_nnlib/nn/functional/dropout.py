@@ -19,7 +19,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         input: a tensor of any shape.
         p: the probability that an element is zeroed; ValueError unless it is from 0 to 1.
         training: whether to drop at all; else the result is the input.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -42,7 +42,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
         input: a tensor of any shape.
         p: the probability that an element is dropped; ValueError unless it is from 0 to 1.
         training: whether to drop at all; else the result is the input.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -61,7 +61,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
         input: a tensor `(N, C, *)`.
         p: the probability that a channel is dropped; ValueError unless it is from 0 to 1.
         training: whether to drop at all; else the result is the input.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -81,7 +81,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         input: a tensor `(N, C, L)` or `(C, L)`; RuntimeError for other numbers of dimensions.
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
         training: whether to drop at all; else the result is the input.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -98,8 +98,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "(i.e. 2D or 3D inputs)."
         )
     if input.dim() == 3:
-        return _of_channels(input, p, training, inplace)
-    result = _of_channels(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace)
+        return _drop_channels(input, p, training, inplace)
+    result = _drop_channels(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training, inplace)
     return result.squeeze_(0) if inplace else result.squeeze(0)
 
 
@@ -113,7 +113,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             warning.
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
         training: whether to drop at all; else the result is the input.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -139,7 +139,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "dropout behavior, please switch to using dropout1d instead.",
             stacklevel=2,
         )
-    return _of_channels(input, p, training, inplace)
+    return _drop_channels(input, p, training, inplace)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -149,7 +149,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`; other numbers of dimensions give a warning.
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
         training: whether to drop at all; else the result is the input.
-        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+        inplace: whether to overwrite `input` with the result instead of returning a new tensor.
 
     Example:
         >>> import flambeau as torch
@@ -170,7 +170,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     batched = input.dim() == 5
     if not batched:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    result = _of_channels(input, p, training, inplace)
+    result = _drop_channels(input, p, training, inplace)
     if batched:
         return result
     return result.squeeze_(0) if inplace else result.squeeze(0)
@@ -181,5 +181,5 @@ def _check(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _of_channels(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     return (torch.feature_dropout_ if inplace else torch.feature_dropout)(input, p, training)

@@ -13,8 +13,8 @@ from flambeau.extension.functions import one_hot
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
-def _row(padding_idx: int | None, rows: int) -> int:
-    """The padding row counted from 0, -1 where there is none."""
+def _padding_row(padding_idx: int | None, rows: int) -> int:
+    """`padding_idx` as an index from 0; -1 for None."""
     if padding_idx is None:
         return -1
     if not -rows <= padding_idx < rows:
@@ -38,11 +38,11 @@ def embedding(
         weight: the table, `(rows, columns)`; RuntimeError unless it has 2 dimensions. The result has the shape
             `(*, columns)`.
         padding_idx: a row that gets no gradient; may be counted from the end. AssertionError where there is none.
-        max_norm: the greatest norm of a row; those looked up that are longer are first shortened in place. None for no
+        max_norm: the greatest norm of a row; longer rows that are looked up are first scaled down to it, in place. None for no
             limit.
         norm_type: the p of that norm.
         scale_grad_by_freq: whether the gradient of a row is divided by how often its index is in `input`.
-        sparse: taken; the gradient is dense all the same.
+        sparse: accepted for compatibility; the gradient is always dense.
 
     Example:
         >>> import flambeau as torch
@@ -52,7 +52,7 @@ def embedding(
     """
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    padding_idx = _row(padding_idx, weight.size(0))
+    padding_idx = _padding_row(padding_idx, weight.size(0))
     if max_norm is not None:
         ops.embedding_renorm_(weight, input, max_norm, norm_type)
     return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
@@ -77,13 +77,13 @@ def embedding_bag(
         input: integer indices, `(B, N)` for B bags of N each, or `(N,)` for bags that `offsets` divides.
         weight: the table, `(rows, columns)`. The result has the shape `(B, columns)`.
         offsets: where each bag begins in an input of one dimension, `(B,)`, the first being 0.
-        max_norm: the greatest norm of a row; those looked up that are longer are first shortened in place. None for no
+        max_norm: the greatest norm of a row; longer rows that are looked up are first scaled down to it, in place. None for no
             limit.
         norm_type: the p of that norm.
         scale_grad_by_freq: whether the gradient of a row is divided by how often its index is in `input`; not for mode
             "max".
         mode: "sum", "mean" or "max".
-        sparse: taken; the gradient is dense all the same. Not for mode "max".
+        sparse: accepted for compatibility; the gradient is always dense. Not for mode "max".
         per_sample_weights: factors of the rows, in the shape of `input`, for mode "sum"; NotImplementedError for
             another mode.
         include_last_offset: whether the last of the `offsets` is where the last bag ends, rather than where it begins.
@@ -138,7 +138,7 @@ def embedding_bag(
 def _flat_bags(
     input: Tensor, offsets: Tensor | None, weights: Tensor | None, include_last_offset: bool
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Indices, offsets and weights in one dimension."""
+    """Indices, offsets and per-sample weights, flattened to one dimension."""
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(

@@ -1,6 +1,6 @@
-"""Losses: of numbers, probabilities and classes.
+"""Losses of regression, probabilities and classes.
 
-`size_average` and `reduce` are how `reduction` was spelled before PyTorch 0.4.1.
+`size_average` and `reduce` are the legacy flags that PyTorch had before 0.4.1 in place of `reduction`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ __all__ = [
 
 
 def how_reduced(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction that is asked for, in either spelling."""
+    """The value of `reduction`, after the legacy flags `size_average` and `reduce`."""
     if size_average is None and reduce is None:
         return reduction
     return legacy_get_string(size_average, reduce)
 
 
-# --- errors of numbers --------------------------------------------------------------------------------------------
+# --- regression ---------------------------------------------------------------------------------------------------
 
 
-def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
+def _warn_if_sizes_differ(input: Tensor, target: Tensor) -> None:
     if not input.is_same_size(target):
         warnings.warn(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead "
@@ -48,7 +48,7 @@ def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
 
 
 def _weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, by_weight: bool = True) -> Tensor:
-    """Losses times weights; their mean is over the sum of the weights."""
+    """The weighted losses, reduced; with `by_weight` the mean divides by the sum of the weights."""
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     if reduction not in ("none", "mean", "sum"):
@@ -70,8 +70,8 @@ def l1_loss(
 
     Args:
         input: the predictions, a tensor of any shape.
-        target: the values that were right, in the shape of `input`; others broadcast, with a warning.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        target: the true values, in the shape of `input`; other shapes are broadcast, with a warning.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
         weight: a factor for each element, in the shape of `input`, or ValueError is raised; None for 1. The mean is
             then divided by the sum of the weights.
@@ -82,7 +82,7 @@ def l1_loss(
         >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
         tensor(1.5000)
     """
-    _warn_of_sizes(input, target)
+    _warn_if_sizes_differ(input, target)
     reduction = how_reduced(reduction, size_average, reduce)
     errors = (input - target).abs()
     return ops.reduced(errors, reduction) if weight is None else _weighted(errors, weight, input, reduction)
@@ -100,8 +100,8 @@ def mse_loss(
 
     Args:
         input: the predictions, a tensor of any shape.
-        target: the values that were right, in the shape of `input`; others broadcast, with a warning.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        target: the true values, in the shape of `input`; other shapes are broadcast, with a warning.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
         weight: a factor for each element, in the shape of `input`, or ValueError is raised; None for 1. The mean is
             then divided by the sum of the weights.
@@ -114,7 +114,7 @@ def mse_loss(
         >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), weight=torch.tensor([3.0, 1.0]))
         tensor(1.)
     """
-    _warn_of_sizes(input, target)
+    _warn_if_sizes_differ(input, target)
     reduction = how_reduced(reduction, size_average, reduce)
     return (
         ops.mse_loss(input, target, reduction) if weight is None else _weighted((input - target) ** 2, weight, input, reduction)
@@ -137,10 +137,10 @@ def smooth_l1_loss(
 
     Args:
         input: the predictions, a tensor of any shape.
-        target: the values that were right, in the shape of `input`; others broadcast, with a warning.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        target: the true values, in the shape of `input`; other shapes are broadcast, with a warning.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
-        beta: the difference at which one becomes the other; RuntimeError where it is negative.
+        beta: the difference at which the squared error turns into the absolute one; RuntimeError where it is negative.
 
     Example:
         >>> import flambeau as torch
@@ -148,7 +148,7 @@ def smooth_l1_loss(
         >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
         tensor([0.1250, 2.5000])
     """
-    _warn_of_sizes(input, target)
+    _warn_if_sizes_differ(input, target)
     return ops.smooth_l1_loss(input, target, how_reduced(reduction, size_average, reduce), beta)
 
 
@@ -163,11 +163,11 @@ def huber_loss(
 
     Args:
         input: the predictions, a tensor of any shape.
-        target: the values that were right, in the shape of `input`; others broadcast, with a warning.
+        target: the true values, in the shape of `input`; other shapes are broadcast, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
-        delta: the difference at which one becomes the other; RuntimeError unless it is positive.
+        delta: the difference at which the squared error turns into the absolute one; RuntimeError unless it is positive.
         weight: a factor for each element, in the shape of `input`, or ValueError is raised; None for 1. The mean is
-            over the number of elements all the same.
+            still over the number of elements.
 
     Example:
         >>> import flambeau as torch
@@ -175,7 +175,7 @@ def huber_loss(
         >>> F.huber_loss(torch.tensor([1.0, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
         tensor([0.5000, 4.0000])
     """
-    _warn_of_sizes(input, target)
+    _warn_if_sizes_differ(input, target)
     if weight is None:
         return ops.huber_loss(input, target, reduction, delta)
     return _weighted(ops.huber_loss(input, target, "none", delta), weight, input, reduction, by_weight=False)
@@ -200,7 +200,7 @@ def poisson_nll_loss(
         target: the counts, in the shape of `input`.
         log_input: whether `input` holds the logarithms of the rates.
         full: whether to add Stirling's approximation of `log(target!)`, which does not depend on `input`.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         eps: keeps the logarithm finite at a rate of 0.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
@@ -233,7 +233,7 @@ def gaussian_nll_loss(
 
     Args:
         input: the means that are predicted, a tensor of any shape.
-        target: the values that were right, in the shape of `input`.
+        target: the true values, in the shape of `input`.
         var: the variances that are predicted, in the shape of `input`, in that shape without its last dimension or with
             a single 1 in it, or a float for all. ValueError for other shapes, and where one is negative.
         full: whether to add the constant `0.5 * log(2 * pi)`.
@@ -282,7 +282,7 @@ def kl_div(
     Args:
         input: log-probabilities, a floating-point tensor of any shape.
         target: probabilities, in the shape of `input`.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "batchmean", the sum divided by the size of the batch, which is the definition; "mean", divided by
             the number of all elements, with a warning; "sum"; or "none" for the term of each element.
         log_target: whether `target` holds log-probabilities too.
@@ -305,10 +305,10 @@ def kl_div(
 
 
 def divergence(input: Tensor, target: Tensor, reduction: str, log_target: bool) -> Tensor:
-    """The Kullback-Leibler divergence, in the one spelling of a reduction that there is today."""
-    for each in (input, target):
-        if not each.is_floating_point():
-            raise RuntimeError(f"kl_div: {'Complex' if each.is_complex() else 'Integral'} inputs not supported.")
+    """The Kullback-Leibler divergence, without the legacy flags of `kl_div`."""
+    for tensor in (input, target):
+        if not tensor.is_floating_point():
+            raise RuntimeError(f"kl_div: {'Complex' if tensor.is_complex() else 'Integral'} inputs not supported.")
     require_flags("kl_div", log_target=log_target)
     losses = target.exp() * (target - input) if log_target else torch.xlogy(target, target) - target * input
     if reduction == "batchmean":
@@ -332,7 +332,7 @@ def binary_cross_entropy(
         input: probabilities, a tensor of any shape; RuntimeError for values that are not from 0 to 1.
         target: from 0 to 1, in the shape of `input`; ValueError for another shape.
         weight: a factor for each element, of a shape that broadcasts with `input`; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
@@ -365,7 +365,7 @@ def binary_cross_entropy_with_logits(
         input: scores (logits), a tensor of any shape.
         target: from 0 to 1, in the shape of `input`; ValueError for another shape.
         weight: a factor for each element, of a shape that broadcasts with `input`; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
         pos_weight: a factor of the positive part of the loss, of a shape that broadcasts with `target`; None for 1.
 
@@ -399,8 +399,8 @@ def nll_loss(
         input: log-probabilities of C classes, `(C,)`, `(N, C)` or `(N, C, *)`.
         target: classes from 0 to C - 1, `()`, `(N,)` or `(N, *)`; IndexError for others.
         weight: a factor for each class, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
-        ignore_index: a target that counts nothing, neither in the sum nor in the mean.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        ignore_index: a target value that is ignored, in the sum as in the mean.
         reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
             of each target; ValueError for another.
 
@@ -430,8 +430,8 @@ def cross_entropy(
         target: classes from 0 to C - 1, `()`, `(N,)` or `(N, *)`, IndexError for others; or probabilities of the
             classes, in the shape of `input`.
         weight: a factor for each class, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
-        ignore_index: a target that counts nothing, neither in the sum nor in the mean.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        ignore_index: a target value that is ignored, in the sum as in the mean.
         reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
             of each target. For targets of probabilities, the plain mean of the losses; ValueError for another.
         label_smoothing: the share of the target, from 0 to 1, that is spread evenly over all classes; RuntimeError for
@@ -471,9 +471,9 @@ def linear_cross_entropy(
         linear_bias: what the map adds, `(C, *)`; None for nothing.
         weight: a factor for each class, `(C,)`; None for 1.
         reduction: "mean", over targets and by their weights, "sum", or "none" for the loss of each target.
-        ignore_index: a target that counts nothing; None for -100. RuntimeError for targets of probabilities.
+        ignore_index: a target value that is ignored; None for -100. RuntimeError for targets of probabilities.
         label_smoothing: the share of the target, from 0 to 1, that is spread evenly over all classes.
-        options: a `nn.LinearCrossEntropyOptions`, or None; the work is done in one piece with any.
+        options: a `nn.LinearCrossEntropyOptions`, or None; the loss is always computed in one piece, whatever they say.
 
     Raises:
         RuntimeError: shapes do not fit.
@@ -512,8 +512,7 @@ def linear_cross_entropy(
         and (target.dtype is torch.int64)
     ):
         options.for_input(input)
-    flat = linear_weight.flatten(0, -2)
-    logits = linear(input, flat, None if linear_bias is None else linear_bias.flatten())
+    logits = linear(input, linear_weight.flatten(0, -2), None if linear_bias is None else linear_bias.flatten())
     if len(outputs) > 1:
         logits = logits.unflatten(-1, outputs)
     ignored = -100 if ignore_index is None else ignore_index
@@ -542,7 +541,7 @@ def ctc_loss(
         input_lengths: how many steps of each input count, a tensor `(N,)` or `()` or a tuple; RuntimeError for more
             than T.
         target_lengths: how many labels each target has, likewise.
-        blank: which of the C labels is the blank; RuntimeError where it is none.
+        blank: the index of the blank label; RuntimeError unless it is from 0 to C - 1.
         reduction: "mean", of the losses divided by the lengths of their targets, "sum", or "none" for the loss of each
             sequence.
         zero_infinity: whether a target too long for its input, whose loss is infinite, counts as 0.

@@ -37,7 +37,7 @@ def hinge_embedding_loss(
         input: distances of pairs, a tensor of any shape.
         target: 1 or -1, in the shape of `input`.
         margin: the distance from which a different pair costs nothing.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
@@ -48,9 +48,9 @@ def hinge_embedding_loss(
     """
     margin = as_float("hinge_embedding_loss", "margin", margin)
     zeros = torch.zeros_like(input)
-    alike = torch.where(target != -1, input, zeros)
-    apart = torch.where(target != 1, (margin - input).clamp_min(0).to(input.dtype), zeros)
-    return reduced(alike + apart, how_reduced(reduction, size_average, reduce))
+    similar = torch.where(target != -1, input, zeros)
+    different = torch.where(target != 1, (margin - input).clamp_min(0).to(input.dtype), zeros)
+    return reduced(similar + different, how_reduced(reduction, size_average, reduce))
 
 
 def margin_ranking_loss(
@@ -68,8 +68,8 @@ def margin_ranking_loss(
         input1, input2: scores, two tensors of any shape.
         target: 1 where `input1` is to rank higher, -1 where `input2` is. RuntimeError unless all three have as many
             dimensions.
-        margin: by how much one is to lead.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        margin: by how much the score that is to rank higher should exceed the other.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all pairs, "sum", or "none" for the loss of each pair; ValueError for another.
 
     Example:
@@ -88,7 +88,7 @@ def margin_ranking_loss(
 
 
 def ranking(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str) -> Tensor:
-    """The ranking loss of tensors that broadcast."""
+    """`margin_ranking_loss` without the legacy flags, for tensors of any shapes that broadcast."""
     margin = as_float("margin_ranking_loss", "margin", margin)
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
@@ -108,7 +108,7 @@ def cosine_embedding_loss(
         input1, input2: the vectors, `(N, D)` or `(D,)` each.
         target: 1 or -1, `(N,)` or `()`; RuntimeError for other shapes.
         margin: the cosine up to which different vectors cost nothing.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each pair; ValueError for another.
 
     Example:
@@ -125,13 +125,13 @@ def cosine_embedding_loss(
     lengths = ((input1 * input1).sum(dim) + tiny) * ((input2 * input2).sum(dim) + tiny)
     cosine = (input1 * input2).sum(dim) / lengths.sqrt()
     zeros = torch.zeros_like(cosine)
-    alike = torch.where(target == 1, 1 - cosine, zeros)
-    apart = torch.where(target == -1, (cosine - margin).clamp_min(0), zeros)
-    return reduced(alike + apart, reduction)
+    similar = torch.where(target == 1, 1 - cosine, zeros)
+    different = torch.where(target == -1, (cosine - margin).clamp_min(0), zeros)
+    return reduced(similar + different, reduction)
 
 
 def _check_cosine(input1: Tensor, input2: Tensor, target: Tensor) -> None:
-    given = ", ".join(str(list(each.shape)) for each in (input1, input2, target))
+    sizes = ", ".join(str(list(tensor.shape)) for tensor in (input1, input2, target))
     if target.dim() == 1 and (input1.dim() != 2 or input2.dim() != 2):
         raise RuntimeError(
             f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and "
@@ -143,7 +143,7 @@ def _check_cosine(input1: Tensor, input2: Tensor, target: Tensor) -> None:
             f"{list(input2.shape)}."
         )
     if target.dim() > 1:
-        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported (sizes {given})")
+        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported (sizes {sizes})")
 
 
 # --- triplets -----------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def triplet_margin_loss(
         p: the exponent of the distance.
         eps: added to each difference, so that the distance of equal vectors has a gradient.
         swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; ValueError for another.
 
     Example:
@@ -208,7 +208,7 @@ def triplet_margin_loss(
 def triplet(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool, reduction: str
 ) -> Tensor:
-    """The triplet loss with a margin of any sign."""
+    """`triplet_margin_loss` without the legacy flags, with a margin of any sign."""
     _check_triplet(anchor, positive, negative)
     return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
 
@@ -267,7 +267,7 @@ def soft_margin_loss(
     Args:
         input: scores, a tensor of any shape.
         target: 1 or -1, of a shape that broadcasts to that of `input`; RuntimeError for others.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
 
     Example:
@@ -300,7 +300,7 @@ def multilabel_soft_margin_loss(
         input: scores of C classes, `(N, C)`, or others whose last dimension is that of the classes.
         target: 1 for a right class and 0 for a wrong one, in the shape of `input`.
         weight: a factor for each class, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; ValueError for another.
 
     Example:
@@ -336,9 +336,9 @@ def multi_margin_loss(
         input: scores of C classes, `(N, C)` or `(C,)`.
         target: classes, `(N,)` or `()`.
         p: the exponent, 1 or 2; ValueError for others.
-        margin: by how much the right class is to lead.
+        margin: by how much the score of the right class should exceed the others.
         weight: a factor for each class as target, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each target; ValueError for another.
 
     Example:
@@ -361,14 +361,14 @@ def multi_margin_loss(
     scores, classes = (input, target) if input.dim() == 2 else (input.reshape(1, -1), target.reshape(1))
     if weight is not None and len(weight) != scores.shape[1]:
         raise RuntimeError(f"inconsistent weight size, expected {scores.shape[1]} but got {list(weight.shape)}")
-    place = classes.unsqueeze(1)
-    excess = (margin - scores.gather(1, place) + scores).clamp_min(0)
+    target_index = classes.unsqueeze(1)
+    excess = (margin - scores.gather(1, target_index) + scores).clamp_min(0)
     excess = excess if p == 1 else excess * excess
     if weight is not None:
         excess = excess * weight[classes].unsqueeze(1)
-    losses = excess.scatter(1, place, 0.0).sum(1) / scores.shape[1]
-    made = reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
-    return gathered(made, "MultiMarginLossBackward0", (input,))
+    losses = excess.scatter(1, target_index, 0.0).sum(1) / scores.shape[1]
+    loss = reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
+    return gathered(loss, "MultiMarginLossBackward0", (input,))
 
 
 def multilabel_margin_loss(
@@ -381,7 +381,7 @@ def multilabel_margin_loss(
     Args:
         input: scores of C classes, `(N, C)` or `(C,)`.
         target: the right classes, then -1, in the shape of `input`; RuntimeError for another shape.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; ValueError for another.
 
     Example:
@@ -395,12 +395,12 @@ def multilabel_margin_loss(
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     require_dtype("multilabel_margin_loss_forward_out_frame", input, "floating")
-    scores, listed = (input, target) if input.dim() == 2 else (input.reshape(1, -1), target.reshape(1, -1))
-    listed_first = (listed < 0).long().cumsum(1) == 0
-    classes = torch.where(listed_first, listed, torch.zeros_like(listed))
-    wanted = torch.zeros_like(scores).scatter_add(1, classes, listed_first.to(scores.dtype)) > 0
+    scores, labels = (input, target) if input.dim() == 2 else (input.reshape(1, -1), target.reshape(1, -1))
+    is_listed = (labels < 0).long().cumsum(1) == 0
+    classes = torch.where(is_listed, labels, torch.zeros_like(labels))
+    is_target = torch.zeros_like(scores).scatter_add(1, classes, is_listed.to(scores.dtype)) > 0
     margins = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
-    counted = listed_first.unsqueeze(2) & ~wanted.unsqueeze(1)
+    counted = is_listed.unsqueeze(2) & ~is_target.unsqueeze(1)
     losses = torch.where(counted, margins, torch.zeros_like(margins)).sum((1, 2)) / scores.shape[1]
-    made = reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
-    return gathered(made, "MultilabelMarginLossBackward0", (input,))
+    loss = reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
+    return gathered(loss, "MultilabelMarginLossBackward0", (input,))

@@ -174,7 +174,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         size: the number of neighbouring channels, its own included; those beyond the ends count as zeros.
         alpha: how much the neighbours count.
         beta: the exponent.
-        k: added to what is raised, so that it is not 0.
+        k: added to the base of the power, so that it is not 0.
 
     Example:
         >>> import flambeau as torch
@@ -186,13 +186,13 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)")
     if input.numel() == 0:
         return input
-    around = (size // 2, (size - 1) // 2)
+    channel_padding = (size // 2, (size - 1) // 2)
     squares = (input * input).unsqueeze(1)
     if input.dim() == 3:
-        mean = avg_pool2d(pad(squares, (0, 0, *around)), (size, 1), stride=1)
+        mean = avg_pool2d(pad(squares, (0, 0, *channel_padding)), (size, 1), stride=1)
     else:
         flat = squares.flatten(4) if input.dim() > 4 else squares
-        mean = avg_pool3d(pad(flat, (0, 0, 0, 0, *around)), (size, 1, 1), stride=1)
+        mean = avg_pool3d(pad(flat, (0, 0, 0, 0, *channel_padding)), (size, 1, 1), stride=1)
     return input / (mean.reshape(input.shape) * alpha + k) ** beta
 
 

@@ -46,9 +46,9 @@ def max_pool1d(
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`.
         kernel_size: the length of a window.
-        stride: how far apart windows are; None for `kernel_size`.
-        padding: how much is put around the input on each side, at most half of the window; it is never the maximum.
-        dilation: how far apart the elements of a window are.
+        stride: the step from one window to the next; None for `kernel_size`.
+        padding: how many elements of minus infinity are added on each side, at most half of the window.
+        dilation: the step from one element of a window to the next.
         ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
         return_indices: whether to return also where each maximum was among the `L` elements of its channel.
 
@@ -78,9 +78,9 @@ def max_pool2d(
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
         kernel_size: height and width of a window, or one number for both.
-        stride: how far apart windows are; None for `kernel_size`.
-        padding: how much is put around the input on each side, at most half of the window; it is never the maximum.
-        dilation: how far apart the elements of a window are.
+        stride: the step from one window to the next; None for `kernel_size`.
+        padding: how many elements of minus infinity are added on each side, at most half of the window.
+        dilation: the step from one element of a window to the next.
         ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
         return_indices: whether to return also where each maximum was among the `H * W` elements of its channel.
 
@@ -112,9 +112,9 @@ def max_pool3d(
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
         kernel_size: depth, height and width of a window, or one number for all.
-        stride: how far apart windows are; None for `kernel_size`.
-        padding: how much is put around the input on each side, at most half of the window; it is never the maximum.
-        dilation: how far apart the elements of a window are.
+        stride: the step from one window to the next; None for `kernel_size`.
+        padding: how many elements of minus infinity are added on each side, at most half of the window.
+        dilation: the step from one element of a window to the next.
         ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
         return_indices: whether to return also where each maximum was among the `D * H * W` elements of its channel.
 
@@ -130,7 +130,7 @@ def max_pool3d(
     return ops.max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-# --- to a given size ----------------------------------------------------------------------------------------------
+# --- adaptive -----------------------------------------------------------------------------------------------------
 
 
 def _sizes(input: Tensor, output_size: Any) -> Any:
@@ -143,7 +143,7 @@ def _sizes(input: Tensor, output_size: Any) -> Any:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each of a given number of windows that share an image out; see `nn.AdaptiveAvgPool2d`.
+    """The mean of each of a given number of windows that cover an image; see `nn.AdaptiveAvgPool2d`.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`; RuntimeError for other numbers of dimensions.
@@ -159,7 +159,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each of a given number of windows that share a volume out; see `nn.AdaptiveAvgPool3d`.
+    """The mean of each of a given number of windows that cover a volume; see `nn.AdaptiveAvgPool3d`.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`; RuntimeError for other numbers of dimensions.
@@ -175,7 +175,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of each of a given number of windows that share a sequence out; see `nn.AdaptiveMaxPool1d`.
+    """The maximum of each of a given number of windows that cover a sequence; see `nn.AdaptiveMaxPool1d`.
 
     Args:
         input: a tensor `(N, C, L)` or `(C, L)`; RuntimeError for other numbers of dimensions.
@@ -192,7 +192,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of each of a given number of windows that share an image out; see `nn.AdaptiveMaxPool2d`.
+    """The maximum of each of a given number of windows that cover an image; see `nn.AdaptiveMaxPool2d`.
 
     Args:
         input: a tensor `(N, C, H, W)` or `(C, H, W)`; RuntimeError for other numbers of dimensions.
@@ -209,7 +209,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of each of a given number of windows that share a volume out; see `nn.AdaptiveMaxPool3d`.
+    """The maximum of each of a given number of windows that cover a volume; see `nn.AdaptiveMaxPool3d`.
 
     Args:
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`; RuntimeError for other numbers of dimensions.
@@ -225,17 +225,19 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     return adaptive_pooling.adaptive_max_pool(3, input, _sizes(input, output_size), return_indices)
 
 
-# --- at random places ---------------------------------------------------------------------------------------------
+# --- fractional ---------------------------------------------------------------------------------------------------
 
 
-def _fractional(n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Tensor | None) -> Any:
+def _fractional_max_pool(
+    n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Tensor | None
+) -> Any:
     name = f"fractional_max_pool{n}d"
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-    called = name if n == 2 else f"{name}_out"
+    full_name = name if n == 2 else f"{name}_out"
     channels, *space = (input.size(dim) for dim in range(-n - 1, 0))
     if input.ndim > n + 2:
-        raise RuntimeError(f"{called}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}")
+        raise RuntimeError(f"{full_name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}")
     kernels = ops.per_dimension(name, "kernel_size", kernel_size, n)
     if output_size is None:
         sizes = tuple(int(length * ratio) for length, ratio in zip(space, _tuple(output_ratio, n), strict=True))
@@ -246,16 +248,17 @@ def _fractional(n: int, input: Tensor, kernel_size: Any, output_size: Any, outpu
         samples = torch.rand(batched.shape[0], channels, n, dtype=input.dtype, device=input.device)
     else:
         _check_samples(samples, batched, n)
-    order = (1, 0) if n == 2 else (0, 1, 2)  # which sample serves which dimension
+    order = (1, 0) if n == 2 else (0, 1, 2)  # the sample of each dimension
     positions = []
     names = ("time", "height", "width")[-n:]
     for dim, (length, size, kernel) in enumerate(zip(space, sizes, kernels, strict=True)):
-        if size + kernel - 1 > (length if n == 2 else length - 1):  # in three dimensions PyTorch wants one place to spare
-            raise RuntimeError(f"{called}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
+        if size + kernel - 1 > (length if n == 2 else length - 1):  # PyTorch requires one element to spare in 3 dimensions
+            raise RuntimeError(f"{full_name}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
         positions.append(_random_windows(samples[: len(batched), :, order[dim]], length, size, kernel))
-    made, indices = adaptive_pooling.max_of_windows(batched, positions)
-    made, indices = (made, indices) if batched is input else (made.squeeze(0), indices.squeeze(0))
-    return gathered(made, f"FractionalMaxPool{n}DBackward0", (input,)), indices
+    maxima, indices = adaptive_pooling.max_of_windows(batched, positions)
+    if batched is not input:
+        maxima, indices = maxima.squeeze(0), indices.squeeze(0)
+    return gathered(maxima, f"FractionalMaxPool{n}DBackward0", (input,)), indices
 
 
 def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:
@@ -272,15 +275,15 @@ def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:
 
 
 def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tensor:
-    """Positions `(N, C, size, kernel)` of windows whose distances vary with the sample; the last ends at the end."""
+    """Positions `(N, C, size, kernel)` of the elements of `size` windows, placed by `sample`; the last window ends at the end."""
     last = length - kernel
     starts = torch.full((*sample.shape, size), last, device=sample.device)
     if size > 1:
-        # one rounding to the sample's dtype for each step: in half precision, windows move with each of them
+        # rounded to the sample's dtype at every step, as in PyTorch: in half precision this decides where windows begin
         alpha = sample.new_tensor(last) / sample.new_tensor(size - 1)
         sample = sample.unsqueeze(-1)
-        steps = torch.arange(size - 1, device=sample.device).to(sample.dtype)
-        starts[..., :-1] = ((steps + sample) * alpha).long() - (sample * alpha).long()
+        window_index = torch.arange(size - 1, device=sample.device).to(sample.dtype)
+        starts[..., :-1] = ((window_index + sample) * alpha).long() - (sample * alpha).long()
     return starts.unsqueeze(-1) + torch.arange(kernel, device=sample.device)
 
 
@@ -292,7 +295,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maximum of windows at random steps of an image; see `nn.FractionalMaxPool2d`.
+    """The maximum of windows at random places in an image; see `nn.FractionalMaxPool2d`.
 
     Graham, *Fractional max-pooling*, 2014.
 
@@ -311,8 +314,8 @@ def fractional_max_pool2d(
         >>> F.fractional_max_pool2d(torch.randn(2, 16, 50, 32), 3, output_ratio=0.5).shape
         torch.Size([2, 16, 25, 16])
     """
-    made = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
-    return made if return_indices else made[0]
+    maxima, indices = _fractional_max_pool(2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return (maxima, indices) if return_indices else maxima
 
 
 def fractional_max_pool3d(
@@ -323,7 +326,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maximum of windows at random steps of a volume; see `nn.FractionalMaxPool3d`.
+    """The maximum of windows at random places in a volume; see `nn.FractionalMaxPool3d`.
 
     Graham, *Fractional max-pooling*, 2014.
 
@@ -343,17 +346,17 @@ def fractional_max_pool3d(
         >>> F.fractional_max_pool3d(torch.randn(2, 3, 6, 8, 9), 3, output_size=(2, 3, 4)).shape
         torch.Size([2, 3, 2, 3, 4])
     """
-    made = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
-    return made if return_indices else made[0]
+    maxima, indices = _fractional_max_pool(3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return (maxima, indices) if return_indices else maxima
 
 
 def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
-    """The same pool, which always says where the maxima are."""
+    """The pooling function with `return_indices=True`."""
     signature = inspect.signature(pool)
 
     def pool_with_indices(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        return pool(**{**given, "return_indices": True})
+        arguments = signature.bind(*args, **kwargs).arguments
+        return pool(**{**arguments, "return_indices": True})
 
     functools.update_wrapper(pool_with_indices, pool)
     pool_with_indices.__name__ = f"{pool.__name__}_with_indices"
@@ -375,14 +378,23 @@ fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)
 # --- norms --------------------------------------------------------------------------------------------------------
 
 
-def _lp_pool(pools: tuple[Any, Any], input: Tensor, p: float, n: int, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
-    mean_pool, largest_pool = pools
+def _lp_pool(
+    pools: tuple[Callable[..., Tensor], Callable[..., Tensor]],
+    input: Tensor,
+    p: float,
+    n: int,
+    kernel_size: Any,
+    stride: Any,
+    ceil_mode: bool,
+) -> Tensor:
+    avg_pool, max_pool = pools
     if p == float("inf"):
-        return largest_pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        return max_pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     if p == -float("inf"):
-        return -largest_pool(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
-    mean = mean_pool(input.pow(p), kernel_size, stride, 0, ceil_mode)
-    return (torch.sign(mean) * torch.relu(mean.abs()) * prod(_tuple(kernel_size, n))).pow(1.0 / p)
+        return -max_pool(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    mean = avg_pool(input.pow(p), kernel_size, stride, 0, ceil_mode)
+    count: int = prod(_tuple(kernel_size, n))
+    return (torch.sign(mean) * torch.relu(mean.abs()) * count).pow(1.0 / p)
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
@@ -392,7 +404,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = N
         input: a tensor `(N, C, L)` or `(C, L)`.
         norm_type: p; not 0.
         kernel_size: the length of a window.
-        stride: how far apart windows are; None for `kernel_size`.
+        stride: the step from one window to the next; None for `kernel_size`.
         ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
 
     Example:
@@ -411,7 +423,7 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
         input: a tensor `(N, C, H, W)` or `(C, H, W)`.
         norm_type: p; not 0.
         kernel_size: height and width of a window, or one number for both.
-        stride: how far apart windows are; None for `kernel_size`.
+        stride: the step from one window to the next; None for `kernel_size`.
         ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
 
     Example:
@@ -430,7 +442,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
         input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
         norm_type: p; not 0.
         kernel_size: depth, height and width of a window, or one number for all.
-        stride: how far apart windows are; None for `kernel_size`.
+        stride: the step from one window to the next; None for `kernel_size`.
         ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
 
     Example:
@@ -442,28 +454,32 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     return _lp_pool((avg_pool3d, max_pool3d), input, norm_type, 3, kernel_size, stride, ceil_mode)
 
 
-# --- the reverse of max pooling -----------------------------------------------------------------------------------
+# --- max unpooling ------------------------------------------------------------------------------------------------
 
 
 def _unpooled_size(
-    given: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], wanted: Sequence[int] | None
+    input_size: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    output_size: Sequence[int] | None,
 ) -> list[int]:
-    sizes = [(given[dim - len(kernel)] - 1) * stride[dim] + kernel[dim] - 2 * padding[dim] for dim in range(len(kernel))]
-    if wanted is None:
+    sizes = [(input_size[dim - len(kernel)] - 1) * stride[dim] + kernel[dim] - 2 * padding[dim] for dim in range(len(kernel))]
+    if output_size is None:
         if min(sizes) < 0:
             raise ValueError(f"max_unpooling: output_size must contain non-negative spatial dimensions, but got {sizes}")
         return sizes
-    wanted = list(wanted)[2:] if len(wanted) == len(sizes) + 2 else list(wanted)
-    if len(wanted) != len(sizes):
+    output_size = list(output_size)[2:] if len(output_size) == len(sizes) + 2 else list(output_size)
+    if len(output_size) != len(sizes):
         raise ValueError(
             f"output_size should be a sequence containing {len(sizes)} or {len(sizes) + 2} elements, but it has a "
-            f"length of '{len(wanted)}'"
+            f"length of '{len(output_size)}'"
         )
-    for dim, (size, asked) in enumerate(zip(sizes, wanted, strict=True)):
-        least, most = size - stride[dim], size + stride[dim]
-        if not least < asked < most:
-            raise ValueError(f'invalid output_size "{tuple(wanted)}" (dim {dim} must be between {least} and {most})')
-    return wanted
+    for dim, (default, size) in enumerate(zip(sizes, output_size, strict=True)):
+        least, most = default - stride[dim], default + stride[dim]
+        if not least < size < most:
+            raise ValueError(f'invalid output_size "{tuple(output_size)}" (dim {dim} must be between {least} and {most})')
+    return output_size
 
 
 def _unpool(
@@ -484,10 +500,10 @@ def _unpool(
     require_dtype(f"max_unpool{n}d", input, "floating")
     count = prod(size)
     ops.check_places(indices, size)
-    lead = input.shape[:-n]
-    made = input.new_zeros(*lead, count).scatter(-1, indices.flatten(-n), input.flatten(-n))
+    batch_shape = input.shape[:-n]
+    output = input.new_zeros(*batch_shape, count).scatter(-1, indices.flatten(-n), input.flatten(-n))
     name = "SqueezeBackward1" if n == 1 else f"MaxUnpool{n}DBackward0"
-    return gathered(in_format_of(made.reshape(*lead, *size), input), name, (input,))
+    return gathered(in_format_of(output.reshape(*batch_shape, *size), input), name, (input,))
 
 
 def max_unpool1d(
@@ -499,8 +515,8 @@ def max_unpool1d(
         input: the maxima, a tensor `(N, C, L)` or `(C, L)`.
         indices: where they were, as `max_pool1d` says with `return_indices`: int64, in the shape of `input`.
         kernel_size: the length of a window, as for the pooling.
-        stride: how far apart windows were; None for `kernel_size`.
-        padding: how much was put around on each side.
+        stride: the stride of the pooling; None for `kernel_size`.
+        padding: the padding of the pooling, on each side.
         output_size: the size of the result, with or without batch and channels, where several sizes are pooled to that
             of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 
@@ -523,8 +539,8 @@ def max_unpool2d(
         input: the maxima, a tensor `(N, C, H, W)` or `(C, H, W)`.
         indices: where they were, as `max_pool2d` says with `return_indices`: int64, in the shape of `input`.
         kernel_size: height and width of a window, or one number for both, as for the pooling.
-        stride: how far apart windows were; None for `kernel_size`.
-        padding: how much was put around on each side.
+        stride: the stride of the pooling; None for `kernel_size`.
+        padding: the padding of the pooling, on each side.
         output_size: the size of the result, with or without batch and channels, where several sizes are pooled to that
             of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 
@@ -548,8 +564,8 @@ def max_unpool3d(
         input: the maxima, a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
         indices: where they were, as `max_pool3d` says with `return_indices`: int64, in the shape of `input`.
         kernel_size: depth, height and width of a window, or one number for all, as for the pooling.
-        stride: how far apart windows were; None for `kernel_size`.
-        padding: how much was put around on each side.
+        stride: the stride of the pooling; None for `kernel_size`.
+        padding: the padding of the pooling, on each side.
         output_size: the size of the result, with or without batch and channels, where several sizes are pooled to that
             of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 

@@ -69,7 +69,7 @@ def interpolate(
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
-    sizes, scales = _target(input, size, scale_factor, bool(recompute_scale_factor) or mode == "area")
+    sizes, scales = _target_sizes(input, size, scale_factor, bool(recompute_scale_factor) or mode == "area")
     if recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
@@ -83,9 +83,10 @@ def interpolate(
         )
     if align_corners is not None:
         require_flags(f"upsample_{mode}{input.dim() - 2}d", align_corners=align_corners)
-    if min(input.shape[2:]) < 1 or min(sizes) < 1:
+    space = input.shape[2:]
+    if min(space) < 1 or min(sizes) < 1:
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input ({_named(input.shape[2:])}) output ({_named(sizes)})"
+            f"Input and output sizes should be greater than 0, but got input ({_by_axis(space)}) output ({_by_axis(sizes)})"
         )
     if mode == "area":
         return _AREA_POOLS[input.dim()](input, sizes)
@@ -93,8 +94,8 @@ def interpolate(
     return resample(input, sizes, scales, method, bool(align_corners))
 
 
-def _target(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tuple[list[int], list[float | None]]:
-    """Sizes, and the scales that were asked for, of each dimension of space."""
+def _target_sizes(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tuple[list[int], list[float | None]]:
+    """The output size of each spatial dimension, and its scale where one was given."""
     space = list(input.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -116,31 +117,31 @@ def _target(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tup
             f"{space} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
             "and scale_factor in (s1, s2, ...,sK) format."
         )
-    scales = [as_float("interpolate", "scale_factor", each) for each in scales]
+    scales = [as_float("interpolate", "scale_factor", scale) for scale in scales]
     sizes = [math.floor(length * scale) for length, scale in zip(space, scales, strict=True)]
     return sizes, [None] * len(space) if recompute else scales
 
 
 def _check_mode(ndim: int, mode: str) -> None:
-    needed = _DIMENSIONS.get(str(mode))
-    if ndim in (3, 4, 5) and (mode in ("nearest", "nearest-exact", "area") or needed == ndim):
+    expected = _DIMENSIONS.get(str(mode))
+    if ndim in (3, 4, 5) and (mode in ("nearest", "nearest-exact", "area") or expected == ndim):
         return
-    if ndim in (3, 4, 5) and needed and mode not in ("bicubic", "lanczos"):
-        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {needed}D input")
+    if ndim in (3, 4, 5) and expected and mode not in ("bicubic", "lanczos"):
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {expected}D input")
     raise NotImplementedError(
         f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest | linear | bilinear | "
         f"bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
     )
 
 
-def _named(sizes: Sequence[int]) -> str:
+def _by_axis(sizes: Sequence[int]) -> str:
     return ", ".join(f"{name}: {size}" for name, size in zip("DHW"[-len(sizes) :], sizes, strict=True))
 
 
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """The former name of `interpolate`, with a warning.
+    """The deprecated name of `interpolate`, which gives a warning.
 
     Args:
         input: a tensor `(N, C, W)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
@@ -160,7 +161,7 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` in mode "nearest", with a warning: a former function.
+    """`interpolate` in mode "nearest"; deprecated, which gives a warning.
 
     Args:
         input: a tensor `(N, C, W)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
@@ -178,7 +179,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` in mode "bilinear" with aligned corners, with a warning: a former function.
+    """`interpolate` in mode "bilinear" with aligned corners; deprecated, which gives a warning.
 
     Args:
         input: a tensor `(N, C, H, W)`.

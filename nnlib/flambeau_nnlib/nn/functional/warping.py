@@ -80,8 +80,8 @@ def _axis(length: int, align_corners: bool, like: Tensor) -> Tensor:
     """Coordinates of pixel centres, from -1 to 1."""
     if length == 1:
         return torch.zeros(1, dtype=like.dtype, device=like.device)
-    steps = torch.linspace(-1, 1, length, dtype=like.dtype, device=like.device)
-    return steps if align_corners else steps * ((length - 1) / length)
+    corners = torch.linspace(-1, 1, length, dtype=like.dtype, device=like.device)
+    return corners if align_corners else corners * ((length - 1) / length)
 
 
 # --- sampling -----------------------------------------------------------------------------------------------------
@@ -130,11 +130,11 @@ def grid_sample(
 
 
 def sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
-    """Images sampled at the points of `grid`, once the words are known to be right."""
+    """`grid_sample` with modes that have been checked."""
     _check_grid(input, grid, mode)
     require_dtype(f"grid_sampler_{input.dim() - 2}d_cpu", input, "floating")
-    made = _sample(input, grid, mode, padding_mode, align_corners)
-    return gathered(made, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
+    output = _sample(input, grid, mode, padding_mode, align_corners)
+    return gathered(output, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
 
 
 def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
@@ -142,24 +142,24 @@ def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_cor
     places = [_unnormalized(grid[..., -1 - dim], length, align_corners) for dim, length in enumerate(space)]
     if mode == "bicubic":
         return _sample_cubic(input, places, padding_mode, align_corners)
-    places = [_brought_inside(x, length, padding_mode, align_corners) for x, length in zip(places, space, strict=True)]
+    places = [_clipped(x, length, padding_mode, align_corners) for x, length in zip(places, space, strict=True)]
     if mode == "nearest":
-        return tied(_gathered(with_tied_gradient(input), [x.round() for x in places]), with_tied_gradient(grid))
+        return tied(_pixels_at(with_tied_gradient(input), [x.round() for x in places]), with_tied_gradient(grid))
     lows = [x.detach().floor() for x in places]
     total: Tensor | None = None
     for corner in itertools.product((0, 1), repeat=len(space)):
         weights = [1 - (x - low) if not step else x - low for x, low, step in zip(places, lows, corner, strict=True)]
-        part = _gathered(input, [low + step for low, step in zip(lows, corner, strict=True)]) * _product(weights).unsqueeze(1)
+        part = _pixels_at(input, [low + step for low, step in zip(lows, corner, strict=True)]) * _product(weights).unsqueeze(1)
         total = part if total is None else total + part
     assert total is not None
     return total
 
 
 def _product(factors: Sequence[Tensor]) -> Tensor:
-    made = factors[0]
-    for each in factors[1:]:
-        made = made * each
-    return made
+    product = factors[0]
+    for factor in factors[1:]:
+        product = product * factor
+    return product
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
@@ -168,11 +168,11 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         raise RuntimeError(
             f"expected scalar type {names.get(input.dtype, input.dtype)} but found {names.get(grid.dtype, grid.dtype)}"
         )
-    given = f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+    got = f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     if input.shape[0] != grid.shape[0]:
-        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, {given}")
+        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, {got}")
     if input.dim() not in (4, 5) or input.dim() != grid.dim():
-        raise RuntimeError(f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, {given}")
+        raise RuntimeError(f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, {got}")
     if grid.shape[-1] != input.dim() - 2:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but got grid with "
@@ -192,7 +192,7 @@ def _unnormalized(x: Tensor, length: int, align_corners: bool) -> Tensor:
     return (x + 1) * ((length - 1) / 2) if align_corners else ((x + 1) * length - 1) / 2
 
 
-def _brought_inside(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> Tensor:
+def _clipped(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> Tensor:
     if padding_mode == "reflection":
         low, high = (0.0, length - 1.0) if align_corners else (-0.5, length - 0.5)
         x = _reflected(x, low, high)
@@ -204,13 +204,14 @@ def _reflected(x: Tensor, low: float, high: float) -> Tensor:
     if span <= 0:
         return torch.zeros_like(x)
     distance = (x - low).abs()
-    turns = (distance.detach() / span).floor()
-    rest = distance - turns * span
-    return torch.where(turns % 2 == 0, rest + low, high - rest)
+    reflections = (distance.detach() / span).floor()
+    offset = distance - reflections * span
+    reflected: Tensor = torch.where(reflections % 2 == 0, offset + low, high - offset)
+    return reflected
 
 
-def _gathered(input: Tensor, places: Sequence[Tensor]) -> Tensor:
-    """The pixels at whole-numbered `places`; zero outside."""
+def _pixels_at(input: Tensor, places: Sequence[Tensor]) -> Tensor:
+    """The pixels at integral coordinates, one tensor of `places` for each spatial dimension; zero outside the input."""
     space = list(input.shape[2:])
     inside: Tensor | None = None
     flat: Tensor | None = None
@@ -224,7 +225,8 @@ def _gathered(input: Tensor, places: Sequence[Tensor]) -> Tensor:
     points = prod(flat.shape[1:])
     index = flat.reshape(batch, 1, points).expand(batch, channels, points)
     pixels = input.reshape(batch, channels, prod(space)).gather(2, index).reshape(batch, channels, *flat.shape[1:])
-    return torch.where(inside.unsqueeze(1), pixels, torch.zeros_like(pixels))
+    masked: Tensor = torch.where(inside.unsqueeze(1), pixels, torch.zeros_like(pixels))
+    return masked
 
 
 def _sample_cubic(input: Tensor, places: Sequence[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
@@ -233,11 +235,11 @@ def _sample_cubic(input: Tensor, places: Sequence[Tensor], padding_mode: str, al
     weights = [_cubic_weights(x - low) for x, low in zip(places, lows, strict=True)]
     rows = []
     for i in range(4):
-        y = _brought_inside(lows[0] + (i - 1), space[0], padding_mode, align_corners)
+        y = _clipped(lows[0] + (i - 1), space[0], padding_mode, align_corners)
         columns = []
         for j in range(4):
-            x = _brought_inside(lows[1] + (j - 1), space[1], padding_mode, align_corners)
-            columns.append(_gathered(input, [y, x]) * weights[1][j].unsqueeze(1))
+            x = _clipped(lows[1] + (j - 1), space[1], padding_mode, align_corners)
+            columns.append(_pixels_at(input, [y, x]) * weights[1][j].unsqueeze(1))
         rows.append((columns[0] + columns[1] + columns[2] + columns[3]) * weights[0][i].unsqueeze(1))
     return rows[0] + rows[1] + rows[2] + rows[3]
 

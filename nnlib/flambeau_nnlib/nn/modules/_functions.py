@@ -1,4 +1,4 @@
-"""Functions of layers whose backward is their own."""
+"""Custom autograd functions of layers."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from flambeau.autograd.function import once_differentiable
 __all__ = ["CrossMapLRN2d"]
 
 
-def _summed(values: Tensor, window: Tensor) -> Tensor:
-    """For each channel, the sum over those that are in its row of `window`."""
+def _sum_over_window(values: Tensor, window: Tensor) -> Tensor:
+    """For each channel, the sum over the channels that are True in its row of `window`."""
     return torch.einsum("cj,njhw->nchw", window.to(values.dtype), values)
 
 
 class CrossMapLRN2d(torch.autograd.Function):
-    """The function of the layer of that name.
+    """The function of the layer `nn.CrossMapLRN2d`.
 
-    Its gradient is PyTorch's, so that training goes the same way; it is not quite the derivative of the result, since the
-    channels that it sums over begin and end one too early.
+    Its gradient is PyTorch's, so that training gives the same numbers. It is not exactly the derivative of the forward: the
+    window of channels that it sums over begins and ends one channel too early.
     """
 
     @staticmethod
-    def forward(ctx: Any, input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         channel = torch.arange(input.size(1), device=input.device)
         distance = channel.unsqueeze(1) - channel
-        reach = (size - 1) // 2
-        scale = k + alpha / size * _summed(input * input, (distance.abs() <= reach) | ((channel == 0) & (distance > reach)))
+        radius = (size - 1) // 2
+        scale = k + alpha / size * _sum_over_window(
+            input * input, (distance.abs() <= radius) | ((channel == 0) & (distance > radius))
+        )
         output = input * scale**-beta
         earliest = min((size + 1) // 2, size - 1)
         ctx.save_for_backward(input, output, scale, (distance <= earliest) & (distance > earliest - size))
@@ -39,7 +41,7 @@ class CrossMapLRN2d(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         input, output, scale, window = ctx.saved_tensors
-        made = gradient * scale**-ctx.beta - ctx.factor * input * _summed(gradient * output / scale, window)
-        return made, None, None, None, None
+        grad_input = gradient * scale**-ctx.beta - ctx.factor * input * _sum_over_window(gradient * output / scale, window)
+        return grad_input, None, None, None, None

@@ -61,7 +61,7 @@ class _Inplace(Module):
 
 
 def comma_inplace(module: Module) -> str:
-    """How `inplace` is shown after other settings."""
+    """The suffix of a repr that shows `inplace`."""
     return ", inplace=True" if module.inplace else ""
 
 
@@ -69,7 +69,7 @@ class ReLU(_Inplace):
     """The rectified linear unit: `max(0, x)` of each element.
 
     Args:
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -91,7 +91,7 @@ class SiLU(_Inplace):
     Hendrycks and Gimpel, *Gaussian error linear units*, 2016; Ramachandran et al., *Searching for activation functions*, 2017.
 
     Args:
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -113,7 +113,7 @@ class Mish(_Inplace):
     Misra, *Mish: a self regularized non-monotonic activation function*, 2019.
 
     Args:
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -139,7 +139,7 @@ class SELU(_Inplace):
     Klambauer et al., *Self-normalizing neural networks*, 2017.
 
     Args:
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -159,7 +159,7 @@ class Hardsigmoid(_Inplace):
     """A sigmoid made of straight lines: `relu6(x + 3) / 6` of each element, 0 below -3 and 1 above 3.
 
     Args:
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -184,7 +184,7 @@ class Hardswish(_Inplace):
     Howard et al., *Searching for MobileNetV3*, 2019.
 
     Args:
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -209,7 +209,7 @@ class Threshold(Module):
     Args:
         threshold: the bound; an element equal to it is replaced.
         value: what replaces elements.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -246,7 +246,7 @@ class RReLU(Module):
     Args:
         lower: the least slope.
         upper: the greatest slope; the call raises RuntimeError where it is below `lower`.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -279,8 +279,8 @@ class Hardtanh(Module):
     Args:
         min_val: the least value of an element of the output.
         max_val: the greatest; AssertionError unless it is above `min_val`.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
-        min_value, max_value: former names of `min_val` and `max_val`, which give a FutureWarning.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
+        min_value, max_value: deprecated names of `min_val` and `max_val`, which give a FutureWarning.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -303,8 +303,8 @@ class Hardtanh(Module):
         max_value: float | None = None,
     ) -> None:
         super().__init__()
-        for side, old in (("min", min_value), ("max", max_value)):
-            if old is not None:
+        for side, deprecated in (("min", min_value), ("max", max_value)):
+            if deprecated is not None:
                 warnings.warn(
                     f"keyword argument `{side}_value` is deprecated and renamed to `{side}_val`",
                     FutureWarning,
@@ -327,7 +327,7 @@ class ReLU6(Hardtanh):
     """A ReLU that stops at 6: `min(max(0, x), 6)` of each element, a range that numbers of low precision hold well.
 
     Args:
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -367,7 +367,7 @@ class ELU(_Alpha):
 
     Args:
         alpha: the output tends to `-alpha` for large negative input.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -390,7 +390,7 @@ class CELU(_Alpha):
 
     Args:
         alpha: the output tends to `-alpha` for large negative input; the call raises RuntimeError where it is 0.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -411,7 +411,7 @@ class LeakyReLU(Module):
 
     Args:
         negative_slope: the factor of negative elements; 0 gives `ReLU`.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -607,7 +607,7 @@ class Softplus(Module):
 
     Args:
         beta: how sharply it bends at 0; the larger, the closer to ReLU.
-        threshold: where `beta * x` is above this, the result is `x` itself, which it is nearly and cannot overflow.
+        threshold: where `beta * x` is above this, the result is `x` itself, which is almost equal and does not overflow.
 
     Shape:
         - Input: `(*)`, any number of dimensions.

@@ -68,8 +68,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs = list(cutoffs)
         if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        whole = all(int(cutoff) == cutoff for cutoff in cutoffs)
-        if not whole or cutoffs != sorted(set(cutoffs)) or cutoffs[0] <= 0 or cutoffs[-1] > n_classes - 1:
+        are_integers = all(int(cutoff) == cutoff for cutoff in cutoffs)
+        if not are_integers or cutoffs != sorted(set(cutoffs)) or cutoffs[0] <= 0 or cutoffs[-1] > n_classes - 1:
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, "
                 "where each value is between 1 and n_classes-1"
@@ -96,25 +96,27 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw new initial values."""
         self.head.reset_parameters()
-        for projection, output in self.tail:
-            projection.reset_parameters()
-            output.reset_parameters()
+        for cluster in self.tail:
+            for linear in cluster.children():
+                linear.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         self._check(input_, target_)
         is_batched = target_.dim() == 1
         input, target = (input_, target_) if is_batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         head = F.log_softmax(self.head(input), dim=1)
-        choice = target.clone()  # what the head should choose: a class, or a cluster
-        local = torch.zeros_like(head[:, 0])
+        head_target = target.clone()  # a class of the shortlist, or the output of a cluster
+        cluster_log_prob = torch.zeros_like(head[:, 0])
         for number, (low, high) in enumerate(pairwise(self.cutoffs)):
             rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
             if rows.numel() == 0:
                 continue
-            choice[rows] = self.shortlist_size + number
+            head_target[rows] = self.shortlist_size + number
             cluster = F.log_softmax(self.tail[number](input[rows]), dim=1)
-            local = local.index_add(0, rows, cluster.gather(1, (target[rows] - low).unsqueeze(1)).squeeze(1))
-        output = head.gather(1, choice.unsqueeze(1)).squeeze(1) + local
+            cluster_log_prob = cluster_log_prob.index_add(
+                0, rows, cluster.gather(1, (target[rows] - low).unsqueeze(1)).squeeze(1)
+            )
+        output = head.gather(1, head_target.unsqueeze(1)).squeeze(1) + cluster_log_prob
         return _ASMoutput(output if is_batched else output.squeeze(0), (-output).mean())
 
     def _check(self, input: Tensor, target: Tensor) -> None:
@@ -141,13 +143,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head = F.log_softmax(head_output, dim=1)
         parts = [head[:, : self.shortlist_size]]
         for number, projection in enumerate(self.tail):
-            chosen = head[:, self.shortlist_size + number].unsqueeze(1)
-            parts.append(F.log_softmax(projection(input), dim=1) + chosen)
+            cluster_log_prob = head[:, self.shortlist_size + number].unsqueeze(1)
+            parts.append(F.log_softmax(projection(input), dim=1) + cluster_log_prob)
         return torch.cat(parts, dim=1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class of each row: `log_prob(input).argmax(dim=1)`, less work where the head decides."""
-        head_output = self.head(input)
+        """The most likely class of each row: `log_prob(input).argmax(dim=1)`, which is faster for rows that the head decides."""
+        head_output: Tensor = self.head(input)
         output = head_output.argmax(dim=1)
         undecided = output >= self.shortlist_size
         if undecided.any():

@@ -1,8 +1,8 @@
-"""Pooling to a given size: windows share the input out, whatever its size."""
+"""Adaptive pooling: to a given output size, whatever the input size."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flambeau import Tensor
 
@@ -23,6 +23,7 @@ OutputSize = int | None | Sequence[int | None]
 
 class _AdaptiveMaxPoolNd(Module):
     __constants__ = ("output_size", "return_indices")
+    _pool: Callable[..., Tensor | tuple[Tensor, Tensor]]
 
     def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
         super().__init__()
@@ -39,7 +40,7 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The maximum of each of a given number of windows of a sequence, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -63,7 +64,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The maximum of each of a given number of windows of an image, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -87,7 +88,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The maximum of each of a given number of windows of a volume, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -110,6 +111,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 class _AdaptiveAvgPoolNd(Module):
     __constants__ = ("output_size",)
+    _pool: Callable[..., Tensor]
 
     def __init__(self, output_size: OutputSize) -> None:
         super().__init__()
@@ -125,7 +127,7 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The mean of each of a given number of windows of a sequence, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -147,7 +149,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The mean of each of a given number of windows of an image, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:
@@ -171,7 +173,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The mean of each of a given number of windows of a volume, whatever its size.
 
-    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    Windows cover the input: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
     `ceil((i + 1) * S / K)`.
 
     Args:

@@ -18,7 +18,7 @@ class MultiheadAttention(Module):
     """Lets each query attend to all keys, in `num_heads` subspaces, and returns a weighted mean of their values.
 
     Query, key and value are each mapped linearly to `embed_dim` features, `embed_dim / num_heads` for each head. A
-    head's weights are `softmax(q @ k.T / sqrt(embed_dim / num_heads))`; what the heads give is joined and mapped
+    head's weights are `softmax(q @ k.T / sqrt(embed_dim / num_heads))`; their outputs are concatenated and mapped
     linearly once more.
 
     Vaswani et al., *Attention is all you need*, 2017.
@@ -41,7 +41,7 @@ class MultiheadAttention(Module):
         - `key_padding_mask`: `(N, S)` or `(S,)`, True for a key that no query attends to.
         - `attn_mask`: `(L, S)` or `(N * num_heads, L, S)`, True where a query must not attend to a key. Masks of
           floating point are added to what the softmax is taken of.
-        - `is_causal`: whether `attn_mask` hides all later keys; a hint, for which the mask has to be given too.
+        - `is_causal`: a hint that `attn_mask` is the causal mask, which has to be given as well.
         - Output: the shape of the query. It is the first of two results.
         - Weights: `(N, L, S)` or `(L, S)`, the mean over the heads; `(N, num_heads, L, S)` or `(num_heads, L, S)` with
           `average_attn_weights=False`; None with `need_weights=False`, which is faster.
@@ -88,18 +88,18 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         self.add_zero_attn = add_zero_attn
 
-        def parameter(wanted: bool, *shape: int) -> Parameter | None:
-            return Parameter(torch.empty(shape, device=device, dtype=dtype)) if wanted else None
+        def parameter_if(condition: bool, *shape: int) -> Parameter | None:
+            return Parameter(torch.empty(shape, device=device, dtype=dtype)) if condition else None
 
-        together, apart = self._qkv_same_embed_dim, not self._qkv_same_embed_dim
-        self.register_parameter("q_proj_weight", parameter(apart, embed_dim, embed_dim))
-        self.register_parameter("k_proj_weight", parameter(apart, embed_dim, self.kdim))
-        self.register_parameter("v_proj_weight", parameter(apart, embed_dim, self.vdim))
-        self.register_parameter("in_proj_weight", parameter(together, 3 * embed_dim, embed_dim))
-        self.register_parameter("in_proj_bias", parameter(bias, 3 * embed_dim))
+        packed = self._qkv_same_embed_dim
+        self.register_parameter("q_proj_weight", parameter_if(not packed, embed_dim, embed_dim))
+        self.register_parameter("k_proj_weight", parameter_if(not packed, embed_dim, self.kdim))
+        self.register_parameter("v_proj_weight", parameter_if(not packed, embed_dim, self.vdim))
+        self.register_parameter("in_proj_weight", parameter_if(packed, 3 * embed_dim, embed_dim))
+        self.register_parameter("in_proj_bias", parameter_if(bias, 3 * embed_dim))
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
-        self.register_parameter("bias_k", parameter(add_bias_kv, 1, 1, embed_dim))
-        self.register_parameter("bias_v", parameter(add_bias_kv, 1, 1, embed_dim))
+        self.register_parameter("bias_k", parameter_if(add_bias_kv, 1, 1, embed_dim))
+        self.register_parameter("bias_v", parameter_if(add_bias_kv, 1, 1, embed_dim))
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
@@ -127,7 +127,8 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        swap = self.training and self.batch_first and query.dim() == 3  # dropout goes through the output as it lies in memory
+        # in PyTorch the output then lies in memory as `(L, N, E)`, the order in which a dropout layer after it draws
+        swap = self.training and self.batch_first and query.dim() == 3
         if swap:
             is_self_attention = query is key is value
             query = query.transpose(0, 1)

@@ -1,4 +1,4 @@
-"""What every loss layer shares: how its values are reduced, and weights."""
+"""The base classes of all loss layers: the reduction, and class weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .module import Module
 
 
 class _Loss(Module):
-    __constants__ = ("reduction",)
+    __constants__: tuple[str, ...] = ("reduction",)
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import flambeau as torch
@@ -25,7 +26,10 @@ __all__ = [
 
 
 class _NormBase(Module):
-    """Weight, bias and running statistics of batch and instance normalization; `_input_dims` are accepted."""
+    """Weight, bias and running statistics of batch and instance normalization.
+
+    `_input_dims` are the numbers of dimensions that the input may have.
+    """
 
     _version = 2  # 2 added num_batches_tracked
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
@@ -49,9 +53,9 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            values = torch.empty(num_features, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, Parameter(values) if wanted else None)
+        for name, is_used in (("weight", affine), ("bias", affine and bias)):
+            parameter = Parameter(torch.empty(num_features, device=device, dtype=dtype)) if is_used else None
+            self.register_parameter(name, parameter)
         tracked = track_running_stats
         self.register_buffer("running_mean", torch.zeros(num_features, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("running_var", torch.ones(num_features, device=device, dtype=dtype) if tracked else None)
@@ -59,14 +63,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget the statistics of the batches seen so far."""
+        """Reset the running statistics."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Set the weight to 1, the bias to 0, and forget the statistics."""
+        """Set the weight to 1, the bias to 0, and reset the running statistics."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
@@ -97,22 +101,22 @@ class _BatchNorm(_NormBase):
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # a mean of all batches instead of a moving one
+            if self.momentum is None:  # the mean of all batches instead of an exponential moving average
                 momentum = 1.0 / float(self.num_batches_tracked)
-        uses_batch = self.training or self.running_mean is None
-        updates_or_reads = self.track_running_stats or not self.training
+        use_batch_stats = self.training or self.running_mean is None
+        use_running_stats = self.track_running_stats or not self.training
         return self._normalize(
             input,
-            self.running_mean if updates_or_reads else None,
-            self.running_var if updates_or_reads else None,
+            self.running_mean if use_running_stats else None,
+            self.running_var if use_running_stats else None,
             self.weight,
             self.bias,
-            uses_batch,
+            use_batch_stats,
             momentum,
             self.eps,
         )
 
-    _normalize = staticmethod(F.batch_norm)
+    _normalize: Callable[..., Tensor] = staticmethod(F.batch_norm)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -128,7 +132,7 @@ class BatchNorm1d(_BatchNorm):
         num_features: the number of features, the second dimension of the input.
         eps: added to the variance before the root is taken; in training ValueError unless it is positive.
         momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
-        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each feature.
+        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each feature.
         track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
         bias: whether there is a `bias` beside `weight`, where `affine`.
@@ -161,7 +165,7 @@ class BatchNorm2d(_BatchNorm):
         num_features: the number of channels, the second dimension of the input.
         eps: added to the variance before the root is taken; in training ValueError unless it is positive.
         momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
-        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
         track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
         bias: whether there is a `bias` beside `weight`, where `affine`.
@@ -194,7 +198,7 @@ class BatchNorm3d(_BatchNorm):
         num_features: the number of channels, the second dimension of the input.
         eps: added to the variance before the root is taken; in training ValueError unless it is positive.
         momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
-        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
         track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
         bias: whether there is a `bias` beside `weight`, where `affine`.
@@ -213,7 +217,7 @@ class BatchNorm3d(_BatchNorm):
     _input_dims = (5,)
 
 
-class _LazyNormBase(LazyModuleMixin):
+class _LazyNormBase(LazyModuleMixin, _NormBase):
     """Takes `num_features` from the first input."""
 
     def __init__(
@@ -240,14 +244,14 @@ class _LazyNormBase(LazyModuleMixin):
             self.num_batches_tracked = torch.tensor(0, dtype=torch.int64, device=device)
 
     def reset_parameters(self) -> None:
-        """Set initial values, once there are shapes to fill."""
+        """Set initial values, once the shapes are known."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Give parameters and statistics their shapes and values."""
         self.num_features = input.shape[1]
-        if not self.has_uninitialized_params():  # they were loaded
+        if not self.has_uninitialized_params():  # they were loaded from a checkpoint
             return
         for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
             if tensor is not None:
@@ -258,7 +262,7 @@ class _LazyNormBase(LazyModuleMixin):
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
     """A `BatchNorm1d` that takes `num_features` from its first input, and is an ordinary `BatchNorm1d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`.
@@ -281,7 +285,7 @@ class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
 class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
     """A `BatchNorm2d` that takes `num_features` from its first input, and is an ordinary `BatchNorm2d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`.
@@ -304,7 +308,7 @@ class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
     """A `BatchNorm3d` that takes `num_features` from its first input, and is an ordinary `BatchNorm3d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         eps, momentum, affine, track_running_stats, bias: as in `BatchNorm3d`.
@@ -327,14 +331,14 @@ class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all processes, for training with few samples in each.
 
-    It does what `BatchNorm1d` and its kin do, with the mean and variance of all processes' samples together. In
-    evaluation, and where there is one process, it is the same as they are.
+    It works like `BatchNorm1d`, `BatchNorm2d` and `BatchNorm3d`, with mean and variance over the samples of all processes.
+    In evaluation, and with a single process, it is the same as those.
 
     Args:
         num_features: the number of channels, the second dimension of the input.
         eps: added to the variance before the root is taken.
         momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
-        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
         track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
         process_group: the processes of `torch.distributed` that normalize together; None for all.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
@@ -380,19 +384,19 @@ class SyncBatchNorm(_BatchNorm):
         running_var: Tensor | None,
         weight: Tensor | None,
         bias: Tensor | None,
-        uses_batch: bool,
+        use_batch_stats: bool,
         momentum: float,
         eps: float,
     ) -> Tensor:
-        if not (uses_batch and self.training and self._has_peers()):
-            return F.batch_norm(input, running_mean, running_var, weight, bias, uses_batch, momentum, eps)
+        if not (use_batch_stats and self.training and self._has_peers()):
+            return F.batch_norm(input, running_mean, running_var, weight, bias, use_batch_stats, momentum, eps)
         dims = [0, *range(2, input.dim())]
         count = input.new_tensor([input.numel() / input.size(1)])
         sums = torch.cat([input.sum(dims), (input * input).sum(dims), count])
         total, total_of_squares, count = AllReduceSum.apply(sums, self.process_group).split([self.num_features] * 2 + [1])
-        mean = total / count
-        var = total_of_squares / count - mean * mean
-        if running_mean is not None:
+        mean: Tensor = total / count
+        var: Tensor = total_of_squares / count - mean * mean
+        if running_mean is not None and running_var is not None:
             with torch.no_grad():
                 running_mean.lerp_(mean, momentum)
                 running_var.lerp_(var * (count / (count - 1)), momentum)
@@ -405,7 +409,8 @@ class SyncBatchNorm(_BatchNorm):
         distributed = torch.distributed
         if not (distributed.is_available() and distributed.is_initialized()):
             return False
-        return distributed.get_world_size(self.process_group) > 1
+        world_size: int = distributed.get_world_size(self.process_group)
+        return world_size > 1
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
@@ -430,7 +435,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class AllReduceSum(torch.autograd.Function):
-    """The sum over all processes, whose gradient is summed over all processes too."""
+    """A differentiable all-reduce: the sum over all processes. Its gradient is summed over all processes as well."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, group: Any) -> Tensor:

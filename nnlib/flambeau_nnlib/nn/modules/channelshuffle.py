@@ -11,7 +11,7 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Deals the channels out: of `groups` groups, first the first channel of each, then the second of each, and so on.
+    """Interleaves the channels of `groups` groups: the first channel of each group, then the second of each, and so on.
 
     After a grouped convolution this lets the next one mix what the groups have computed.
 

@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import flambeau as torch
 
@@ -18,7 +18,7 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """The former base class of containers, which gives a FutureWarning: `Module` does all it did.
+    """The deprecated base class of containers, which gives a FutureWarning; subclass `Module` instead.
 
     Args:
         **kwargs: the modules to hold, by name.
@@ -44,13 +44,21 @@ class Container(Module):
 
 
 class _ModuleSequence(Module):
-    """What `Sequential` and `ModuleList` share: members in order, named "0", "1", ... unless named otherwise."""
+    """The base of `Sequential` and `ModuleList`: modules in order, named "0", "1", ... unless they are given names."""
+
+    _modules: dict[str, Module]  # type: ignore[assignment]  # there is no None in a container
 
     def __len__(self) -> int:
         return len(self._modules)
 
     def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
+
+    def __getitem__(self, index: int | slice) -> Module:
+        return self._slice(index) if isinstance(index, slice) else self._modules[self._key(index)]
+
+    def _slice(self, index: slice) -> Self:
+        raise NotImplementedError
 
     def _key(self, index: int) -> str:
         return list(self._modules)[position(index, len(self))]
@@ -116,7 +124,13 @@ class Sequential(_ModuleSequence):
         torch.Size([3, 2])
     """
 
-    def __init__(self, *args: Module | OrderedDict[str, Module]) -> None:
+    @overload
+    def __init__(self, *args: Module) -> None: ...
+
+    @overload
+    def __init__(self, args: OrderedDict[str, Module], /) -> None: ...
+
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         is_named = len(args) == 1 and isinstance(args[0], OrderedDict)
         for name, module in args[0].items() if is_named else enumerate(args):
@@ -127,10 +141,8 @@ class Sequential(_ModuleSequence):
             input = module(input)
         return input
 
-    def __getitem__(self, index: int | slice) -> Module:
-        if isinstance(index, slice):
-            return type(self)(OrderedDict(list(self._modules.items())[index]))
-        return self._modules[self._key(index)]
+    def _slice(self, index: slice) -> Self:
+        return type(self)(OrderedDict(list(self._modules.items())[index]))
 
     def insert(self, index: int, module: Module) -> Self:
         """Add `module` before position `index`."""
@@ -142,12 +154,12 @@ class Sequential(_ModuleSequence):
         return self
 
     def __add__(self, other: Sequential) -> Sequential:
-        return Sequential(*self, *self._checked(other))
+        return Sequential(*self, *self._check_sequential(other))
 
     def __iadd__(self, other: Sequential) -> Self:
-        return self.extend(self._checked(other))
+        return self.extend(self._check_sequential(other))
 
-    def _checked(self, other: Any) -> Sequential:
+    def _check_sequential(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return other
@@ -171,7 +183,7 @@ class Sequential(_ModuleSequence):
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules, whose parameters belong to the module that has the list; in a plain list they would be overlooked.
+    """A list of modules that are registered as submodules, unlike those in a plain list.
 
     Args:
         modules: the modules to start with; None for none. TypeError for anything that is no module.
@@ -189,10 +201,8 @@ class ModuleList(_ModuleSequence):
         if modules is not None:
             self.extend(modules)
 
-    def __getitem__(self, index: int | slice) -> Module:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return self._modules[self._key(index)]
+    def _slice(self, index: slice) -> Self:
+        return type(self)(list(self)[index])
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
@@ -211,7 +221,7 @@ class ModuleList(_ModuleSequence):
         self._insert(index, module)
 
     def __repr__(self) -> str:
-        """Runs of modules with the same printed form are shown once."""
+        """Consecutive modules with the same repr are shown once, with their number."""
         runs: list[list[Any]] = []
         for number, module in enumerate(self):
             text = repr(module)
@@ -229,7 +239,7 @@ class ModuleList(_ModuleSequence):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules by name, whose parameters belong to the module that has the dictionary.
+    """A dictionary of modules that are registered as submodules, by name.
 
     Args:
         modules: a mapping of names to modules, or (name, module) pairs, in the order that is kept; None for none.
@@ -241,6 +251,8 @@ class ModuleDict(Module):
         >>> heads["act"], list(heads)
         (ReLU(), ['mean', 'act'])
     """
+
+    _modules: dict[str, Module]  # type: ignore[assignment]  # there is no None in a container
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
@@ -292,7 +304,7 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters, which belong to the module that has the list; in a plain list they would be overlooked.
+    """A list of parameters that are registered in the module that has the list, unlike those in a plain list.
 
     Args:
         values: the parameters to start with; None for none. Tensors become parameters; other objects stay what they
@@ -353,7 +365,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters by name, which belong to the module that has the dictionary.
+    """A dictionary of parameters that are registered in the module that has the dictionary, by name.
 
     Args:
         parameters: a mapping of names to parameters, or (name, parameter) pairs; None for none. Pairs and an
@@ -463,7 +475,7 @@ class ParameterDict(Module):
         """The values."""
         return (self[key] for key in self._keys)
 
-    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    def update(self, parameters: Mapping[str, Any] | ParameterDict | Iterable[tuple[str, Any]]) -> None:
         """Add the items of a mapping (an unordered one in order of its keys), or (key, value) pairs."""
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             parameters = OrderedDict(sorted(parameters.items()))
@@ -473,12 +485,12 @@ class ParameterDict(Module):
     def extra_repr(self) -> str:
         return describe(self.items(), torch.typename)
 
-    def __call__(self, input: Any) -> None:
+    def __call__(self, input: Any) -> None:  # type: ignore[override]  # PyTorch's signature
         raise RuntimeError("ParameterDict should not be called.")
 
 
 def position(index: int, length: int) -> int:
-    """`index` counted from the start; IndexError if it is out of range."""
+    """A possibly negative index, counted from the start; IndexError if it is out of range."""
     index = operator.index(index)
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of range")
@@ -489,22 +501,22 @@ def as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, torch.Tensor) and not isinstance(value, Parameter) else value
 
 
-def describe(items: Iterable[tuple[Any, Any]], kind: Any) -> str:
+def describe(items: Iterable[tuple[Any, Any]], type_of: Any) -> str:
     """One line for each parameter or other object of a `ParameterList` or `ParameterDict`."""
     lines = []
     for key, value in items:
         if isinstance(value, torch.Tensor):
-            what = "Parameter" if isinstance(value, Parameter) else "Tensor"
+            label = "Parameter" if isinstance(value, Parameter) else "Tensor"
             size = "x".join(str(length) for length in value.shape)
-            where = "" if value.device.type == "cpu" else f" ({value.device})"
-            lines.append(f"  ({key}): {what} containing: [{kind(value)} of size {size}{where}]")
+            device = "" if value.device.type == "cpu" else f" ({value.device})"
+            lines.append(f"  ({key}): {label} containing: [{type_of(value)} of size {size}{device}]")
         else:
             lines.append(f"  ({key}): Object of type: {type(value).__name__}")
     return "\n".join(lines)
 
 
 def pairs(source: Any, caller: str, name: str) -> Iterator[tuple[str, Any]]:
-    """The (key, value) pairs of a mapping or of an iterable of pairs, with errors that say what was wrong."""
+    """The (key, value) pairs of a mapping or of an iterable of pairs, with an error for anything else."""
     if not isinstance(source, Iterable):
         raise TypeError(f"{caller}.update should be called with an iterable of key/value pairs, but got {type(source).__name__}")
     if hasattr(source, "items"):

@@ -35,7 +35,7 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _Convolution(Module):
-    """Settings, parameters and printed form of all convolutions; `_dims` is the number of spatial dimensions."""
+    """The settings, parameters and repr of all convolutions; `_dims` is the number of spatial dimensions."""
 
     __constants__ = (
         "stride",
@@ -86,15 +86,14 @@ class _Convolution(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self.weight = Parameter(torch.empty(self._weight_shape(), device=device, dtype=dtype))
-        bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None
-        self.register_parameter("bias", bias)
+        self.register_parameter("bias", Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def _weight_shape(self) -> tuple[int, ...]:
-        first, second = self.out_channels, self.in_channels
+        rows, columns = self.out_channels, self.in_channels
         if self.transposed:
-            first, second = second, first
-        return (first, second // self.groups, *self.kernel_size)
+            rows, columns = columns, rows
+        return (rows, columns // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
         """Draw new initial values."""
@@ -144,15 +143,15 @@ class _ConvNd(_Convolution):
 
     def _padding_per_side(self) -> tuple[int, ...]:
         """The padding as `F.pad` takes it: both sides of the last dimension, of the one before, ..."""
-        if self.padding == "valid":
-            return (0, 0) * self._dims
         if self.padding == "same":
             totals = [step * (size - 1) for step, size in zip(self.dilation, self.kernel_size, strict=True)]
             return tuple(side for total in reversed(totals) for side in (total // 2, total - total // 2))
+        if isinstance(self.padding, str):  # "valid"
+            return (0, 0) * self._dims
         return _reverse_repeat_tuple(self.padding, 2)
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        padding = self.padding
+        padding: Size | str = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
@@ -169,14 +168,14 @@ class Conv1d(_ConvNd):
     Weight and bias are initialized from U(-k, k) with `k = 1 / sqrt(in_channels / groups * kernel_size)`.
 
     Args:
-        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        in_channels: the number of channels of the input; the call raises RuntimeError for another number.
         out_channels: the number of channels of the output.
         kernel_size: the length of a kernel.
-        stride: how far the kernel moves from one output element to the next.
-        padding: how much is put around the input on each side. Or "valid" for none, or "same" for as much as keeps the
+        stride: the step of the kernel from one output element to the next.
+        padding: how many elements are added on each side. Or "valid" for none, or "same" for as much as keeps the
             size, which takes a stride of 1.
-        dilation: how far apart the elements of the input are that a kernel takes in; 1 for neighbours.
-        groups: into how many groups the channels are divided, each convolved by itself; has to divide in_channels and
+        dilation: the step between the input elements that one kernel covers; 1 for adjacent ones.
+        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
             out_channels. `groups=in_channels` is a depthwise convolution.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
         padding_mode: what the padding holds: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
@@ -209,16 +208,16 @@ class Conv2d(_ConvNd):
     Weight and bias are initialized from U(-k, k) with `k = 1 / sqrt(in_channels / groups * prod(kernel_size))`.
 
     Args:
-        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        in_channels: the number of channels of the input; the call raises RuntimeError for another number.
         out_channels: the number of channels of the output.
         kernel_size: height and width of a kernel, or one number for both.
-        stride: how far the kernel moves from one output element to the next. A pair for height and width, or one number
+        stride: the step of the kernel from one output element to the next. A pair for height and width, or one number
             for both.
-        padding: how much is put around the input on each side; one number, or one each for height and width. Or "valid"
+        padding: how many elements are added on each side; one number, or one each for height and width. Or "valid"
             for none, or "same" for as much as keeps the size, which takes a stride of 1.
-        dilation: how far apart the elements of the input are that a kernel takes in; 1 for neighbours. A pair for
+        dilation: the step between the input elements that one kernel covers; 1 for adjacent ones. A pair for
             height and width, or one number for both.
-        groups: into how many groups the channels are divided, each convolved by itself; has to divide in_channels and
+        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
             out_channels. `groups=in_channels` is a depthwise convolution.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
         padding_mode: what the padding holds: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
@@ -255,15 +254,15 @@ class Conv3d(_ConvNd):
     Weight and bias are initialized from U(-k, k) with `k = 1 / sqrt(in_channels / groups * prod(kernel_size))`.
 
     Args:
-        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        in_channels: the number of channels of the input; the call raises RuntimeError for another number.
         out_channels: the number of channels of the output.
         kernel_size: depth, height and width of a kernel, or one number for all.
-        stride: how far the kernel moves from one output element to the next. Three numbers, or one for all.
-        padding: how much is put around the input on each side; one number, or one each for depth, height and width. Or
+        stride: the step of the kernel from one output element to the next. Three numbers, or one for all.
+        padding: how many elements are added on each side; one number, or one each for depth, height and width. Or
             "valid" for none, or "same" for as much as keeps the size, which takes a stride of 1.
-        dilation: how far apart the elements of the input are that a kernel takes in; 1 for neighbours. Three numbers,
+        dilation: the step between the input elements that one kernel covers; 1 for adjacent ones. Three numbers,
             or one for all.
-        groups: into how many groups the channels are divided, each convolved by itself; has to divide in_channels and
+        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
             out_channels. `groups=in_channels` is a depthwise convolution.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
         padding_mode: what the padding holds: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
@@ -333,7 +332,7 @@ class _ConvTransposeNd(_Convolution):
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> list[int]:
-        """The extra rows and columns that make the output as large as asked for."""
+        """The output padding that gives the output the size `output_size`."""
         dims, leading = self._dims, input.dim() - self._dims
         if len(output_size) == leading + dims:
             output_size = output_size[leading:]
@@ -350,7 +349,7 @@ class _ConvTransposeNd(_Convolution):
         ]
         largest = [low + stride - 1 for low, stride in zip(smallest, self.stride, strict=True)]
         extra = [size - low for size, low in zip(output_size, smallest, strict=True)]
-        if any(not 0 <= more < stride for more, stride in zip(extra, self.stride, strict=True)):
+        if any(not 0 <= padding < stride for padding, stride in zip(extra, self.stride, strict=True)):
             raise ValueError(
                 f"requested an output size of {output_size}, but valid sizes range "
                 f"from {smallest} to {largest} (for an input of {input.size()[2:]})"
@@ -368,18 +367,18 @@ class ConvTranspose1d(_ConvTransposeNd):
     Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016.
 
     Args:
-        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        in_channels: the number of channels of the input; the call raises RuntimeError for another number.
         out_channels: the number of channels of the output.
         kernel_size: the length of a kernel.
-        stride: how far apart the kernel's copies are in the output.
+        stride: the step between the kernel's copies in the output.
         padding: how much is cut off the output on each side: the padding of the convolution it transposes.
         output_padding: how much longer the output is made, at the end: a convolution of this stride maps several sizes
             to one, and this chooses among them. Has to be below the stride or the dilation.
-        groups: into how many groups the channels are divided, each by itself; has to divide in_channels and
+        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
             out_channels.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
-        dilation: how far apart the elements of a kernel are put into the output.
-        padding_mode: "zeros", the only one there is here.
+        dilation: the step between the elements of a kernel in the output.
+        padding_mode: "zeros", the only mode supported.
         device, dtype: of the parameters `weight`, `(in_channels, out_channels / groups, kernel_size)`, and `bias`,
             `(out_channels,)`.
 
@@ -390,8 +389,8 @@ class ConvTranspose1d(_ConvTransposeNd):
           `output_size`, with or without batch and channels, in place of `output_padding`.
 
     Raises:
-        ValueError: `padding_mode` is another, `groups` does not divide the channels, or an `output_size` is not one of
-            those that the stride leaves open.
+        ValueError: `padding_mode` is not "zeros", `groups` does not divide the channels, or an `output_size` is not one of
+            those that the stride allows.
 
     Example:
         >>> import flambeau as torch
@@ -414,22 +413,22 @@ class ConvTranspose2d(_ConvTransposeNd):
     Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016.
 
     Args:
-        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        in_channels: the number of channels of the input; the call raises RuntimeError for another number.
         out_channels: the number of channels of the output.
         kernel_size: height and width of a kernel, or one number for both.
-        stride: how far apart the kernel's copies are in the output. A pair for height and width, or one number for
+        stride: the step between the kernel's copies in the output. A pair for height and width, or one number for
             both.
         padding: how much is cut off the output on each side: the padding of the convolution it transposes. A pair for
             height and width, or one number for both.
         output_padding: how much longer the output is made, at the end: a convolution of this stride maps several sizes
             to one, and this chooses among them. Has to be below the stride or the dilation. A pair for height and
             width, or one number for both.
-        groups: into how many groups the channels are divided, each by itself; has to divide in_channels and
+        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
             out_channels.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
-        dilation: how far apart the elements of a kernel are put into the output. A pair for height and width, or one
+        dilation: the step between the elements of a kernel in the output. A pair for height and width, or one
             number for both.
-        padding_mode: "zeros", the only one there is here.
+        padding_mode: "zeros", the only mode supported.
         device, dtype: of the parameters `weight`, `(in_channels, out_channels / groups, *kernel_size)`, and `bias`,
             `(out_channels,)`.
 
@@ -441,8 +440,8 @@ class ConvTranspose2d(_ConvTransposeNd):
           of `output_padding`.
 
     Raises:
-        ValueError: `padding_mode` is another, `groups` does not divide the channels, or an `output_size` is not one of
-            those that the stride leaves open.
+        ValueError: `padding_mode` is not "zeros", `groups` does not divide the channels, or an `output_size` is not one of
+            those that the stride allows.
 
     Example:
         >>> import flambeau as torch
@@ -466,20 +465,20 @@ class ConvTranspose3d(_ConvTransposeNd):
     Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016.
 
     Args:
-        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        in_channels: the number of channels of the input; the call raises RuntimeError for another number.
         out_channels: the number of channels of the output.
         kernel_size: depth, height and width of a kernel, or one number for all.
-        stride: how far apart the kernel's copies are in the output. Three numbers, or one for all.
+        stride: the step between the kernel's copies in the output. Three numbers, or one for all.
         padding: how much is cut off the output on each side: the padding of the convolution it transposes. Three
             numbers, or one for all.
         output_padding: how much longer the output is made, at the end: a convolution of this stride maps several sizes
             to one, and this chooses among them. Has to be below the stride or the dilation. Three numbers, or one for
             all.
-        groups: into how many groups the channels are divided, each by itself; has to divide in_channels and
+        groups: the number of groups of channels, each of which is convolved separately; has to divide in_channels and
             out_channels.
         bias: whether a learned bias is added to each output channel; without it, `bias` is None.
-        dilation: how far apart the elements of a kernel are put into the output. Three numbers, or one for all.
-        padding_mode: "zeros", the only one there is here.
+        dilation: the step between the elements of a kernel in the output. Three numbers, or one for all.
+        padding_mode: "zeros", the only mode supported.
         device, dtype: of the parameters `weight`, `(in_channels, out_channels / groups, *kernel_size)`, and `bias`,
             `(out_channels,)`.
 
@@ -491,8 +490,8 @@ class ConvTranspose3d(_ConvTransposeNd):
           channels, in place of `output_padding`.
 
     Raises:
-        ValueError: `padding_mode` is another, `groups` does not divide the channels, or an `output_size` is not one of
-            those that the stride leaves open.
+        ValueError: `padding_mode` is not "zeros", `groups` does not divide the channels, or an `output_size` is not one of
+            those that the stride allows.
 
     Example:
         >>> import flambeau as torch
@@ -504,7 +503,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     _convolve = staticmethod(F.conv_transpose3d)
 
 
-class _LazyConvolution(LazyModuleMixin):
+class _LazyConvolution(LazyModuleMixin, _Convolution):
     """Takes `in_channels` from the first input."""
 
     def _make_lazy(self, out_channels: int, bias: bool, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
@@ -514,14 +513,14 @@ class _LazyConvolution(LazyModuleMixin):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draw new initial values, once there are shapes to fill."""
+        """Draw new initial values, once the shapes are known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *args: object, **kwargs: object) -> None:
         """Give the parameters their shapes and values."""
         self.in_channels = self._get_in_channels(input)
-        if not self.has_uninitialized_params():  # they were loaded
+        if not self.has_uninitialized_params():  # they were loaded from a checkpoint
             return
         if self.in_channels % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
@@ -537,7 +536,8 @@ class _LazyConvolution(LazyModuleMixin):
                 f"Expected {unbatched}D (unbatched) or {unbatched + 1}D (batched) input "
                 f"to {type(self).__name__}, but got input of size: {input.shape}"
             )
-        return input.shape[-unbatched]
+        in_channels: int = input.shape[-unbatched]
+        return in_channels
 
 
 class _LazyConvNd(_LazyConvolution):
@@ -580,7 +580,7 @@ class _LazyConvTransposeNd(_LazyConvolution):
 class LazyConv1d(_LazyConvNd, Conv1d):
     """A `Conv1d` that takes `in_channels` from its first input, and is an ordinary `Conv1d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         out_channels: the number of channels of the output.
@@ -605,7 +605,7 @@ class LazyConv1d(_LazyConvNd, Conv1d):
 class LazyConv2d(_LazyConvNd, Conv2d):
     """A `Conv2d` that takes `in_channels` from its first input, and is an ordinary `Conv2d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         out_channels: the number of channels of the output.
@@ -630,7 +630,7 @@ class LazyConv2d(_LazyConvNd, Conv2d):
 class LazyConv3d(_LazyConvNd, Conv3d):
     """A `Conv3d` that takes `in_channels` from its first input, and is an ordinary `Conv3d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         out_channels: the number of channels of the output.
@@ -655,7 +655,7 @@ class LazyConv3d(_LazyConvNd, Conv3d):
 class LazyConvTranspose1d(_LazyConvTransposeNd, ConvTranspose1d):
     """A `ConvTranspose1d` that takes `in_channels` from its first input, and is an ordinary `ConvTranspose1d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         out_channels: the number of channels of the output.
@@ -680,7 +680,7 @@ class LazyConvTranspose1d(_LazyConvTransposeNd, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyConvTransposeNd, ConvTranspose2d):
     """A `ConvTranspose2d` that takes `in_channels` from its first input, and is an ordinary `ConvTranspose2d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         out_channels: the number of channels of the output.
@@ -705,7 +705,7 @@ class LazyConvTranspose2d(_LazyConvTransposeNd, ConvTranspose2d):
 class LazyConvTranspose3d(_LazyConvTransposeNd, ConvTranspose3d):
     """A `ConvTranspose3d` that takes `in_channels` from its first input, and is an ordinary `ConvTranspose3d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         out_channels: the number of channels of the output.

@@ -33,7 +33,7 @@ class Dropout(_DropoutNd):
 
     Args:
         p: the probability that an element is zeroed; ValueError unless it is from 0 to 1.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -59,7 +59,7 @@ class Dropout1d(_DropoutNd):
 
     Args:
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(N, C, L)` or `(C, L)`; RuntimeError for other numbers of dimensions.
@@ -85,7 +85,7 @@ class Dropout2d(_DropoutNd):
 
     Args:
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(N, C, H, W)`. Input of 3 dimensions is taken as `(N, C, L)`, with a warning.
@@ -109,7 +109,7 @@ class Dropout3d(_DropoutNd):
 
     Args:
         p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
-        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        inplace: whether to overwrite the input with the result instead of returning a new tensor.
 
     Shape:
         - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
@@ -135,7 +135,7 @@ class AlphaDropout(_DropoutNd):
 
     Args:
         p: the probability that an element is dropped; ValueError unless it is from 0 to 1.
-        inplace: kept and shown; the layer makes a new tensor all the same.
+        inplace: accepted and shown; the layer always returns a new tensor.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -156,7 +156,7 @@ class FeatureAlphaDropout(_DropoutNd):
 
     Args:
         p: the probability that a channel is dropped; ValueError unless it is from 0 to 1.
-        inplace: kept and shown; the layer makes a new tensor all the same.
+        inplace: accepted and shown; the layer always returns a new tensor.
 
     Shape:
         - Input: `(N, C, *)`, such as `(N, C, D, H, W)`.

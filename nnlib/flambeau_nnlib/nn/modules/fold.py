@@ -1,4 +1,4 @@
-"""Layers that take images apart into blocks, and put them together."""
+"""Layers that cut images into blocks, and put blocks together."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Unfold(Module):
 
     Args:
         kernel_size: height and width of a block, or one number for both.
-        dilation: how far apart the pixels of a block are.
-        padding: how many zeros are put around the image on each side first.
-        stride: how far apart blocks are.
+        dilation: the step from one pixel of a block to the next.
+        padding: how many zeros are added around the image on each side first.
+        stride: the step from one block to the next.
 
     All four are one number, or a pair for height and width. The call raises RuntimeError where no block fits.
 
@@ -62,9 +62,9 @@ class Fold(Module):
     Args:
         output_size: height and width of the images, without padding.
         kernel_size: height and width of a block.
-        dilation: how far apart the pixels of a block are.
+        dilation: the step from one pixel of a block to the next.
         padding: how many pixels around the image the blocks reach into, on each side.
-        stride: how far apart blocks are.
+        stride: the step from one block to the next.
 
     All five are one number, or a pair for height and width.
 

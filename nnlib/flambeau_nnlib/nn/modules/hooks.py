@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import flambeau as torch
 from flambeau.utils.hooks import RemovableHandle
@@ -29,18 +29,22 @@ __all__ = [
 ]
 
 
+Hook = Callable[..., Any]
+T = TypeVar("T")
+
+
 class GlobalHooks:
     """The hooks that apply to every module."""
 
     def __init__(self) -> None:
-        self._forward_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
-        self._forward_hooks: OrderedDict[int, Callable] = OrderedDict()
+        self._forward_pre_hooks: OrderedDict[int, Hook] = OrderedDict()
+        self._forward_hooks: OrderedDict[int, Hook] = OrderedDict()
         self._forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
         self._forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
-        self._backward_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
-        self._backward_hooks: OrderedDict[int, Callable] = OrderedDict()
+        self._backward_pre_hooks: OrderedDict[int, Hook] = OrderedDict()
+        self._backward_hooks: OrderedDict[int, Hook] = OrderedDict()
         self._is_full_backward_hook: bool | None = None
-        self.registration: dict[str, OrderedDict[int, Callable]] = {
+        self.registration: dict[str, OrderedDict[int, Hook]] = {
             "parameter": OrderedDict(),
             "buffer": OrderedDict(),
             "module": OrderedDict(),
@@ -57,19 +61,21 @@ def has_call_hooks(owner: Any) -> bool:
     return any(getattr(owner, kind) for kind in CALL_HOOK_KINDS)
 
 
-def add_hook(hooks: OrderedDict, hook: Callable, prepend: bool = False, **flags: OrderedDict) -> RemovableHandle:
+def add_hook(
+    hooks: OrderedDict[int, T], hook: T, prepend: bool = False, flags: Sequence[OrderedDict[int, bool]] = ()
+) -> RemovableHandle:
     """Put `hook` into `hooks`, and its id into each of the `flags`; the handle removes it from all of them."""
-    handle = RemovableHandle(hooks, extra_dict=list(flags.values()))
+    handle = RemovableHandle(hooks, extra_dict=list(flags))
     hooks[handle.id] = hook
-    for flag in flags.values():
+    for flag in flags:
         flag[handle.id] = True
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle
 
 
-def announce(kind: str, module: Module, name: str, value: Any) -> Any:
-    """Let the global registration hooks see, and replace, a parameter, buffer or module that is being registered."""
+def call_registration_hooks(kind: str, module: Module, name: str, value: Any) -> Any:
+    """Pass what is being registered through the global registration hooks, each of which may replace it."""
     for hook in GLOBAL.registration[kind].values():
         replacement = hook(module, name, value)
         if replacement is not None:
@@ -80,7 +86,17 @@ def announce(kind: str, module: Module, name: str, value: Any) -> Any:
 class Hookable:
     """The part of `Module` that registers hooks and calls them."""
 
-    _has_hooks: Any = True  # each module says for itself that it has none
+    forward: Callable[..., Any]
+    _forward_pre_hooks: OrderedDict[int, Hook]
+    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks: OrderedDict[int, Hook]
+    _forward_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks_always_called: OrderedDict[int, bool]
+    _backward_pre_hooks: OrderedDict[int, Hook]
+    _backward_hooks: OrderedDict[int, Hook]
+    _is_full_backward_hook: bool | None
+
+    _has_hooks: Any = True  # instances without hooks set it to False in their `__dict__`
     _hook_kinds = (
         "_forward_pre_hooks",
         "_forward_pre_hooks_with_kwargs",
@@ -95,7 +111,7 @@ class Hookable:
         "_load_state_dict_post_hooks",
     )
 
-    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args)` before every forward; what it returns, if anything, replaces the arguments.
 
         With `with_kwargs`, the hook is called as `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
@@ -107,11 +123,11 @@ class Hookable:
         tensor([1., 1.])
         """
         self.__dict__["_has_hooks"] = True
-        flags = {"with_kwargs": self._forward_pre_hooks_with_kwargs} if with_kwargs else {}
-        return add_hook(self._forward_pre_hooks, hook, prepend, **flags)
+        flags = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        return add_hook(self._forward_pre_hooks, hook, prepend, flags)
 
     def register_forward_hook(
-        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after every forward; what it returns, if anything, replaces the output.
 
@@ -119,19 +135,17 @@ class Hookable:
         called even if forward raised.
         """
         self.__dict__["_has_hooks"] = True
-        flags = {}
-        if with_kwargs:
-            flags["with_kwargs"] = self._forward_hooks_with_kwargs
+        flags = [self._forward_hooks_with_kwargs] if with_kwargs else []
         if always_call:
-            flags["always_call"] = self._forward_hooks_always_called
-        return add_hook(self._forward_hooks, hook, prepend, **flags)
+            flags.append(self._forward_hooks_always_called)
+        return add_hook(self._forward_hooks, hook, prepend, flags)
 
-    def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_output)` before the module's backward; it may return a new `grad_output`."""
         self.__dict__["_has_hooks"] = True
         return add_hook(self._backward_pre_hooks, hook, prepend)
 
-    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` after the module's backward; it may return a new `grad_input`.
 
         Gradients come as tuples, with None for arguments that are not tensors. While such a hook is registered,
@@ -141,15 +155,15 @@ class Hookable:
         self.__dict__["_has_hooks"] = True
         return add_hook(self._backward_hooks, hook, prepend)
 
-    def register_backward_hook(self, hook: Callable) -> RemovableHandle:
-        """The old form of `register_full_backward_hook`: sees the gradients of the module's last operation only."""
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """The deprecated form of `register_full_backward_hook`, which sees the gradients of the module's last operation only."""
         claim_backward_hooks(self, full=False, where="on a single Module")
         self.__dict__["_has_hooks"] = True
         return add_hook(self._backward_hooks, hook)
 
-    def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not (has_call_hooks(self) or has_call_hooks(GLOBAL)):
-            self.__dict__["_has_hooks"] = False  # all were removed: the next call takes the short way
+            self.__dict__["_has_hooks"] = False  # all were removed: the next call skips this function
             Hookable._has_hooks = True
             return self.forward(*args, **kwargs)
         result = None
@@ -158,18 +172,18 @@ class Hookable:
             args, kwargs = self._run_forward_pre_hooks(args, kwargs)
             full_hooks, last_op_hooks = self._get_backward_hooks()
             pre_hooks = self._get_backward_pre_hooks()
-            watch = BackwardWatch(self, full_hooks, pre_hooks) if full_hooks or pre_hooks else None
-            if watch:
-                args = watch.inputs(args)
+            caller = BackwardHookCaller(self, full_hooks, pre_hooks) if full_hooks or pre_hooks else None
+            if caller:
+                args = caller.inputs(args)
             result = self.forward(*args, **kwargs)
-            for key, hook, always_call, with_kwargs in self._each_forward_hook():
+            for key, hook, always_call, with_kwargs in self._iter_forward_hooks():
                 if always_call:
                     called.add(key)
                 replacement = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
                 if replacement is not None:
                     result = replacement
-            if watch:
-                result = watch.outputs(result)
+            if caller:
+                result = caller.outputs(result)
             if last_op_hooks:
                 hook_last_op(self, last_op_hooks, args, result)
             return result
@@ -177,7 +191,7 @@ class Hookable:
             self._run_always_called_hooks(called, args, kwargs, result)
             raise
 
-    def _run_forward_pre_hooks(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    def _run_forward_pre_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         for key, hook in (*GLOBAL._forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
             if key in self._forward_pre_hooks_with_kwargs:
                 result = hook(self, args, kwargs)
@@ -194,13 +208,13 @@ class Hookable:
                     args = result if isinstance(result, tuple) else (result,)
         return args, kwargs
 
-    def _each_forward_hook(self) -> Iterator[tuple[int, Callable, bool, bool]]:
+    def _iter_forward_hooks(self) -> Iterator[tuple[int, Hook, bool, bool]]:
         for owner in (GLOBAL, self):
             for key, hook in list(owner._forward_hooks.items()):
                 yield key, hook, key in owner._forward_hooks_always_called, key in owner._forward_hooks_with_kwargs
 
-    def _run_always_called_hooks(self, called: set[int], args: tuple, kwargs: dict, result: Any) -> None:
-        for key, hook, always_call, with_kwargs in self._each_forward_hook():
+    def _run_always_called_hooks(self, called: set[int], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        for key, hook, always_call, with_kwargs in self._iter_forward_hooks():
             if not always_call or key in called:
                 continue
             try:
@@ -215,18 +229,19 @@ class Hookable:
                     stacklevel=3,
                 )
 
-    def _get_backward_hooks(self) -> tuple[list[Callable], list[Callable]]:
-        full, last_op = [], []
+    def _get_backward_hooks(self) -> tuple[list[Hook], list[Hook]]:
+        full: list[Hook] = []
+        last_op: list[Hook] = []
         for owner in (GLOBAL, self):
             (full if owner._is_full_backward_hook else last_op).extend(owner._backward_hooks.values())
         return full, last_op
 
-    def _get_backward_pre_hooks(self) -> list[Callable]:
+    def _get_backward_pre_hooks(self) -> list[Hook]:
         return [*GLOBAL._backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
 
 
 def claim_backward_hooks(owner: Any, full: bool, where: str) -> None:
-    """Old and full backward hooks exclude each other: note which kind `owner` has, or complain."""
+    """Record whether `owner` has full or legacy backward hooks; RuntimeError if it has the other kind already."""
     if owner._is_full_backward_hook is (not full):
         raise RuntimeError(
             f"Cannot use both regular backward hooks and full backward hooks {where}. Please use only one of them."
@@ -235,7 +250,7 @@ def claim_backward_hooks(owner: Any, full: bool, where: str) -> None:
 
 
 class BackwardHookFunction(torch.autograd.Function):
-    """Passes tensors through and leaves a node in the graph, on which the gradients of all of them can be seen."""
+    """The identity of several tensors, as one node in the graph, whose hooks see the gradients of all of them."""
 
     @staticmethod
     def forward(ctx: Any, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -247,17 +262,17 @@ class BackwardHookFunction(torch.autograd.Function):
         return grads
 
 
-class BackwardWatch:
-    """Calls a module's backward hooks: one node before its inputs, one after its outputs, see the gradients pass."""
+class BackwardHookCaller:
+    """Calls a module's full backward hooks, from one identity node at its inputs and one at its outputs."""
 
-    def __init__(self, module: Hookable, hooks: list[Callable], pre_hooks: list[Callable]) -> None:
+    def __init__(self, module: Hookable, hooks: list[Hook], pre_hooks: list[Hook]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
-        self.grad_outputs: tuple | None = None
+        self.grad_outputs: tuple[Any, ...] | None = None
         self.input_count = self.output_count = 0
         self.input_slots: list[int] | None = None
         self.output_slots: list[int] | None = None
 
-    def inputs(self, args: tuple) -> tuple:
+    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         self.input_count = len(args)
         args, self.input_slots = self._mark(args, self._on_grad_inputs)
         return args
@@ -274,8 +289,8 @@ class BackwardWatch:
         outputs, self.output_slots = self._mark(outputs, self._on_grad_outputs)
         return outputs if isinstance(result, tuple) else outputs[0]
 
-    def _mark(self, values: tuple, on_grad: Callable) -> tuple[tuple, list[int] | None]:
-        """Send the tensors in `values` through a `BackwardHookFunction` whose node calls `on_grad`."""
+    def _mark(self, values: tuple[Any, ...], on_grad: Hook) -> tuple[tuple[Any, ...], list[int] | None]:
+        """Pass the tensors in `values` through a `BackwardHookFunction` whose node calls `on_grad`; return their indices too."""
         slots = [index for index, value in enumerate(values) if isinstance(value, torch.Tensor)]
         if not (torch.is_grad_enabled() and any(values[index].requires_grad for index in slots)):
             return values, None
@@ -284,11 +299,12 @@ class BackwardWatch:
         values_list = list(values)
         for index, tensor in zip(slots, marked, strict=True):
             values_list[index] = tensor
-        make = tuple if type(values) is tuple else type(values)._make  # a namedtuple stays one
-        return make(values_list), slots
+        cls: Any = type(values)
+        return (tuple(values_list) if cls is tuple else cls._make(values_list)), slots  # a namedtuple keeps its type
 
-    def _on_grad_outputs(self, _: tuple, grads: tuple) -> tuple | None:
-        grad_outputs = spread(grads, self.output_slots, self.output_count)
+    def _on_grad_outputs(self, _: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        assert self.output_slots is not None
+        grad_outputs = scatter_to_slots(grads, self.output_slots, self.output_count)
         for hook in self.pre_hooks:
             replacement = hook(self.module, grad_outputs)
             if replacement is not None:
@@ -300,10 +316,11 @@ class BackwardWatch:
             self.grad_outputs = grad_outputs
         return tuple(grad_outputs[index] for index in self.output_slots)
 
-    def _on_grad_inputs(self, grads: tuple, _: tuple) -> tuple | None:
-        if self.grad_outputs is None:  # a gradient that reached the inputs without passing the outputs
+    def _on_grad_inputs(self, grads: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        if self.grad_outputs is None:  # the gradient reached the inputs without passing the outputs' node
             return None
-        grad_inputs = spread(grads, self.input_slots, self.input_count)
+        assert self.input_slots is not None
+        grad_inputs = scatter_to_slots(grads, self.input_slots, self.input_count)
         for hook in self.hooks:
             replacement = hook(self.module, grad_inputs, self.grad_outputs)
             if replacement is not None:
@@ -312,8 +329,8 @@ class BackwardWatch:
         self.grad_outputs = None
         return tuple(grad_inputs[index] for index in self.input_slots)
 
-    def _run_hooks_without_inputs(self, grad_outputs: tuple) -> None:
-        """No input requires a gradient, so the hooks run as soon as the gradients of the outputs are there."""
+    def _run_hooks_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
+        """No input requires a gradient, so the hooks run as soon as the gradients of the outputs are computed."""
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs "
             "since no inputs require gradients.",
@@ -328,21 +345,21 @@ class BackwardWatch:
                 )
 
 
-def spread(values: tuple, slots: list[int], count: int) -> tuple:
+def scatter_to_slots(values: tuple[Any, ...], slots: list[int], count: int) -> tuple[Any, ...]:
     """A tuple of `count` entries: `values` at `slots`, None elsewhere."""
-    result = [None] * count
+    result: list[Any] = [None] * count
     for index, value in zip(slots, values, strict=True):
         result[index] = value
     return tuple(result)
 
 
-def check_count(hook: str, what: str, got: tuple, expected: tuple) -> None:
+def check_count(hook: str, argument: str, got: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
     if len(got) != len(expected):
-        raise RuntimeError(f"{hook} returned an invalid number of {what}, got {len(got)}, but expected {len(expected)}")
+        raise RuntimeError(f"{hook} returned an invalid number of {argument}, got {len(got)}, but expected {len(expected)}")
 
 
-def hook_last_op(module: Hookable, hooks: list[Callable], args: tuple, result: Any) -> None:
-    """Register old-style backward hooks on the operation that made the module's (first) output."""
+def hook_last_op(module: Hookable, hooks: list[Hook], args: tuple[Any, ...], result: Any) -> None:
+    """Register legacy backward hooks on the operation that computed the module's (first) output."""
     output = result
     while not isinstance(output, torch.Tensor):
         if isinstance(output, dict):
@@ -359,8 +376,8 @@ def hook_last_op(module: Hookable, hooks: list[Callable], args: tuple, result: A
         warnings.warn(problem, FutureWarning, stacklevel=4)
 
 
-def last_op_problem(args: tuple, result: Any, node: Any) -> str | None:
-    """Why an old-style hook on `node` will not see all the gradients of the module, if it will not."""
+def last_op_problem(args: tuple[Any, ...], result: Any, node: Any) -> str | None:
+    """Why a legacy hook on `node` will not see all gradients of the module; None if it will."""
     advice = "Please use register_full_backward_hook to get the documented behavior."
 
     def are_tensors(values: Any) -> bool:
@@ -392,58 +409,56 @@ def last_op_problem(args: tuple, result: Any, node: Any) -> str | None:
     return None
 
 
-def send_all_past_hooks() -> None:
-    """Let no call take the short way: a property outranks what modules say for themselves."""
+def enable_hooks_everywhere() -> None:
+    """Make `_has_hooks` true for all modules: a property of the class takes precedence over the instances' `__dict__`."""
     Hookable._has_hooks = property(lambda module: True)
 
 
-def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, args)` before the forward of every module, ahead of the module's own hooks."""
-    send_all_past_hooks()
+    enable_hooks_everywhere()
     return add_hook(GLOBAL._forward_pre_hooks, hook)
 
 
-def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """Call `hook(module, args, output)` after the forward of every module, ahead of the module's own hooks."""
-    send_all_past_hooks()
-    flags = {}
-    if with_kwargs:
-        flags["with_kwargs"] = GLOBAL._forward_hooks_with_kwargs
+    enable_hooks_everywhere()
+    flags = [GLOBAL._forward_hooks_with_kwargs] if with_kwargs else []
     if always_call:
-        flags["always_call"] = GLOBAL._forward_hooks_always_called
-    return add_hook(GLOBAL._forward_hooks, hook, **flags)
+        flags.append(GLOBAL._forward_hooks_always_called)
+    return add_hook(GLOBAL._forward_hooks, hook, flags=flags)
 
 
-def register_module_backward_hook(hook: Callable) -> RemovableHandle:
+def register_module_backward_hook(hook: Hook) -> RemovableHandle:
     """`Module.register_backward_hook` for every module."""
     claim_backward_hooks(GLOBAL, full=False, where="as a global Module hook")
-    send_all_past_hooks()
+    enable_hooks_everywhere()
     return add_hook(GLOBAL._backward_hooks, hook)
 
 
-def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
     """`Module.register_full_backward_pre_hook` for every module."""
-    send_all_past_hooks()
+    enable_hooks_everywhere()
     return add_hook(GLOBAL._backward_pre_hooks, hook)
 
 
-def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """`Module.register_full_backward_hook` for every module."""
     claim_backward_hooks(GLOBAL, full=True, where="as a global Module hook")
-    send_all_past_hooks()
+    enable_hooks_everywhere()
     return add_hook(GLOBAL._backward_hooks, hook)
 
 
-def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, name, parameter)` whenever a parameter is registered; it may return another parameter."""
     return add_hook(GLOBAL.registration["parameter"], hook)
 
 
-def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, name, buffer)` whenever a buffer is registered; it may return another buffer."""
     return add_hook(GLOBAL.registration["buffer"], hook)
 
 
-def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, name, submodule)` whenever a submodule is registered; it may return another module."""
     return add_hook(GLOBAL.registration["module"], hook)

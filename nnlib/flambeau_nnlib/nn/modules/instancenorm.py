@@ -22,7 +22,7 @@ __all__ = [
 
 
 class _InstanceNorm(_NormBase):
-    """`_input_dims` are the dimensions of unbatched and of batched input."""
+    """`_input_dims` are the numbers of dimensions of unbatched and of batched input."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class InstanceNorm1d(_InstanceNorm):
         num_features: the number of channels. The call raises ValueError for another where `affine`, else it warns.
         eps: added to the variance before the root is taken.
         momentum: the share of the new batch in the running statistics, where these are kept.
-        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
         track_running_stats: whether to keep running statistics while training, and to normalize by them in evaluation.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
         bias: whether there is a `bias` beside `weight`, where `affine`.
@@ -142,7 +142,7 @@ class InstanceNorm2d(_InstanceNorm):
         num_features: the number of channels. The call raises ValueError for another where `affine`, else it warns.
         eps: added to the variance before the root is taken.
         momentum: the share of the new batch in the running statistics, where these are kept.
-        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
         track_running_stats: whether to keep running statistics while training, and to normalize by them in evaluation.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
         bias: whether there is a `bias` beside `weight`, where `affine`.
@@ -173,7 +173,7 @@ class InstanceNorm3d(_InstanceNorm):
         num_features: the number of channels. The call raises ValueError for another where `affine`, else it warns.
         eps: added to the variance before the root is taken.
         momentum: the share of the new batch in the running statistics, where these are kept.
-        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of one value for each channel.
         track_running_stats: whether to keep running statistics while training, and to normalize by them in evaluation.
         device, dtype: of parameters and statistics, all of shape `(num_features,)`.
         bias: whether there is a `bias` beside `weight`, where `affine`.
@@ -195,7 +195,7 @@ class InstanceNorm3d(_InstanceNorm):
 class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
     """An `InstanceNorm1d` that takes `num_features` from its first input, and is an ordinary `InstanceNorm1d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`, whose defaults these are.
@@ -218,7 +218,7 @@ class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
     """An `InstanceNorm2d` that takes `num_features` from its first input, and is an ordinary `InstanceNorm2d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`, whose defaults these are.
@@ -241,7 +241,7 @@ class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
 class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
     """An `InstanceNorm3d` that takes `num_features` from its first input, and is an ordinary `InstanceNorm3d` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         eps, momentum, affine, track_running_stats, bias: as in `BatchNorm3d`, whose defaults these are.

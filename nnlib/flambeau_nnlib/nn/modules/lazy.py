@@ -1,19 +1,24 @@
-"""Layers that learn the shape of their parameters from their first input."""
+"""Lazy modules, whose parameters get their shapes from the first input."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import flambeau as torch
 
 from ..parameter import is_lazy
 
+if TYPE_CHECKING:
+    from .module import Module as Base  # for type checkers: the mixin is always combined with a `Module`
+else:
+    Base = object
+
 __all__ = ["LazyModuleMixin"]
 
 
-class LazyModuleMixin:
+class LazyModuleMixin(Base):
     """Makes a module lazy: it becomes a `cls_to_become` once `initialize_parameters` has seen the first input.
 
     >>> import flambeau as torch
@@ -36,7 +41,7 @@ class LazyModuleMixin:
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether some parameter or buffer still waits for its shape."""
+        """Whether a parameter or buffer has no shape yet."""
         return any(is_lazy(tensor) for _, tensor in self._own_tensors())
 
     def _own_tensors(self) -> Iterator[tuple[str, Any]]:
@@ -46,7 +51,7 @@ class LazyModuleMixin:
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
 
-    def _replicate_for_data_parallel(self) -> None:
+    def _replicate_for_data_parallel(self) -> NoReturn:
         raise RuntimeError(
             "Modules with uninitialized parameters can't be used with `DataParallel`. "
             "Run a dummy forward pass to correctly initialize the modules"
@@ -54,7 +59,7 @@ class LazyModuleMixin:
 
 
 def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Before loading: give uninitialized tensors the shapes of those in the checkpoint."""
+    """Pre-hook of loading: give uninitialized tensors the shapes of those in the checkpoint."""
     for name, tensor in module._own_tensors():
         source = state_dict.get(prefix + name)
         if is_lazy(tensor) and source is not None and not is_lazy(source):
@@ -62,8 +67,8 @@ def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, 
                 tensor.materialize(source.shape)
 
 
-def infer_parameters(module: LazyModuleMixin, args: tuple, kwargs: dict[str, Any]) -> None:
-    """Before the first forward: initialize the parameters, and stop being lazy."""
+def infer_parameters(module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Pre-hook of the first forward: initialize the parameters, and make the module an ordinary one."""
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
         raise RuntimeError(f"module {module._get_name()} has not been fully initialized")

@@ -43,7 +43,7 @@ class Linear(Module):
     Weight and bias are initialized from U(-k, k) with k = 1 / sqrt(in_features).
 
     Args:
-        in_features: the size of the last dimension of the input; the call raises RuntimeError for another.
+        in_features: the size of the last dimension of the input; the call raises RuntimeError for another size.
         out_features: the size of the last dimension of the output.
         bias: whether a learned bias is added; without it, `bias` is None.
         device, dtype: of the parameters `weight`, `(out_features, in_features)`, and `bias`, `(out_features,)`.
@@ -73,8 +73,7 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(torch.empty((out_features, in_features), device=device, dtype=dtype))
-        bias = Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None
-        self.register_parameter("bias", bias)
+        self.register_parameter("bias", Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -90,13 +89,13 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """The output layer of attention; a `Linear` that goes by this name when printed."""
+    """The output layer of attention; a `Linear` under the name that PyTorch shows."""
 
 
 class LazyLinear(LazyModuleMixin, Linear):
     """A `Linear` that takes `in_features` from the last dimension of its first input, and is an ordinary `Linear` from then on.
 
-    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+    Until then its parameters have no shape: run a batch through the network before you create an optimizer for them.
 
     Args:
         out_features: the size of the last dimension of the output.
@@ -125,21 +124,21 @@ class LazyLinear(LazyModuleMixin, Linear):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(0, 0, False)  # the parameters come below
+        super().__init__(0, 0, False)  # the uninitialized parameters are set below
         self.out_features = out_features
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         if bias:
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draw new initial values, once there are shapes to fill."""
+        """Draw new initial values, once the shapes are known."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Take `in_features` from the input."""
         self.in_features = input.shape[-1]
-        if not self.has_uninitialized_params():  # they were loaded
+        if not self.has_uninitialized_params():  # they were loaded from a checkpoint
             if self.weight.shape[-1] != self.in_features:
                 raise AssertionError(
                     f"The in_features inferred from input: {self.in_features} is not equal to in_features from "
@@ -195,8 +194,7 @@ class Bilinear(Module):
         self.out_features = out_features
         shape = (out_features, in1_features, in2_features)
         self.weight = Parameter(torch.empty(shape, device=device, dtype=dtype))
-        bias = Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None
-        self.register_parameter("bias", bias)
+        self.register_parameter("bias", Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

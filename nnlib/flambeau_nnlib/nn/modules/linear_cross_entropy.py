@@ -1,4 +1,4 @@
-"""A linear layer and the cross-entropy of its output, together, so that large outputs need not be kept."""
+"""A linear layer and the cross-entropy of its output as one layer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACCUMULATION_DTYPES = {None, torch.float16, torch.bfloat16, torch.float32, torch
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How `LinearCrossEntropyLoss` is to split its work. Settings are checked; the work is done in one piece all the same.
+    """Options for chunking `LinearCrossEntropyLoss`. They are checked, but the loss is always computed in one piece.
 
     Args:
         allow_retain_graph: whether `backward` may be called with `retain_graph=True`.
@@ -61,7 +61,7 @@ class LinearCrossEntropyOptions:
             )
 
     def for_input(self, input: Tensor) -> LinearCrossEntropyOptions:
-        """With the dtype of `input` where none is chosen; ValueError where that cannot be accumulated in."""
+        """The options with `acc_dtype` set to the dtype of `input` where it is None; ValueError if that is not allowed."""
         return self if self.acc_dtype is not None else dataclasses.replace(self, acc_dtype=input.dtype)
 
 
@@ -78,7 +78,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         device, dtype: of the parameters.
         reduction: "mean", over targets and by their weights, "sum", or "none" for the loss of each target.
         weight: a factor for each class, `(num_classes,)`; None for 1. RuntimeError for other shapes.
-        ignore_index: a class that counts nothing as a target; None for -100. Not for targets of probabilities.
+        ignore_index: a class that is ignored as a target; None for -100. Not for targets of probabilities.
         label_smoothing: from 0 to 1, the share of the target that is spread evenly over all classes; RuntimeError for
             others.
         options: a `LinearCrossEntropyOptions`, or None.

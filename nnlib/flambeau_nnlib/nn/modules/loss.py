@@ -1,7 +1,7 @@
-"""Losses: what training makes small.
+"""Loss layers.
 
 All take `reduction`: "mean" (the default), "sum", or "none" for the loss of each element. `size_average` and `reduce`
-are the old flags for the same.
+are legacy flags for the same.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class L1Loss(_Loss):
     """The mean absolute error: the mean of `|input - target|`.
 
     Args:
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -77,7 +77,7 @@ class MSELoss(_Loss):
     """The mean squared error: the mean of `(input - target) ** 2`.
 
     Args:
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -105,11 +105,11 @@ class SmoothL1Loss(_Loss):
     Girshick, *Fast R-CNN*, 2015.
 
     Args:
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
-        beta: the difference at which one becomes the other. 0 gives `L1Loss`; the call raises RuntimeError where it is
-            negative.
+        beta: the difference at which the squared error turns into the absolute one. 0 gives `L1Loss`; the call raises
+            RuntimeError where it is negative.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -146,8 +146,8 @@ class HuberLoss(_Loss):
     Args:
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
-        delta: the difference at which one becomes the other; TypeError unless it is a number, and the call raises
-            RuntimeError unless it is positive.
+        delta: the difference at which the squared error turns into the absolute one; TypeError unless it is a
+            number, and the call raises RuntimeError unless it is positive.
 
     Shape:
         - Input: `(*)`, any number of dimensions.
@@ -179,8 +179,8 @@ class NLLLoss(_WeightedLoss):
 
     Args:
         weight: a factor for each class, `(C,)`, such as one that makes up for rare classes; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
-        ignore_index: a target that counts nothing, neither in the sum nor in the mean.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        ignore_index: a target value that is ignored, in the sum as in the mean.
         reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
             of each target.
 
@@ -213,7 +213,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The former name of `NLLLoss` for images, which gives a FutureWarning.
+    """The deprecated name of `NLLLoss` for images, which gives a FutureWarning.
 
     Args:
         weight, size_average, ignore_index, reduce, reduction: as for `NLLLoss`.
@@ -255,8 +255,8 @@ class CrossEntropyLoss(_WeightedLoss):
 
     Args:
         weight: a factor for each class, `(C,)`, such as one that makes up for rare classes; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
-        ignore_index: a class that counts nothing as a target, neither in the sum nor in the mean.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
+        ignore_index: a class that is ignored as a target, in the sum as in the mean.
         reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
             of each target. For targets of probabilities, the plain mean of the losses.
         label_smoothing: the share of the target, from 0 to 1, that is spread evenly over all classes; the call raises
@@ -312,7 +312,7 @@ class PoissonNLLLoss(_Loss):
         log_input: whether the input holds the logarithms of the rates, rather than the rates.
         full: whether to add Stirling's approximation of `log(target!)`: `t * log(t) - t + 0.5 * log(2 * pi * t)` for
             targets t above 1, else 0.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         eps: keeps the logarithm finite at a rate of 0, without `log_input`.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
@@ -359,7 +359,7 @@ class GaussianNLLLoss(_Loss):
 
     Args:
         full: whether to add the constant.
-        eps: the least variance that is divided by; smaller ones count as this, and their gradient passes all the same.
+        eps: the least variance that is divided by; smaller ones are replaced by it, and still get a gradient.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -391,7 +391,7 @@ class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence of the target's distribution from that of the input: `target * (log(target) - input)`.
 
     Args:
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "batchmean", the sum divided by the size of the batch, which is the definition; "mean", divided by
             the number of all elements, with a warning; "sum"; or "none" for the term of each element.
         log_target: whether the target holds log-probabilities, like the input, rather than probabilities.
@@ -430,7 +430,7 @@ class BCELoss(_WeightedLoss):
 
     Args:
         weight: a factor for each element, of a shape that broadcasts with the input; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -456,7 +456,7 @@ class BCEWithLogitsLoss(_Loss):
 
     Args:
         weight: a factor for each element, of a shape that broadcasts with the input; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
         pos_weight: a factor of the positive part, `target * log(sigmoid(input))`, of a shape that broadcasts with the
@@ -501,8 +501,8 @@ class CTCLoss(_Loss):
     networks*, 2006.
 
     Args:
-        blank: the number of the blank among the C labels; the call raises RuntimeError where there is none of this
-            number.
+        blank: the number of the blank among the C labels; the call raises RuntimeError unless it is from 0 to
+            C - 1.
         reduction: "mean", of the losses divided by the lengths of their targets, "sum", or "none" for the loss of each
             sequence.
         zero_infinity: whether a target too long for its input, whose loss is infinite, counts as 0, with a gradient of

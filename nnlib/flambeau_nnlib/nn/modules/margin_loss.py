@@ -28,7 +28,7 @@ class HingeEmbeddingLoss(_Loss):
 
     Args:
         margin: the distance from which a different pair costs nothing.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -63,7 +63,7 @@ class SoftMarginLoss(_Loss):
     """The logistic loss of two classes: `log(1 + exp(-target * input))`, for targets 1 and -1.
 
     Args:
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
             for another.
 
@@ -89,9 +89,9 @@ class MultiMarginLoss(_WeightedLoss):
 
     Args:
         p: the exponent, 1 or 2; ValueError for others.
-        margin: by how much the right class is to lead.
+        margin: by how much the score of the right class should exceed the others.
         weight: a factor for each class as target, `(C,)`; None for 1. ValueError unless it has one dimension.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each target; the call raises ValueError for
             another.
 
@@ -135,13 +135,13 @@ class MultiLabelMarginLoss(_Loss):
     `max(0, 1 - (x[j] - x[i]))`, summed over right classes j and wrong classes i and divided by C.
 
     Args:
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; the call raises ValueError for
             another.
 
     Shape:
         - Input: scores of C classes, `(N, C)` or `(C,)`.
-        - Target: the shape of the input: the right classes, then -1; what follows it counts nothing. RuntimeError for
+        - Target: the shape of the input: the right classes, then -1; what follows it is ignored. RuntimeError for
           another shape.
         - Output: `()`, or `(N,)` with `reduction="none"`.
 
@@ -160,7 +160,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     Args:
         weight: a factor for each class, `(C,)`; None for 1.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; the call raises ValueError for
             another.
 
@@ -186,7 +186,7 @@ class CosineEmbeddingLoss(_Loss):
 
     Args:
         margin: the cosine up to which a different pair costs nothing, from -1 to 1; 0 to 0.5 is usual.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each pair; the call raises ValueError for
             another.
 
@@ -221,8 +221,8 @@ class MarginRankingLoss(_Loss):
     """For pairs of scores: `max(0, -target * (input1 - input2) + margin)`.
 
     Args:
-        margin: by how much one is to lead.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        margin: by how much the score that is to rank higher should exceed the other.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over all pairs, "sum", or "none" for the loss of each pair; the call raises ValueError for
             another.
 
@@ -255,18 +255,18 @@ class MarginRankingLoss(_Loss):
 
 
 class TripletMarginLoss(_Loss):
-    """Wants an anchor nearer to a positive than to a negative example: `max(0, d(anchor, pos) - d(anchor, neg) + margin)`.
+    """Trains anchors to be nearer to a positive than to a negative example: `max(0, d(anchor, pos) - d(anchor, neg) + margin)`.
 
     d is the distance of `PairwiseDistance`.
 
     Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses*, 2016.
 
     Args:
-        margin: by how much it is to be nearer; ValueError unless it is positive.
+        margin: by how much the anchor is to be nearer to the positive; ValueError unless it is positive.
         p: the exponent of the distance, 2 for Euclidean distance.
         eps: added to each difference, so that the distance of equal vectors has a gradient.
         swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
-        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        size_average, reduce: deprecated flags; unless both are None, they override `reduction`, with a warning.
         reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; the call raises ValueError for
             another.
 

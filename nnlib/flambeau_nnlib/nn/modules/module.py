@@ -6,7 +6,7 @@ import inspect
 import warnings
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, Self
 
 import flambeau as torch
@@ -15,7 +15,7 @@ from ..parameter import Buffer, Parameter
 from .hooks import (
     CALL_HOOK_KINDS,
     Hookable,
-    announce,
+    call_registration_hooks,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -41,20 +41,20 @@ __all__ = [
 ]
 
 MEMBER_KINDS = ("_parameters", "_buffers", "_modules")
-NOTHING = object()  # stands for an argument that was not given
+NOTHING = object()  # the default of an argument that may be None
 
 
-class Members(dict):
+class Members(dict[str, Any]):
     """The parameters, buffers or submodules of a module, by name.
 
     Each is mirrored in the module's `__dict__`, so that reading `module.weight` is an ordinary attribute lookup,
-    fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored, nor those of a
-    class with a `__getattr__` of its own, which it expects to be asked. A module and its shallow copies share members.
+    fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored, nor any names where
+    the class overrides `__getattr__`, which has to be called then. A module and its shallow copies share members.
     """
 
     __slots__ = ("_owners",)
 
-    def __init__(self, owner: Module, members: Iterable = ()) -> None:
+    def __init__(self, owner: Module, members: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
         self._owners = [weakref.ref(owner)]
         self.update(members)
 
@@ -66,7 +66,7 @@ class Members(dict):
             mirror(owner, name, value)
 
     def remove_owner(self, owner: Module) -> None:
-        """Leave a module that goes on without these members."""
+        """Stop mirroring the members in a module, which has other ones from now on."""
         self._owners = [ref for ref in self._owners if ref() is not None and ref() is not owner]
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -107,7 +107,7 @@ class Members(dict):
         self.update(other)
         return self
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)
 
 
@@ -145,7 +145,6 @@ class Module(Stateful, Hookable):
 
     call_super_init = False
     training: bool
-    _is_full_backward_hook: bool | None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -156,7 +155,7 @@ class Module(Stateful, Hookable):
         state = self.__dict__
         state["training"] = True
         for kind in MEMBER_KINDS:
-            self._adopt(kind, {})
+            self._set_members(kind, {})
         state["_non_persistent_buffers_set"] = set()
         state["_is_full_backward_hook"] = None
         state["_has_hooks"] = False
@@ -169,7 +168,9 @@ class Module(Stateful, Hookable):
         if kwargs or self._has_hooks or input is NOTHING:
             args = args if input is NOTHING else (input, *args)
             return self._call_with_hooks(args, kwargs) if self._has_hooks else self.forward(*args, **kwargs)
-        return self.forward(input, *args) if args else self.forward(input)  # with nothing packed, a third of the time
+        return (
+            self.forward(input, *args) if args else self.forward(input)
+        )  # without packing arguments a call takes a third of the time
 
     def forward(self, *input: Any) -> Any:
         """The computation of the module; every subclass defines it."""
@@ -191,7 +192,7 @@ class Module(Stateful, Hookable):
                     f"explicitly. To express '{name}' as a function of another Tensor, compute the value in "
                     "the forward() method."
                 )
-            param = announce("parameter", self, name, param)
+            param = call_registration_hooks("parameter", self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
@@ -206,7 +207,7 @@ class Module(Stateful, Hookable):
         self._check_new_name("buffer", "_buffers", name)
         if tensor is not None and not torch.overrides.is_tensor_like(tensor):
             raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
-        self._buffers[name] = announce("buffer", self, name, tensor)
+        self._buffers[name] = call_registration_hooks("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -217,22 +218,22 @@ class Module(Stateful, Hookable):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
         self._check_new_name("module", "_modules", name)
-        self._modules[name] = announce("module", self, name, module)
+        self._modules[name] = call_registration_hooks("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
         self.add_module(name, module)
 
-    def _check_new_name(self, what: str, kind: str, name: str) -> None:
+    def _check_new_name(self, label: str, kind: str, name: str) -> None:
         if kind not in self.__dict__:
-            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            raise AttributeError(f"cannot assign {label} before Module.__init__() call")
         if not isinstance(name, str):
-            raise TypeError(f"{what} name should be a string. Got {torch.typename(name)}")
+            raise TypeError(f"{label} name should be a string. Got {torch.typename(name)}")
         if "." in name:
-            got = f", got: {name}" if what == "module" else ""
-            raise KeyError(f'{what} name can\'t contain "."{got}')
+            got = f", got: {name}" if label == "module" else ""
+            raise KeyError(f'{label} name can\'t contain "."{got}')
         if name == "":
-            raise KeyError(f'{what} name can\'t be empty string ""')
+            raise KeyError(f'{label} name can\'t be empty string ""')
         if name not in self.__dict__[kind] and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
@@ -251,7 +252,7 @@ class Module(Stateful, Hookable):
         if isinstance(value, Parameter):
             if "_parameters" not in state:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, keep="_parameters")
+            self._delete_name(name, keep="_parameters")
             self.register_parameter(name, value)
         elif name in state.get("_parameters", ()):
             if value is not None:
@@ -262,32 +263,32 @@ class Module(Stateful, Hookable):
         elif isinstance(value, Module):
             if "_modules" not in state:
                 raise AttributeError("cannot assign module before Module.__init__() call")
-            self._forget(name, keep="_modules")
-            self._modules[name] = announce("module", self, name, value)
+            self._delete_name(name, keep="_modules")
+            self._modules[name] = call_registration_hooks("module", self, name, value)
         elif name in state.get("_modules", ()):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
-            self._modules[name] = announce("module", self, name, None)
+            self._modules[name] = call_registration_hooks("module", self, name, None)
         elif isinstance(value, Buffer) or name in state.get("_buffers", ()):
             self._set_buffer(name, value)
         elif name in MEMBER_KINDS:
-            self._adopt(name, value)
+            self._set_members(name, value)
         else:
             super().__setattr__(name, value)
             if name in CALL_HOOK_KINDS:
                 state["_has_hooks"] = True
 
-    def _adopt(self, kind: str, members: dict[str, Any]) -> None:
-        """Have these members of a kind, shared with the modules that they come from, in place of those there are."""
-        former = self.__dict__.get(kind, ())
-        if former is members:
+    def _set_members(self, kind: str, members: dict[str, Any]) -> None:
+        """Replace the parameters, buffers or submodules; a `Members` instance is shared with the modules that own it already."""
+        previous = self.__dict__.get(kind, ())
+        if previous is members:
             return
-        for name in former:
+        for name in previous:
             self.__dict__.pop(name, None)
-        if isinstance(former, Members):
-            former.remove_owner(self)
+        if isinstance(previous, Members):
+            previous.remove_owner(self)
         if isinstance(members, Members):
             members.add_owner(self)
         else:
@@ -299,10 +300,8 @@ class Module(Stateful, Hookable):
             raise TypeError(
                 f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
             )
-        if isinstance(value, Buffer):
-            persistent = value.persistent
-        else:
-            persistent = name not in self._non_persistent_buffers_set
+        is_buffer = isinstance(value, Buffer)
+        persistent = value.persistent if is_buffer else name not in self._non_persistent_buffers_set
         is_overridden = type(self).register_buffer is not Module.register_buffer
         if not is_overridden or "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
@@ -314,8 +313,8 @@ class Module(Stateful, Hookable):
                 "register_buffer() without the persistent argument is not allowed."
             )
 
-    def _forget(self, name: str, keep: str) -> None:
-        """Drop whatever attribute or member has this name, before it is registered as a member of kind `keep`."""
+    def _delete_name(self, name: str, keep: str) -> None:
+        """Delete any attribute or member of this name, before it is registered as a member of kind `keep`."""
         self.__dict__.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
         for kind in MEMBER_KINDS:
@@ -336,25 +335,25 @@ class Module(Stateful, Hookable):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle or a copy holds: the members as plain dicts, once each."""
+        """The state for pickling and copying: members as plain dicts, without their mirrors in `__dict__`."""
         members = {kind: dict(self.__dict__[kind]) for kind in MEMBER_KINDS if kind in self.__dict__}
-        own = {"_has_hooks", *(name for each in members.values() for name in each)}
-        return {name: value for name, value in self.__dict__.items() if name not in own} | members
+        excluded = {"_has_hooks", *(name for names in members.values() for name in names)}
+        return {name: value for name, value in self.__dict__.items() if name not in excluded} | members
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({name: value for name, value in state.items() if name not in MEMBER_KINDS})
         for kind in MEMBER_KINDS:
-            self._adopt(kind, state.get(kind, {}))
+            self._set_members(kind, state.get(kind, {}))
         for kind in self._hook_kinds:
             self.__dict__.setdefault(kind, OrderedDict())
 
     def __copy__(self) -> Self:
-        """A module with the same members: what one registers, the other has."""
-        twin = type(self).__new__(type(self))
-        twin.__setstate__(self.__getstate__())
+        """A shallow copy, which shares the members: what is registered in one is also registered in the other."""
+        copied = type(self).__new__(type(self))
+        copied.__setstate__(self.__getstate__())
         for kind in MEMBER_KINDS:
-            twin._adopt(kind, self.__dict__.get(kind, {}))
-        return twin
+            copied._set_members(kind, self.__dict__.get(kind, {}))
+        return copied
 
     # Traversal
 
@@ -398,7 +397,11 @@ class Module(Stateful, Hookable):
                 yield from module.named_modules(memo, dotted, remove_duplicate)
 
     def _named_members(
-        self, get_members: Callable, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+        self,
+        get_members: Callable[[Module], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
         seen = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
@@ -477,7 +480,7 @@ class Module(Stateful, Hookable):
         """The buffer of dotted name `target`; AttributeError if there is none."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        buffer = module._get_member(name)
+        buffer: torch.Tensor = module._get_member(name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return buffer
@@ -506,7 +509,7 @@ class Module(Stateful, Hookable):
         return self
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
-        """Replace all tensors by `fn` of them: parameters (and their gradients) keep their identity."""
+        """Apply `fn` to all tensors; parameters and their gradients stay the same objects, with new data."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -521,7 +524,7 @@ class Module(Stateful, Hookable):
                 param.grad = new_grad
             else:
                 param.data = new_data
-                if new_grad is not None:
+                if new_grad is not None and param.grad is not None:
                     param.grad.data = new_grad
         for name, buffer in self._buffers.items():
             if buffer is not None:
@@ -669,14 +672,15 @@ class Module(Stateful, Hookable):
 
 
 def indent(text: str) -> str:
-    """`text` with every line but the first (and blank ones) moved two columns to the right."""
-    first, *rest = text.split("\n")
-    return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in rest)])
+    """`text` with two spaces before every line but the first and blank ones."""
+    first, *lines = text.split("\n")
+    return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in lines)])
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[torch.device | None, torch.dtype | None, bool, Any]:
     """The device, dtype, non_blocking and memory_format asked for by the arguments of `to`."""
     first = args[0] if args else None
+    names: tuple[str, ...]
     if isinstance(first, torch.Tensor):
         names = ("tensor", "non_blocking", "copy")
     elif isinstance(first, torch.dtype):

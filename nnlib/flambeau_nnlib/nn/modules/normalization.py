@@ -18,7 +18,7 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 
 
 class _Affine(Module):
-    """Weight and bias, of ones and zeros at first, or None."""
+    """The base of layers with a weight, initially 1, and a bias, initially 0; either may be None."""
 
     def _register_affine(
         self,
@@ -28,9 +28,9 @@ class _Affine(Module):
         device: torch.device | str | None,
         dtype: torch.dtype | None,
     ) -> None:
-        for name, wanted in (("weight", weight), ("bias", weight and bias)):
-            values = torch.empty(shape, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, Parameter(values) if wanted else None)
+        for name, is_used in (("weight", weight), ("bias", weight and bias)):
+            parameter = Parameter(torch.empty(shape, device=device, dtype=dtype)) if is_used else None
+            self.register_parameter(name, parameter)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -52,7 +52,7 @@ class LayerNorm(_Affine):
         normalized_shape: the sizes of the dimensions to normalize over, the last of the input; one number for the last
             alone.
         eps: added to the variance before the root is taken.
-        elementwise_affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of shape
+        elementwise_affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of shape
             `normalized_shape`.
         bias: whether there is a `bias` beside `weight`, where `elementwise_affine`.
         device, dtype: of the parameters.
@@ -106,7 +106,7 @@ class RMSNorm(Module):
         normalized_shape: the sizes of the dimensions to normalize over, the last of the input; one number for the last
             alone.
         eps: added to the mean square before the root is taken; None for the machine epsilon of the input's dtype.
-        elementwise_affine: whether there is a learned `weight`, from 1, of shape `normalized_shape`.
+        elementwise_affine: whether there is a learned `weight`, initially 1, of shape `normalized_shape`.
         device, dtype: of the parameter.
 
     Shape:
@@ -133,8 +133,8 @@ class RMSNorm(Module):
         self.normalized_shape = as_shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        values = torch.empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
-        self.register_parameter("weight", Parameter(values) if elementwise_affine else None)
+        weight = Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        self.register_parameter("weight", weight)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -153,7 +153,7 @@ class GroupNorm(_Affine):
     """Normalizes groups of channels of each sample to mean 0 and variance 1, then scales and shifts each channel.
 
     `y = (x - mean) / sqrt(var + eps) * weight + bias`, in training and in evaluation. With one group it normalizes the
-    whole sample, with as many as there are channels each by itself, as `InstanceNorm1d` and its kin do.
+    whole sample, with as many as there are channels each by itself, as instance normalization does.
 
     Wu and He, *Group normalization*, 2018.
 
@@ -161,7 +161,7 @@ class GroupNorm(_Affine):
         num_groups: the number of groups of neighbouring channels; ValueError unless it divides `num_channels`.
         num_channels: the number of channels, the second dimension of the input.
         eps: added to the variance before the root is taken.
-        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of shape `(num_channels,)`.
+        affine: whether there are a learned `weight`, initially 1, and `bias`, initially 0, of shape `(num_channels,)`.
         device, dtype: of the parameters.
         bias: whether there is a `bias` beside `weight`, where `affine`.
 
@@ -230,7 +230,7 @@ class LocalResponseNorm(_ResponseNorm):
         size: the number of neighbouring channels, its own included.
         alpha: how much the neighbours count.
         beta: the exponent.
-        k: added to what is raised, so that it is not 0.
+        k: added to the base of the power, so that it is not 0.
 
     Shape:
         - Input: `(N, C, *)`; ValueError for fewer than 3 dimensions.
@@ -253,7 +253,7 @@ class CrossMapLRN2d(_ResponseNorm):
         size: the number of neighbouring channels, its own included; odd.
         alpha: how much the neighbours count.
         beta: the exponent.
-        k: added to what is raised, so that it is not 0.
+        k: added to the base of the power, so that it is not 0.
 
     Shape:
         - Input: `(N, C, H, W)`; ValueError for other numbers of dimensions.
@@ -273,4 +273,4 @@ class CrossMapLRN2d(_ResponseNorm):
 
 
 def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, Integral) else tuple(shape)
+    return (int(shape),) if isinstance(shape, (int, Integral)) else tuple(shape)

@@ -37,7 +37,7 @@ Padding = int | Sequence[int]
 class _Pad(Module):
     """Pads the last `_dims` dimensions; `_mode` is that of `F.pad`."""
 
-    __constants__ = ("padding",)
+    __constants__: tuple[str, ...] = ("padding",)
     _dims: int
     _mode: str
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flambeau import Tensor
 
@@ -46,6 +46,7 @@ Size = int | Sequence[int]
 
 class _MaxPoolNd(Module):
     __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
+    _pool: Callable[..., Tensor | tuple[Tensor, Tensor]]
 
     def __init__(
         self,
@@ -87,9 +88,9 @@ class MaxPool1d(_MaxPoolNd):
 
     Args:
         kernel_size: the length of a window.
-        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap.
-        padding: how much is put around the input on each side; it is never the maximum. At most half of the window.
-        dilation: how far apart the elements of a window are.
+        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap.
+        padding: how many elements of minus infinity are added on each side; at most half of the window.
+        dilation: the step from one element of a window to the next.
         return_indices: whether to return also where each maximum was, for `MaxUnpool1d`: its position among the `L`
             elements of the channel.
         ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
@@ -118,11 +119,11 @@ class MaxPool2d(_MaxPoolNd):
 
     Args:
         kernel_size: height and width of a window, or one number for both.
-        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; a pair, or
+        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; a pair, or
             one number for both.
-        padding: how much is put around the input on each side; it is never the maximum. At most half of the window; a
+        padding: how many elements of minus infinity are added on each side; at most half of the window; a
             pair, or one number for both.
-        dilation: how far apart the elements of a window are; a pair, or one number for both.
+        dilation: the step from one element of a window to the next; a pair, or one number for both.
         return_indices: whether to return also where each maximum was, for `MaxUnpool2d`: its position among the `H * W`
             elements of the channel.
         ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
@@ -154,11 +155,11 @@ class MaxPool3d(_MaxPoolNd):
 
     Args:
         kernel_size: depth, height and width of a window, or one number for all.
-        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; three
+        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; three
             numbers, or one for all.
-        padding: how much is put around the input on each side; it is never the maximum. At most half of the window;
+        padding: how many elements of minus infinity are added on each side; at most half of the window;
             three numbers, or one for all.
-        dilation: how far apart the elements of a window are; three numbers, or one for all.
+        dilation: the step from one element of a window to the next; three numbers, or one for all.
         return_indices: whether to return also where each maximum was, for `MaxUnpool3d`: its position among the
             `D * H * W` elements of the channel.
         ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
@@ -185,6 +186,7 @@ class MaxPool3d(_MaxPoolNd):
 
 class _MaxUnpoolNd(Module):
     _dims: int
+    _unpool: Callable[..., Tensor]
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
@@ -203,12 +205,12 @@ class _MaxUnpoolNd(Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Puts the values that `MaxPool1d` kept back to where they were, and zeros elsewhere.
 
-    Several sizes are pooled to the same one: `output_size` says which of them is meant.
+    Max pooling maps several input sizes to one output size; `output_size` chooses among them.
 
     Args:
         kernel_size: the length of a window, as for the pooling.
-        stride: how far apart windows were; None, the default, for `kernel_size`.
-        padding: how much was put around the input on each side.
+        stride: the stride of the pooling; None, the default, for `kernel_size`.
+        padding: the padding of the pooling, on each side.
 
     Shape:
         - Input and indices: `(N, C, L)` or `(C, L)`; both come from `MaxPool1d` with `return_indices=True`.
@@ -230,12 +232,12 @@ class MaxUnpool1d(_MaxUnpoolNd):
 class MaxUnpool2d(_MaxUnpoolNd):
     """Puts the values that `MaxPool2d` kept back to where they were, and zeros elsewhere.
 
-    Several sizes are pooled to the same one: `output_size` says which of them is meant.
+    Max pooling maps several input sizes to one output size; `output_size` chooses among them.
 
     Args:
         kernel_size: height and width of a window, or one number for both, as for the pooling.
-        stride: how far apart windows were; None, the default, for `kernel_size`; a pair, or one number for both.
-        padding: how much was put around the input on each side; a pair, or one number for both.
+        stride: the stride of the pooling; None, the default, for `kernel_size`; a pair, or one number for both.
+        padding: the padding of the pooling, on each side; a pair, or one number for both.
 
     Shape:
         - Input and indices: `(N, C, H, W)` or `(C, H, W)`; both come from `MaxPool2d` with `return_indices=True`.
@@ -260,12 +262,12 @@ class MaxUnpool2d(_MaxUnpoolNd):
 class MaxUnpool3d(_MaxUnpoolNd):
     """Puts the values that `MaxPool3d` kept back to where they were, and zeros elsewhere.
 
-    Several sizes are pooled to the same one: `output_size` says which of them is meant.
+    Max pooling maps several input sizes to one output size; `output_size` chooses among them.
 
     Args:
         kernel_size: depth, height and width of a window, or one number for all, as for the pooling.
-        stride: how far apart windows were; None, the default, for `kernel_size`; three numbers, or one for all.
-        padding: how much was put around the input on each side; three numbers, or one for all.
+        stride: the stride of the pooling; None, the default, for `kernel_size`; three numbers, or one for all.
+        padding: the padding of the pooling, on each side; three numbers, or one for all.
 
     Shape:
         - Input and indices: `(N, C, D, H, W)` or `(C, D, H, W)`; both come from `MaxPool3d` with `return_indices=True`.
@@ -291,8 +293,8 @@ class AvgPool1d(Module):
 
     Args:
         kernel_size: the length of a window.
-        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap.
-        padding: how many zeros are put around the input on each side; at most half of the window.
+        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap.
+        padding: how many zeros are added on each side; at most half of the window.
         ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
             end; what lies beyond it does not count.
         count_include_pad: whether the zeros of the padding count in the means.
@@ -338,6 +340,7 @@ class AvgPool1d(Module):
 
 class _AvgPoolNd(Module):
     __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
+    _pool: Callable[..., Tensor]
 
     def __init__(
         self,
@@ -376,9 +379,9 @@ class AvgPool2d(_AvgPoolNd):
 
     Args:
         kernel_size: height and width of a window, or one number for both.
-        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; a pair, or
+        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; a pair, or
             one number for both.
-        padding: how many zeros are put around the input on each side; at most half of the window; a pair, or one number
+        padding: how many zeros are added on each side; at most half of the window; a pair, or one number
             for both.
         ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
             end; what lies beyond it does not count.
@@ -409,9 +412,9 @@ class AvgPool3d(_AvgPoolNd):
 
     Args:
         kernel_size: depth, height and width of a window, or one number for all.
-        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; three
+        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; three
             numbers, or one for all.
-        padding: how many zeros are put around the input on each side; at most half of the window; three numbers, or one
+        padding: how many zeros are added on each side; at most half of the window; three numbers, or one
             for all.
         ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
             end; what lies beyond it does not count.
@@ -440,6 +443,7 @@ class AvgPool3d(_AvgPoolNd):
 class _FractionalMaxPoolNd(Module):
     __constants__ = ("kernel_size", "return_indices", "output_size", "output_ratio")
     _dims: int
+    _pool: Callable[..., Tensor | tuple[Tensor, Tensor]]
 
     def __init__(
         self,
@@ -477,9 +481,9 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The maximum of windows at random steps of an image: shrinks by factors that are not whole numbers.
+    """The maximum of windows at random places in an image: shrinks by factors that are not whole numbers.
 
-    Steps vary by one around `size_in / size_out`, with a new draw for each sample and channel, in training and
+    Steps between windows vary by one around `size_in / size_out`, with a new draw for each sample and channel, in training and
     evaluation.
 
     Graham, *Fractional max-pooling*, 2014.
@@ -510,9 +514,9 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The maximum of windows at random steps of a volume: shrinks by factors that are not whole numbers.
+    """The maximum of windows at random places in a volume: shrinks by factors that are not whole numbers.
 
-    Steps vary by one around `size_in / size_out`, with a new draw for each sample and channel, in training and
+    Steps between windows vary by one around `size_in / size_out`, with a new draw for each sample and channel, in training and
     evaluation.
 
     Graham, *Fractional max-pooling*, 2014.
@@ -544,6 +548,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 class _LPPoolNd(Module):
     __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
+    _pool: Callable[..., Tensor]
 
     def __init__(self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False) -> None:
         super().__init__()
@@ -567,7 +572,7 @@ class LPPool1d(_LPPoolNd):
     Args:
         norm_type: p; not 0.
         kernel_size: the length of a window.
-        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap.
+        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap.
         ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the end.
 
     Shape:
@@ -592,7 +597,7 @@ class LPPool2d(_LPPoolNd):
     Args:
         norm_type: p; not 0.
         kernel_size: height and width of a window, or one number for both.
-        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; a pair, or
+        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; a pair, or
             one number for both.
         ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the end.
 
@@ -618,7 +623,7 @@ class LPPool3d(_LPPoolNd):
     Args:
         norm_type: p; not 0.
         kernel_size: depth, height and width of a window, or one number for all.
-        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; three
+        stride: the step from one window to the next; None, the default, for `kernel_size`: no overlap; three
             numbers, or one for all.
         ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the end.
 

@@ -12,7 +12,7 @@ from flambeau import Tensor
 
 from .. import init
 from ..parameter import Parameter
-from ..recurrence import GATES, State, rnn_layers
+from ..recurrence import GATES, LayerWeights, State, rnn_layers
 from ..utils.rnn import PackedSequence
 from .module import Module
 from .rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
@@ -21,7 +21,7 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 
 
 class RNNBase(Module):
-    """What `RNN`, `LSTM` and `GRU` share: layers and directions, packed sequences, and the names of weights.
+    """The base of `RNN`, `LSTM` and `GRU`: layers and directions, packed sequences, and the names of weights.
 
     Args:
         mode: the kind of step: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"; ValueError for others.
@@ -122,13 +122,13 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Tensor | None]:
-        """What the weights are now, in a new list; None for one that was deleted.  Programs that drop out weights ask for it."""
+        """The current weights, in a new list, None for one that was deleted; programs that apply dropout to weights use it."""
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
     @_flat_weights.setter
     def _flat_weights(self, weights: list[Tensor | None]) -> None:
-        for name, before, weight in zip(self._flat_weights_names, self._flat_weights, weights, strict=True):
-            if weight is not before:
+        for name, current, weight in zip(self._flat_weights_names, self._flat_weights, weights, strict=True):
+            if weight is not current:
                 setattr(self, name, weight)
 
     def reset_parameters(self) -> None:
@@ -139,13 +139,13 @@ class RNNBase(Module):
 
     def __getstate__(self) -> dict[str, Any]:
         flat = {"_flat_weights_names": self._flat_weights_names, "_flat_weights": self._flat_weights}
-        return super().__getstate__() | flat  # for PyTorch to read
+        return super().__getstate__() | flat  # which PyTorch needs to load the module
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({name: value for name, value in state.items() if not name.startswith("_flat_weight")})
 
     def flatten_parameters(self) -> None:
-        """For programs that call it: weights need no particular layout in memory here."""
+        """Does nothing, since weights need no particular layout in memory here; it exists for programs that call it."""
 
     def extra_repr(self) -> str:
         settings = [
@@ -177,10 +177,10 @@ class RNNBase(Module):
             input = input.unsqueeze(0 if self.batch_first else 1)
             state = None if state is None else tuple(part.unsqueeze(1) for part in state)
         self._check_input(input, 3)
-        steps = input.transpose(0, 1) if self.batch_first else input
-        if not steps.size(0):
+        sequence = input.transpose(0, 1) if self.batch_first else input
+        if not sequence.size(0):
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        output, state = self._run_layers(steps, self._initial_state(steps, state, steps.size(1)), None)
+        output, state = self._run_layers(sequence, self._initial_state(sequence, state, sequence.size(1)), None)
         if self.batch_first:
             output = output.transpose(0, 1)
         if not is_batched:
@@ -198,17 +198,19 @@ class RNNBase(Module):
         return packed, permute_batch(state, unsorted_indices)
 
     def _run_layers(self, input: Tensor, state: State, batch_sizes: list[int] | None) -> tuple[Tensor, State]:
-        """All layers: `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`."""
+        """Run all layers: `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`."""
         weights = [self._weights(index) for index in range(self.num_layers * self._num_directions)]
         dropout = self.dropout if self.training else 0.0
         return rnn_layers(self.mode, input, state, weights, self._num_directions, dropout, batch_sizes)
 
-    def _weights(self, index: int) -> list[Tensor | None]:
-        """weight_ih, weight_hh, bias_ih, bias_hh and weight_hr of a layer and direction, or None where it has none."""
+    def _weights(self, index: int) -> LayerWeights:
+        """The weights of a layer and direction."""
         weights = [getattr(self, name) for name in self._all_weights[index]]
         if not self.bias:
             weights[2:2] = [None, None]
-        return weights if self.proj_size else [*weights, None]
+        if not self.proj_size:
+            weights.append(None)
+        return LayerWeights(*weights)
 
     def _initial_state(self, input: Tensor, state: State | None, batch: int) -> State:
         sizes = (self._output_size, self.hidden_size) if self.mode == "LSTM" else (self.hidden_size,)
@@ -393,12 +395,13 @@ class LSTM(RNNBase):
             dtype,
         )
 
-    def forward(
+    def forward(  # type: ignore[override]  # the state is a pair
         self, input: Tensor | PackedSequence, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Any, tuple[Tensor, Tensor]]:
         if hx is not None and len(hx) != 2:
             raise RuntimeError(f"lstm expects two hidden states, got {len(hx)}")
-        return self._run(input, hx)
+        output, (hidden, cell) = self._run(input, hx)
+        return output, (hidden, cell)
 
 
 class GRU(RNNBase):

@@ -9,14 +9,14 @@ from flambeau import Tensor
 
 from .. import init
 from ..parameter import Parameter
-from ..recurrence import State, check_step, rnn_step
+from ..recurrence import LayerWeights, State, check_step, rnn_step
 from .module import Module
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(Module):
-    """What the cells share: weights and biases for a number of gates.
+    """The base of all cells: weights and biases for a number of gates.
 
     All parameters are initialized from U(-k, k) with k = 1 / sqrt(hidden_size).
 
@@ -34,7 +34,7 @@ class RNNCellBase(Module):
         (True, torch.Size([60, 10]))
     """
 
-    __constants__ = ("input_size", "hidden_size", "bias")
+    __constants__: tuple[str, ...] = ("input_size", "hidden_size", "bias")
 
     def __init__(
         self,
@@ -53,8 +53,7 @@ class RNNCellBase(Module):
         self.weight_ih = Parameter(torch.empty((gates, input_size), device=device, dtype=dtype))
         self.weight_hh = Parameter(torch.empty((gates, hidden_size), device=device, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
-            values = torch.empty(gates, device=device, dtype=dtype) if bias else None
-            self.register_parameter(name, Parameter(values) if bias else None)
+            self.register_parameter(name, Parameter(torch.empty(gates, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -82,7 +81,7 @@ class RNNCellBase(Module):
             zeros = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
             state = (zeros,) * len(state_names)
         self._check_sizes(input, state)
-        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
+        weights = LayerWeights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
         state = rnn_step(mode, input, state, weights)
         return state if is_batched else tuple(part.squeeze(0) for part in state)
 
@@ -176,7 +175,8 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        return self._step("LSTM", input, hx, ("hx[0]", "hx[1]"))
+        h, c = self._step("LSTM", input, hx, ("hx[0]", "hx[1]"))
+        return h, c
 
     def _check_sizes(self, input: Tensor, state: State) -> None:
         if isinstance(state, Tensor):

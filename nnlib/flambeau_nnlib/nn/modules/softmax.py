@@ -1,4 +1,4 @@
-"""Softmax layers: values along a dimension as shares of one."""
+"""Softmax layers: values normalized to sum to 1 along a dimension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers that look rows of a table up."""
+"""Embedding layers, which look rows of a table up."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ class Embedding(_Table):
         num_embeddings: the number of indices, which are from 0 to `num_embeddings - 1`; IndexError in the call for
             another.
         embedding_dim: the size of each vector.
-        padding_idx: an index whose vector starts as zeros and gets no gradient, so that training leaves it as it is;
+        padding_idx: an index whose vector starts as zeros and gets no gradient, so that training does not change it;
             may be counted from the end. AssertionError where there is no such index.
-        max_norm: the greatest norm of a vector; each call shortens, in place, those looked up that are longer. None for
+        max_norm: the greatest norm of a vector; longer vectors that are looked up are scaled down to it, in place. None for
             no limit.
         norm_type: the p of that norm.
         scale_grad_by_freq: whether the gradient of a vector is divided by how often its index is in the batch.
-        sparse: taken and shown; gradients are dense all the same.
+        sparse: accepted and shown; gradients are always dense.
         _weight: the table to start from, `(num_embeddings, embedding_dim)`, in place of a new one.
         _freeze: whether the table is left out of training: its `requires_grad` is False.
         device, dtype: of the parameter `weight`, `(num_embeddings, embedding_dim)`.
@@ -163,8 +163,10 @@ class Embedding(_Table):
         """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        num_embeddings, embedding_dim = embeddings.shape
         return cls(
-            *embeddings.shape,
+            num_embeddings,
+            embedding_dim,
             padding_idx=padding_idx,
             max_norm=max_norm,
             norm_type=norm_type,
@@ -176,20 +178,20 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of the learned vectors of each bag of indices, without keeping the vectors apart.
+    """The sum, mean or maximum of the learned vectors of each bag of indices, without storing the single vectors.
 
     It does what `Embedding` and a `sum`, `mean` or `max` after it do; an empty bag gives zeros.
 
     Args:
         num_embeddings: the number of indices, which are from 0 to `num_embeddings - 1`.
         embedding_dim: the size of each vector.
-        max_norm: the greatest norm of a vector; each call shortens, in place, those looked up that are longer. None for
+        max_norm: the greatest norm of a vector; longer vectors that are looked up are scaled down to it, in place. None for
             no limit.
         norm_type: the p of that norm.
         scale_grad_by_freq: whether the gradient of a vector is divided by how often its index is in the batch; not for
             mode "max".
         mode: "sum", "mean" or "max".
-        sparse: taken; gradients are dense all the same. Not for mode "max".
+        sparse: accepted for compatibility; gradients are always dense. Not for mode "max".
         _weight: the table to start from, `(num_embeddings, embedding_dim)`, in place of a new one.
         include_last_offset: whether the last of the `offsets` is where the last bag ends, rather than where it begins.
         padding_idx: an index that is left out of the bags; its vector starts as zeros and gets no gradient.
@@ -290,8 +292,10 @@ class EmbeddingBag(_Table):
         """A layer of the given rows, not trained if `freeze`."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        bags = cls(
-            *embeddings.shape,
+        num_embeddings, embedding_dim = embeddings.shape
+        layer = cls(
+            num_embeddings,
+            embedding_dim,
             max_norm=max_norm,
             norm_type=norm_type,
             scale_grad_by_freq=scale_grad_by_freq,
@@ -301,5 +305,5 @@ class EmbeddingBag(_Table):
             padding_idx=padding_idx,
             _weight=embeddings,
         )
-        bags.weight.requires_grad = not freeze
-        return bags
+        layer.weight.requires_grad = not freeze
+        return layer

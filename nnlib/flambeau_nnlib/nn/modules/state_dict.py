@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import flambeau as torch
 from flambeau.utils.hooks import RemovableHandle
 
 from ..parameter import Parameter, is_lazy
-from .hooks import add_hook
+from .hooks import Hook, add_hook
+
+if TYPE_CHECKING:
+    from .module import Module
 
 __all__ = ["Stateful"]
 
@@ -19,7 +22,7 @@ EXTRA_STATE = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` returns."""
+    """The result of `load_state_dict`."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -29,14 +32,20 @@ class _IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
-    __str__ = __repr__
-
 
 class Stateful:
     """The part of `Module` that saves and loads its state."""
 
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
     dump_patches = False
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, torch.Tensor | None]
+    _modules: dict[str, Module | None]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_pre_hooks: OrderedDict[int, Hook]
+    _state_dict_hooks: OrderedDict[int, Hook]
+    _load_state_dict_pre_hooks: OrderedDict[int, tuple[Hook, bool]]
+    _load_state_dict_post_hooks: OrderedDict[int, Hook]
     _version = 1
 
     def state_dict(
@@ -56,13 +65,12 @@ class Stateful:
         """
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
-            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
-            destination = given["destination"] if destination is None else destination
-            prefix = prefix or given.get("prefix", "")
-            keep_vars = keep_vars or given.get("keep_vars", False)
+            positional = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            destination = positional["destination"] if destination is None else destination
+            prefix = prefix or positional.get("prefix", "")
+            keep_vars = keep_vars or positional.get("keep_vars", False)
         if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()
+            destination = with_metadata({}, OrderedDict())
         metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = metadata
@@ -91,7 +99,7 @@ class Stateful:
 
     def _own_state(self) -> dict[str, torch.Tensor]:
         """The parameters and persistent buffers of this module itself, without the None ones."""
-        state = {name: param for name, param in self._parameters.items() if param is not None}
+        state: dict[str, torch.Tensor] = {name: param for name, param in self._parameters.items() if param is not None}
         for name, buffer in self._buffers.items():
             if buffer is not None and name not in self._non_persistent_buffers_set:
                 state[name] = buffer
@@ -111,13 +119,11 @@ class Stateful:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None)
-        state_dict = OrderedDict(state_dict)  # a copy: modules may rename keys while loading
-        if metadata is not None:
-            state_dict._metadata = metadata
+        loaded = with_metadata(state_dict, metadata)  # a copy: modules may rename keys while loading
         keys = _IncompatibleKeys([], [])
         errors: list[str] = []
 
-        def load(module: Stateful, state: Mapping[str, Any], prefix: str) -> None:
+        def load(module: Stateful, state: dict[str, Any], prefix: str) -> None:
             local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
             if assign:
                 local_metadata["assign_to_params_buffers"] = True
@@ -135,7 +141,7 @@ class Stateful:
                         "it should be done inplace."
                     )
 
-        load(self, state_dict, "")
+        load(self, loaded, "")
         if strict:
             if keys.unexpected_keys:
                 errors.insert(0, f"Unexpected key(s) in state_dict: {quoted(keys.unexpected_keys)}. ")
@@ -228,16 +234,17 @@ class Stateful:
         """Receives, in `load_state_dict`, what `get_extra_state` returned."""
         raise RuntimeError(f"{type(self).__name__} has no extra state: override set_extra_state to load some")
 
-    def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before the state of this module is saved."""
         return add_hook(self._state_dict_pre_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after saving; it changes `state_dict` in place."""
-        hook._from_public_api = True
+        marked: Any = hook
+        marked._from_public_api = True
         return add_hook(self._state_dict_hooks, hook)
 
-    def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
+    def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
         """As `register_state_dict_post_hook`, but the hook of the root module may return another dictionary."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
@@ -246,17 +253,25 @@ class Stateful:
             )
         return add_hook(self._state_dict_hooks, hook)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
         before this module is loaded."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable, with_module: bool = False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
         return add_hook(self._load_state_dict_pre_hooks, (hook, with_module))
 
-    def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after this module is loaded; it may change the keys in place."""
         return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+def with_metadata(state: Mapping[str, Any], metadata: Any) -> OrderedDict[str, Any]:
+    """A copy of a state dict; `metadata`, the versions of its modules, becomes its attribute `_metadata`, unless it is None."""
+    copied: OrderedDict[str, Any] = OrderedDict(state)
+    if metadata is not None:
+        vars(copied)["_metadata"] = metadata
+    return copied
 
 
 def quoted(keys: list[str]) -> str:

@@ -1,7 +1,7 @@
 """The transformer: layers of attention and feed-forward networks.
 
-Masks are as in `MultiheadAttention`: `mask`s `(L, S)` or `(N * nhead, L, S)` say what each place must not attend to,
-`key_padding_mask`s `(N, S)` or `(S,)` which places are padding.
+Masks are those of `MultiheadAttention`: a `mask` `(L, S)` or `(N * nhead, L, S)` says what each place must not attend to,
+a `key_padding_mask` `(N, S)` or `(S,)` which places are padding.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
@@ -35,10 +37,10 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 class Transformer(Module):
-    """An encoder of the source sequence, and a decoder of the target that attends to what the encoder made of it.
+    """An encoder of the source sequence, and a decoder of the target that attends to the encoder's output.
 
-    Words, say, are to be turned into vectors before, and the output into words after. A target that is learned has to
-    be hidden from itself: pass `tgt_mask=Transformer.generate_square_subsequent_mask(T)`.
+    The embedding of tokens, and the map from the output to tokens, are not part of it. In training, each place of the target
+    has to be kept from attending to later ones: pass `tgt_mask=Transformer.generate_square_subsequent_mask(T)`.
 
     Vaswani et al., *Attention is all you need*, 2017.
 
@@ -97,18 +99,15 @@ class Transformer(Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        sizes = (d_model, nhead, dim_feedforward, dropout, activation)
-        options = (layer_norm_eps, batch_first, norm_first, bias, device, dtype)
-
-        def norm() -> LayerNorm:
-            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
-
+        sizes = (d_model, nhead, dim_feedforward)
+        settings = (*sizes, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+        norm = partial(LayerNorm, d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
         if custom_encoder is None:
-            encoder_layer = TransformerEncoderLayer(*sizes, *options)
+            encoder_layer = TransformerEncoderLayer(*settings)
             custom_encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norm())
         self.encoder = custom_encoder
         if custom_decoder is None:
-            decoder_layer = TransformerDecoderLayer(*sizes, *options)
+            decoder_layer = TransformerDecoderLayer(*settings)
             custom_decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm())
         self.decoder = custom_decoder
         self._reset_parameters()
@@ -141,7 +140,7 @@ class Transformer(Module):
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(
+        output: Tensor = self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -151,6 +150,7 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
+        return output
 
     @staticmethod
     def generate_square_subsequent_mask(
@@ -169,22 +169,22 @@ class Transformer(Module):
 class TransformerEncoder(Module):
     """Several copies of an encoder layer, one after the other.
 
-    All start from the same values: those of the layer given, which is itself not used.
+    All start from the values of the given layer, which itself is not used.
 
     Args:
         encoder_layer: the layer to copy, such as a `TransformerEncoderLayer`.
         num_layers: the number of copies.
-        norm: what the output goes through in the end, such as a `LayerNorm`; None for nothing.
+        norm: a module that is applied to the output, such as a `LayerNorm`; None for nothing.
         enable_nested_tensor: whether, in evaluation without gradients, places that are padding at the end of sequences
             come out of the layers as zeros. Has no effect, with a warning, for layers that do not meet PyTorch's
             conditions, such as `batch_first=True`.
-        mask_check: taken; that padding is at the end is checked in any case.
+        mask_check: accepted for compatibility; whether padding is at the end is always checked.
 
     Shape:
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
         - Masks: `mask` `(S, S)` or `(N * nhead, S, S)`, True where a place must not attend to another;
           `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Masks of floating point are added to the scores.
-        - `is_causal`: whether `mask` hides all later places; None to find out.
+        - `is_causal`: whether `mask` hides all later places; None to detect it.
         - Output: the shape of `src`.
 
     Example:
@@ -209,7 +209,7 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        obstacle = needs_padding(encoder_layer)
+        obstacle = nested_tensor_obstacle(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and not obstacle
         if enable_nested_tensor and obstacle:
             message = f"enable_nested_tensor is True, but self.use_nested_tensor is False because {obstacle}"
@@ -227,13 +227,13 @@ class TransformerEncoder(Module):
         is_causal = is_causal_mask(mask, is_causal)
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask)
-        if self._skips_padding(src, mask, src_key_padding_mask):
+        if src_key_padding_mask is not None and self._skips_padding(src, mask, src_key_padding_mask):
             output = output.masked_fill(as_bool(src_key_padding_mask).unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
 
-    def _skips_padding(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> bool:
+    def _skips_padding(self, src: Tensor, mask: Tensor | None, padding: Tensor) -> bool:
         layer = self.layers[0]
-        if not self.use_nested_tensor or layer.training or src.dim() != 3 or padding is None or mask is not None:
+        if not self.use_nested_tensor or layer.training or src.dim() != 3 or mask is not None:
             return False
         if torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in layer.parameters())):
             return False
@@ -244,20 +244,20 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """Several copies of a decoder layer, one after the other.
 
-    All start from the same values: those of the layer given, which is itself not used.
+    All start from the values of the given layer, which itself is not used.
 
     Args:
         decoder_layer: the layer to copy, such as a `TransformerDecoderLayer`.
         num_layers: the number of copies.
-        norm: what the output goes through in the end, such as a `LayerNorm`; None for nothing.
+        norm: a module that is applied to the output, such as a `LayerNorm`; None for nothing.
 
     Shape:
         - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`.
-        - `memory`: what the encoder gave, `(S, N, d_model)`, or as for `tgt`.
+        - `memory`: the encoder's output, `(S, N, d_model)`, or as for `tgt`.
         - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a place must
           not attend to another; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
           True for padding. Masks of floating point are added to the scores.
-        - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; None for the first to find out.
+        - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; None for the first, to detect it.
         - Output: the shape of `tgt`.
 
     Example:
@@ -325,7 +325,7 @@ class TransformerEncoderLayer(Module):
         - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
         - Masks: `src_mask` `(S, S)` or `(N * nhead, S, S)`, True where a place must not attend to another;
           `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Masks of floating point are added to the scores.
-        - `is_causal`: whether `src_mask` hides all later places; a hint, for which the mask has to be given too.
+        - `is_causal`: whether `src_mask` hides all later places; a hint, for which the mask has to be given as well.
         - Output: the shape of `src`.
 
     Example:
@@ -352,19 +352,25 @@ class TransformerEncoderLayer(Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        factory = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, **factory)
+        attention = partial(
+            MultiheadAttention, d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
+        )
+        linear = partial(Linear, bias=bias, device=device, dtype=dtype)
+        norm = partial(LayerNorm, d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
+        self.self_attn = attention()
+        self.linear1 = linear(d_model, dim_feedforward)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **factory)
+        self.linear2 = linear(dim_feedforward, d_model)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **factory)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **factory)
+        self.norm1 = norm()
+        self.norm2 = norm()
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = as_activation(activation)
-        # 1, 2 or 0 for any other: for PyTorch to read in a file
-        self.activation_relu_or_gelu = 1 if _is(self.activation, F.relu, ReLU) else 2 if _is(self.activation, F.gelu, GELU) else 0
+        # 1 for ReLU, 2 for GELU, 0 for others: PyTorch expects this attribute in a file
+        self.activation_relu_or_gelu = (
+            1 if _is_activation(self.activation, F.relu, ReLU) else 2 if _is_activation(self.activation, F.gelu, GELU) else 0
+        )
 
     def forward(
         self,
@@ -379,7 +385,8 @@ class TransformerEncoderLayer(Module):
             x = x + self._sa_block(self.norm1(x), *masks)
             return x + self._ff_block(self.norm2(x))
         x = self.norm1(x + self._sa_block(x, *masks))
-        return self.norm2(x + self._ff_block(x))
+        output: Tensor = self.norm2(x + self._ff_block(x))
+        return output
 
     def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
         x, _ = self.self_attn(
@@ -391,10 +398,12 @@ class TransformerEncoderLayer(Module):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout1(x)
+        output: Tensor = self.dropout1(x)
+        return output
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        output: Tensor = self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return output
 
 
 class TransformerDecoderLayer(Module):
@@ -418,12 +427,12 @@ class TransformerDecoderLayer(Module):
 
     Shape:
         - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`.
-        - `memory`: what the encoder gave, `(S, N, d_model)`, or as for `tgt`.
+        - `memory`: the encoder's output, `(S, N, d_model)`, or as for `tgt`.
         - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a place must
           not attend to another; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
           True for padding. Masks of floating point are added to the scores.
         - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; hints, for which the masks have
-          to be given too.
+          to be given as well.
         - Output: the shape of `tgt`.
 
     Example:
@@ -450,16 +459,20 @@ class TransformerDecoderLayer(Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        factory = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **factory)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, **factory)
+        attention = partial(
+            MultiheadAttention, d_model, nhead, dropout, bias, batch_first=batch_first, device=device, dtype=dtype
+        )
+        linear = partial(Linear, bias=bias, device=device, dtype=dtype)
+        norm = partial(LayerNorm, d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
+        self.self_attn = attention()
+        self.multihead_attn = attention()
+        self.linear1 = linear(d_model, dim_feedforward)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **factory)
+        self.linear2 = linear(dim_feedforward, d_model)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, **factory)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, **factory)
-        self.norm3 = LayerNorm(d_model, layer_norm_eps, **factory)
+        self.norm1 = norm()
+        self.norm2 = norm()
+        self.norm3 = norm()
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
@@ -485,7 +498,8 @@ class TransformerDecoderLayer(Module):
             return x + self._ff_block(self.norm3(x))
         x = self.norm1(x + self._sa_block(x, *tgt_masks))
         x = self.norm2(x + self._mha_block(x, memory, *memory_masks))
-        return self.norm3(x + self._ff_block(x))
+        output: Tensor = self.norm3(x + self._ff_block(x))
+        return output
 
     def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
         x, _ = self.self_attn(
@@ -497,7 +511,8 @@ class TransformerDecoderLayer(Module):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout1(x)
+        output: Tensor = self.dropout1(x)
+        return output
 
     def _mha_block(
         self,
@@ -516,17 +531,19 @@ class TransformerDecoderLayer(Module):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout2(x)
+        output: Tensor = self.dropout2(x)
+        return output
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        output: Tensor = self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return output
 
 
 def copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
-def _is(activation: Callable[[Tensor], Tensor], function: Callable, layer: type) -> bool:
+def _is_activation(activation: Callable[[Tensor], Tensor], function: Callable[..., Any], layer: type) -> bool:
     return activation is function or isinstance(activation, layer)
 
 
@@ -535,7 +552,7 @@ def as_activation(activation: Activation) -> Callable[[Tensor], Tensor]:
         return activation
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    return getattr(F, activation)
+    return F.relu if activation == "relu" else F.gelu
 
 
 def as_bool(mask: Tensor) -> Tensor:
@@ -554,8 +571,8 @@ def is_causal_mask(mask: Tensor | None, is_causal: bool | None) -> bool:
     return mask.size() == causal.size() and bool((mask == causal).all())
 
 
-def needs_padding(layer: Module) -> str:
-    """Why padding cannot be left out of the work of this encoder layer; empty where it can."""
+def nested_tensor_obstacle(layer: Module) -> str:
+    """Why nested tensors, which skip padding, cannot be used for this encoder layer; empty if they can."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention, activation = layer.self_attn, layer.activation
@@ -568,4 +585,4 @@ def needs_padding(layer: Module) -> str:
         "norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
         "self_attn.num_heads is odd": attention.num_heads % 2 == 1,
     }
-    return next((f"encoder_layer.{text}" for text, holds in obstacles.items() if holds), "")
+    return next((f"encoder_layer.{text}" for text, applies in obstacles.items() if applies), "")

@@ -1,4 +1,4 @@
-"""Arguments given once for all dimensions, and keys of a `state_dict` with a prefix."""
+"""Arguments that are one value for all dimensions, and prefixes of the keys of a `state_dict`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
-def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple]:
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     """A function that repeats a number n times, and makes a tuple of anything iterable."""
 
-    def parse(value: Any) -> tuple:
+    def parse(value: Any) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, Iterable) else (value,) * n
 
     parse.__name__ = name
@@ -24,7 +24,7 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
-def _reverse_repeat_tuple(values: tuple, n: int) -> tuple:
+def _reverse_repeat_tuple(values: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """`values` from last to first, each n times: the order in which `F.pad` takes the padding of each side."""
     return tuple(value for value in reversed(values) for _ in range(n))
 
@@ -39,6 +39,6 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     """
     for key in [key for key in state_dict if key.startswith(prefix)]:
         state_dict[key[len(prefix) :]] = state_dict.pop(key)
-    versions = getattr(state_dict, "_metadata", {})  # by name of a module, which has no dot at its end
+    versions = getattr(state_dict, "_metadata", {})  # its keys are names of modules, without the dot at the end
     for key in [key for key in versions if f"{key}.".startswith(prefix)]:
         versions[key[len(prefix) :]] = versions.pop(key)

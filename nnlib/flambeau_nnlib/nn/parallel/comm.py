@@ -1,4 +1,4 @@
-"""What devices tell each other: `torch.cuda.comm`.  Nothing here has a history; `functions` has what differentiates."""
+"""Communication between devices, as in `torch.cuda.comm`, outside autograd; `functions` has the differentiable forms."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def broadcast(tensor: Tensor, devices: Sequence[Any] | None = None, *, out: Sequ
     if (devices is None) == (out is None):
         raise RuntimeError(f"Exactly one of 'devices' and 'out' must be specified, but got devices={devices} and out={out}")
     if out is not None:
-        return tuple(_write(each, tensor) for each in out)
+        return tuple(_write(target, tensor) for target in out)
     return tuple(copies[0] for copies in broadcast_coalesced([tensor], devices))  # type: ignore[arg-type]  # not None, see above
 
 
 def broadcast_coalesced(tensors: Sequence[Tensor], devices: Sequence[Any], buffer_size: int = 10485760) -> list[list[Tensor]]:
-    """For each device, all of the tensors."""
+    """For each device, copies of all the tensors."""
     places = _receivers(devices, "broadcast")
-    return collectives(places[0]).broadcast([each.detach() for each in tensors], places)  # type: ignore[no-any-return]
+    return collectives(places[0]).broadcast([tensor.detach() for tensor in tensors], places)  # type: ignore[no-any-return]
 
 
 def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
@@ -38,19 +38,19 @@ def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
     Raises:
         ValueError: their shapes differ.
     """
-    for position, each in enumerate(inputs):
-        if each.shape != inputs[0].shape:
-            got, expected = "x".join(map(str, each.shape)), "x".join(map(str, inputs[0].shape))
+    for position, tensor in enumerate(inputs):
+        if tensor.shape != inputs[0].shape:
+            got, expected = "x".join(map(str, tensor.shape)), "x".join(map(str, inputs[0].shape))
             raise ValueError(f"input {position} has invalid size: got {got}, but expected {expected}")
     place = inputs[0].device if destination is None else as_devices([destination])[0]
-    return collectives(place).reduce_add([each.detach() for each in inputs], place)  # type: ignore[no-any-return]
+    return collectives(place).reduce_add([tensor.detach() for tensor in inputs], place)  # type: ignore[no-any-return]
 
 
 def reduce_add_coalesced(
     inputs: Sequence[Sequence[Tensor]], destination: Any = None, buffer_size: int = 10485760
 ) -> tuple[Tensor, ...]:
     """For sequences of tensors, one of each device, the sums of those in the same position."""
-    return tuple(reduce_add(each, destination) for each in zip(*inputs, strict=True))
+    return tuple(reduce_add(tensors, destination) for tensors in zip(*inputs, strict=True))
 
 
 def scatter(
@@ -71,10 +71,10 @@ def scatter(
     if out is None:
         places = _receivers(devices, "scatter")
         return tuple(collectives(places[0]).scatter(tensor.detach(), places, chunk_sizes, dim))
-    for name, given in (("devices", devices), ("chunk_sizes", chunk_sizes)):
-        if given is not None:
-            raise RuntimeError(f"'{name}' must not be specified when 'out' is specified, but got {name}={given}")
-    parts = tensor.split([each.size(dim) for each in out], dim)
+    for name, value in (("devices", devices), ("chunk_sizes", chunk_sizes)):
+        if value is not None:
+            raise RuntimeError(f"'{name}' must not be specified when 'out' is specified, but got {name}={value}")
+    parts = tensor.split([target.size(dim) for target in out], dim)
     return tuple(_write(target, part) for target, part in zip(out, parts, strict=True))
 
 
@@ -85,7 +85,7 @@ def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Any = None, *, 
     if out is not None and destination is not None:
         raise RuntimeError(f"'destination' must not be specified when 'out' is specified, but got destination={destination}")
     place = out.device if out is not None else tensors[0].device if destination is None else as_device(destination)
-    joined = collectives(tensors[0].device).gather([each.detach() for each in tensors], place, dim)
+    joined = collectives(tensors[0].device).gather([tensor.detach() for tensor in tensors], place, dim)
     return joined if out is None else _write(out, joined)
 
 

@@ -1,4 +1,4 @@
-"""`DataParallel`: a batch divided among devices, each with a copy of the network."""
+"""`DataParallel`: a batch split over several devices, each of which has a replica of the network."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """A network whose batches are divided among several devices.
+    """A network that splits every batch over several devices.
 
-    Every forward copies the network to all devices, gives each a part of the batch, runs them side by side and joins
-    what they return; a backward adds up their gradients in the network itself.
+    Each forward replicates the network to all devices, runs the replicas in parallel, each on a part of the batch, and
+    gathers their results. The backward sums the replicas' gradients into the network's own parameters.
 
     Args:
         module: the network; its parameters have to be on the first device.
         device_ids: the devices (all by default; without CUDA, all virtual devices of the CPU).
         output_device: where the result goes (the first device by default).
-        dim: the dimension along which batches are divided.
+        dim: the batch dimension, along which tensors are split.
 
     Shape:
-        - Input: what the network takes; tensors among the arguments are divided along `dim`.
+        - Input: what the network takes; tensors among the arguments are split along `dim`.
         - Output: what the network returns for the whole batch.
 
     Raises:
@@ -51,7 +51,7 @@ class DataParallel(Module):
         self.devices = all_devices() if device_ids is None else as_devices(device_ids)
         if not self.devices:
             raise RuntimeError("no available devices were found")
-        self.device_ids = [each.index or 0 for each in self.devices]
+        self.device_ids = [device.index or 0 for device in self.devices]
         self.output_device = self.devices[0] if output_device is None else as_devices([output_device])[0]
         if len(self.devices) == 1:
             self.module.to(self.devices[0])
@@ -61,16 +61,16 @@ class DataParallel(Module):
         if len(self.devices) == 1:
             return self.module(*inputs, **kwargs)
         _check_source(self.module, self.devices[0])
-        parts, named = self.scatter(inputs, kwargs, self.devices)
-        if not parts:  # no arguments to divide
-            parts, named = ((),), ({},)
-        if len(parts) == 1:
-            return self.module(*parts[0], **named[0])
-        replicas = self.replicate(self.module, self.devices[: len(parts)])
-        return self.gather(self.parallel_apply(replicas, parts, named), self.output_device)
+        args_by_device, kwargs_by_device = self.scatter(inputs, kwargs, self.devices)
+        if not args_by_device:  # no arguments to split
+            args_by_device, kwargs_by_device = ((),), ({},)
+        if len(args_by_device) == 1:
+            return self.module(*args_by_device[0], **kwargs_by_device[0])
+        replicas = self.replicate(self.module, self.devices[: len(args_by_device)])
+        return self.gather(self.parallel_apply(replicas, args_by_device, kwargs_by_device), self.output_device)
 
     def replicate(self, module: Module, device_ids: Sequence[Any]) -> list[Module]:
-        """Copies of the network; without gradients where none are recorded."""
+        """Replicas of the network; detached from it where grad mode is off."""
         return replicate(module, device_ids, not torch.is_grad_enabled())
 
     def scatter(self, inputs: tuple[Any, ...], kwargs: dict[str, Any], device_ids: Sequence[Any]) -> Any:
@@ -78,20 +78,20 @@ class DataParallel(Module):
         return scatter_kwargs(inputs, kwargs, device_ids, dim=self.dim)
 
     def parallel_apply(self, replicas: Sequence[Module], inputs: Sequence[Any], kwargs: Any) -> list[Any]:
-        """The copies' results."""
+        """The results of all replicas."""
         return parallel_apply(replicas, inputs, kwargs, self.devices[: len(replicas)])
 
     def gather(self, outputs: Sequence[Any], output_device: Any) -> Any:
-        """The results as one."""
+        """The results of all replicas, joined."""
         return gather(outputs, output_device, dim=self.dim)
 
 
 def _check_source(module: Module, source: torch.device) -> None:
-    for each in chain(module.parameters(), module.buffers()):
-        if each.device != source:
+    for tensor in chain(module.parameters(), module.buffers()):
+        if tensor.device != source:
             raise RuntimeError(
                 f"module must have its parameters and buffers on device {source} (device_ids[0]) but found one of "
-                f"them on device: {each.device}"
+                f"them on device: {tensor.device}"
             )
 
 
@@ -103,13 +103,13 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Tensor:
-    """The network's result for `inputs` divided among devices: `DataParallel` as a function.
+    """The network's result for `inputs` split over devices: `DataParallel` as a function.
 
     Args:
         module: the network, on the first device.
         inputs: a tensor, or a tuple of arguments.
         device_ids, output_device, dim: as for `DataParallel`.
-        module_kwargs: keyword arguments, divided as well.
+        module_kwargs: keyword arguments, whose tensors are split as well.
     """
     inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     devices = all_devices() if device_ids is None else as_devices(device_ids)

@@ -1,4 +1,4 @@
-"""`DistributedDataParallel`: one process for each copy of the network, gradients averaged among them."""
+"""`DistributedDataParallel`: one process for each replica of the network, with averaged gradients."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ __all__ = ["DistributedDataParallel"]
 
 
 class DistributedDataParallel(Module):
-    """A network of which every process of a group has a copy that sees its own batches.
+    """A network of which every process of a group trains a replica on batches of its own.
 
-    All start from the first process's parameters; every backward averages the gradients, so that equal optimizers keep
-    the copies equal.
+    All replicas start from the first process's parameters. Every backward averages the gradients over the processes, so
+    that the same optimizer steps keep the replicas equal.
 
     Args:
-        module: the network; some of its parameters must want a gradient.
+        module: the network; at least one of its parameters must require a gradient.
         device_ids: the device that inputs are moved to, in a list; None leaves them.
-        output_device, dim, bucket_cap_mb, gradient_as_bucket_view, static_graph: for programs that give them.
-        broadcast_buffers: whether buffers are made equal to the first process's before each forward in training.
+        output_device, dim, bucket_cap_mb, check_reduction, gradient_as_bucket_view, static_graph: accepted for compatibility.
+        broadcast_buffers: whether each forward in training first copies the buffers of the first process to all.
+        init_sync: whether to copy the parameters and buffers of the first process to all at the start.
         process_group: the group (all processes by default).
         find_unused_parameters: whether some parameters may take no part in a forward.
 
     Raises:
-        RuntimeError: no parameter wants a gradient.
+        RuntimeError: no parameter requires a gradient.
         ValueError: `torch.distributed` has not been initialized.
     """
 
@@ -50,8 +51,8 @@ class DistributedDataParallel(Module):
         static_graph: bool = False,
     ) -> None:
         super().__init__()
-        self._wanted = [each for each in module.parameters() if each.requires_grad]
-        if not self._wanted:
+        self._trained_parameters: list[Tensor] = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        if not self._trained_parameters:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
             )
@@ -62,26 +63,26 @@ class DistributedDataParallel(Module):
         self.world_size = torch.distributed.get_world_size(process_group)
         self.require_backward_grad_sync = True
         self._ready: set[Tensor] = set()
-        for each in self._wanted:
-            each.register_post_accumulate_grad_hook(self._on_gradient)
+        for parameter in self._trained_parameters:
+            parameter.register_post_accumulate_grad_hook(self._on_gradient)
         if init_sync:
-            self._follow_first([*module.parameters(), *module.buffers()])
+            self._broadcast_from_first([*module.parameters(), *module.buffers()])
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The network's result for this process's batch."""
         if self.training and self.broadcast_buffers and self.require_backward_grad_sync:
-            self._follow_first(list(self.module.buffers()))
+            self._broadcast_from_first(list(self.module.buffers()))
         if self.device_ids:
             from .scatter_gather import scatter_kwargs
 
             (inputs,), (kwargs,) = scatter_kwargs(inputs, kwargs, as_devices(self.device_ids)[:1]) or ((inputs,), (kwargs,))
         output = self.module(*inputs, **kwargs)
-        self._ready = set(self._wanted) - _used_by(output) if self.find_unused_parameters else set()
+        self._ready = set(self._trained_parameters) - _used_by(output) if self.find_unused_parameters else set()
         return output
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context in which gradients are accumulated by each process for itself."""
+        """A context in which each process accumulates its own gradients, without averaging."""
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
@@ -89,41 +90,43 @@ class DistributedDataParallel(Module):
             self.require_backward_grad_sync = before
 
     def _on_gradient(self, parameter: Tensor) -> None:
-        """Count a gradient that is there, and average them all after the last."""
+        """Hook on each parameter: note that its gradient is ready, and average all gradients once the last one is."""
         if not self.require_backward_grad_sync:
             return
         self._ready.add(parameter)
-        if len(self._ready) == len(self._wanted):
+        if len(self._ready) == len(self._trained_parameters):
             self._ready = set()
-            self._average()
+            self._average_gradients()
 
     @torch.no_grad()
-    def _average(self) -> None:
-        """All gradients of one dtype travel as one tensor."""
+    def _average_gradients(self) -> None:
+        """Average the gradients over the processes, all those of one dtype in a single flat tensor."""
         if self.world_size == 1:
             return
-        for dtype in {each.dtype for each in self._wanted}:
-            group = [each for each in self._wanted if each.dtype == dtype]
-            flat = torch.cat([(torch.zeros_like(each) if each.grad is None else each.grad).reshape(-1) for each in group])
+        for dtype in {p.dtype for p in self._trained_parameters}:
+            group = [p for p in self._trained_parameters if p.dtype == dtype]
+            flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in group])
             torch.distributed.all_reduce(flat, group=self.process_group)
             flat /= self.world_size
-            for each, part in zip(group, flat.split([each.numel() for each in group]), strict=True):
-                if each.grad is None:
-                    each.grad = part.reshape(each.shape).clone()
+            for p, part in zip(group, flat.split([p.numel() for p in group]), strict=True):
+                if p.grad is None:
+                    p.grad = part.reshape(p.shape).clone()
                 else:
-                    each.grad.copy_(part.reshape(each.shape))
+                    p.grad.copy_(part.reshape(p.shape))
 
     @torch.no_grad()
-    def _follow_first(self, tensors: Sequence[Tensor]) -> None:
+    def _broadcast_from_first(self, tensors: Sequence[Tensor]) -> None:
         """Make tensors equal to those of the group's first process."""
         if self.world_size > 1:
-            for each in tensors:
-                torch.distributed.broadcast(each.data, group=self.process_group, group_src=0)
+            for tensor in tensors:
+                torch.distributed.broadcast(tensor.data, group=self.process_group, group_src=0)
 
 
 def _used_by(output: Any) -> set[Tensor]:
-    """The leaves that a result, with any tensors nested in it, was computed from."""
-    pending, seen, leaves = list(_nodes(output)), set(), set()
+    """The leaf tensors in the graph of `output`, which may be a tensor or containers of tensors."""
+    pending = list(_nodes(output))
+    seen: set[Any] = set()
+    leaves: set[Tensor] = set()
     while pending:
         node = pending.pop()
         if node is None or node in seen:
@@ -131,7 +134,7 @@ def _used_by(output: Any) -> set[Tensor]:
         seen.add(node)
         if hasattr(node, "variable"):
             leaves.add(node.variable)
-        pending += [each for each, _ in node.next_functions]
+        pending += [next_node for next_node, _ in node.next_functions]
     return leaves
 
 
@@ -139,5 +142,5 @@ def _nodes(value: Any) -> Iterator[Any]:
     if isinstance(value, Tensor):
         yield value.grad_fn
     elif isinstance(value, (tuple, list, dict)):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _nodes(each)
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _nodes(member)

@@ -1,4 +1,4 @@
-"""Collectives that differentiate: each is the backward of another."""
+"""Differentiable collectives: autograd functions, each of which is the backward of another."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ class Broadcast(Function):
     @staticmethod
     def forward(ctx: Any, devices: Sequence[torch.device], *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.source, ctx.count = tensors[0].device, len(tensors)
-        unwanted = [position for position, each in enumerate(ctx.needs_input_grad[1:]) if not each]
+        no_grad = [position for position, needs_grad in enumerate(ctx.needs_input_grad[1:]) if not needs_grad]
         copies = comm.broadcast_coalesced(tensors, devices)
-        fresh = [[each.view(each.shape) if each.device == ctx.source else each for each in group] for group in copies]
-        ctx.mark_non_differentiable(*(group[position] for group in fresh for position in unwanted))
-        return tuple(each for group in fresh for each in group)
+        # on the source device nothing is copied: each output there is a view of its own
+        outputs = [[copy.view(copy.shape) if copy.device == ctx.source else copy for copy in group] for group in copies]
+        ctx.mark_non_differentiable(*(group[position] for group in outputs for position in no_grad))
+        return tuple(output for group in outputs for output in group)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
@@ -36,7 +37,7 @@ class ReduceAdd(Function):
 
     @staticmethod
     def forward(ctx: Any, destination: torch.device, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
-        ctx.devices = [each.device for each in tensors[::count]]
+        ctx.devices = [tensor.device for tensor in tensors[::count]]
         groups = [tensors[start : start + count] for start in range(0, len(tensors), count)]
         return comm.reduce_add_coalesced(groups, destination)
 
@@ -53,7 +54,8 @@ class Scatter(Function):
         ctx: Any, devices: Sequence[torch.device], sizes: Sequence[int] | None, dim: int, tensor: Tensor
     ) -> tuple[Tensor, ...]:
         ctx.source, ctx.dim = tensor.device, dim
-        return tuple(each.clone() if each.device == tensor.device else each for each in comm.scatter(tensor, devices, sizes, dim))
+        parts = comm.scatter(tensor, devices, sizes, dim)
+        return tuple(part.clone() if part.device == tensor.device else part for part in parts)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
@@ -65,14 +67,14 @@ class Gather(Function):
 
     @staticmethod
     def forward(ctx: Any, destination: torch.device, dim: int, *tensors: Tensor) -> Tensor:
-        ctx.scalars = dim == 0 and all(each.dim() == 0 for each in tensors)
+        ctx.scalars = dim == 0 and all(tensor.dim() == 0 for tensor in tensors)
         if ctx.scalars:
-            tensors = tuple(each.view(1) for each in tensors)
-        ctx.devices, ctx.dim = [each.device for each in tensors], dim
-        ctx.sizes = [each.size(dim) for each in tensors]
+            tensors = tuple(tensor.view(1) for tensor in tensors)
+        ctx.devices, ctx.dim = [tensor.device for tensor in tensors], dim
+        ctx.sizes = [tensor.size(dim) for tensor in tensors]
         return comm.gather(tensors, dim, destination)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         parts = Scatter.apply(ctx.devices, ctx.sizes, ctx.dim, gradient)
-        return None, None, *(each[0] if ctx.scalars else each for each in parts)
+        return None, None, *(part[0] if ctx.scalars else part for part in parts)

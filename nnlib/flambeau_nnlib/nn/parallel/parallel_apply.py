@@ -1,4 +1,4 @@
-"""Networks run side by side, each in the thread of its device."""
+"""Modules run in parallel, each in the thread of its device."""
 
 from __future__ import annotations
 
@@ -35,30 +35,33 @@ def parallel_apply(
     """
     if len(modules) != len(inputs):
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}")
-    named = kwargs_tup or [{}] * len(modules)
-    places = as_devices(devices) if devices is not None else [_device_of(each) for each in zip(inputs, named, strict=True)]
+    kwargs_list = kwargs_tup or [{}] * len(modules)
+    if devices is not None:
+        places = as_devices(devices)
+    else:
+        places = [_device_of(arguments) for arguments in zip(inputs, kwargs_list, strict=True)]
     calls = [
-        _call(module, each if isinstance(each, (tuple, list)) else (each,), options, place.type)
-        for module, each, options, place in zip(modules, inputs, named, places, strict=True)
+        _call(module, args if isinstance(args, (tuple, list)) else (args,), kwargs, place.type)
+        for module, args, kwargs, place in zip(modules, inputs, kwargs_list, places, strict=True)
     ]
-    results = collectives(places[0]).run(calls, places) if len(calls) > 1 else [_settled(call) for call in calls]
+    results = collectives(places[0]).run(calls, places) if len(calls) > 1 else [_result_or_error(call) for call in calls]
     for position, result in enumerate(results):
         if isinstance(result, BaseException):
-            raise _with_place(result, position, places[position]) from result
+            raise _with_replica(result, position, places[position]) from result
     return results
 
 
 def _device_of(value: Any) -> torch.device:
-    found = _find_tensor(value)
-    return torch.empty(0).device if found is None else found.device
+    tensor = _find_tensor(value)
+    return torch.empty(0).device if tensor is None else tensor.device
 
 
 def _find_tensor(value: Any) -> Tensor | None:
-    """The first tensor in a nest of containers."""
+    """The first tensor in nested containers."""
     if isinstance(value, Tensor):
         return value
     members = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
-    return next((found for found in map(_find_tensor, members) if found is not None), None)
+    return next((tensor for tensor in map(_find_tensor, members) if tensor is not None), None)
 
 
 def _call(module: Module, args: Sequence[Any], kwargs: dict[str, Any], device_type: str) -> Callable[[], Any]:
@@ -72,22 +75,22 @@ def _call(module: Module, args: Sequence[Any], kwargs: dict[str, Any], device_ty
 
 
 def _autocast_of_this_thread(device_type: str) -> Callable[[], AbstractContextManager[Any]]:
-    """A context that sets another thread's autocast as it is here."""
+    """A factory of contexts that give another thread the autocast settings of this one."""
     if not torch.is_autocast_enabled(device_type):
         return nullcontext
     dtype = torch.get_autocast_dtype(device_type)
     return lambda: torch.autocast(device_type, dtype=dtype)
 
 
-def _settled(call: Callable[[], Any]) -> Any:
+def _result_or_error(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Exception as error:
         return error
 
 
-def _with_place(error: BaseException, position: int, device: torch.device) -> BaseException:
-    """The same error, saying where it happened."""
+def _with_replica(error: BaseException, position: int, device: torch.device) -> BaseException:
+    """An error of the same type whose message names the replica and its device."""
     kind, trace = type(error), "".join(traceback.format_exception(error))
     message = f"Caught {kind.__name__} in replica {position} on device {device}.\nOriginal {trace}"
     try:

@@ -1,4 +1,4 @@
-"""Which devices there are to be parallel on, and the collectives of their type."""
+"""The devices that work can be spread over, and the collectives of their type."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ def device_type() -> str:
 
 
 def as_device(place: Any) -> torch.device:
-    """The device that an index, a string or a device means; an index is one of the accelerator's, if there is one."""
+    """A `torch.device` from an index, a string or a device; an index is that of a CUDA device, or without CUDA of a CPU one."""
     if isinstance(place, int):
         return torch.device("cpu") if place < 0 else torch.device(device_type(), place)
     return place if isinstance(place, torch.device) else torch.device(place)
 
 
 def as_devices(places: Sequence[Any]) -> list[torch.device]:
-    """Each place as a device, with the index that tensors there report."""
-    return [torch.empty(0, device=as_device(each)).device for each in places]
+    """Places as devices, with the index that tensors on them report."""
+    return [torch.empty(0, device=as_device(place)).device for place in places]
 
 
 def collectives(place: torch.device) -> Any:
@@ -33,10 +33,10 @@ def collectives(place: torch.device) -> Any:
     Raises:
         RuntimeError: its backend has none.
     """
-    torch.backend.for_device_type(place.type)  # makes its hooks known
-    for found in torch.backend.answers("flambeau_collectives", device_type=place.type):
-        if found is not None:
-            return found
+    torch.backend.for_device_type(place.type)  # loads the backend, which registers its hooks
+    for candidate in torch.backend.answers("flambeau_collectives", device_type=place.type):
+        if candidate is not None:
+            return candidate
     raise RuntimeError(f"there are no collectives for devices of type {place.type!r}")
 
 

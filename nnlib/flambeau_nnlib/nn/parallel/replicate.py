@@ -1,4 +1,4 @@
-"""Copies of a network on several devices, whose gradients flow back to the one."""
+"""Replicas of a network on several devices, whose gradients flow back to the original."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ __all__ = ["replicate"]
 
 
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
-    """For each device, a copy of the network with its parameters and buffers there.
+    """For each device, a replica of the network with its parameters and buffers there.
 
-    The copies' parameters are functions of the network's, so that a backward through them all adds up in the network's
-    `grad`; `detach` cuts them off.  What a copy sets on itself is lost, but the buffers of the copy on the network's
-    own device are the network's.
+    The replicas' parameters are computed from the network's, so that a backward through all replicas accumulates in the
+    network's `grad`; with `detach` they have no history. Attributes that a replica sets on itself are lost, except that
+    the replica on the network's own device shares the network's buffers.
     """
     places = as_devices(devices)
     parameters = list(dict.fromkeys(network.parameters()))
     buffers = list(dict.fromkeys(network.buffers()))
     copies = _copies(parameters, places, detach)
-    for here, there in zip(copies, comm.broadcast_coalesced(buffers, places) if buffers else [[]] * len(places), strict=True):
-        here.update(zip(buffers, there, strict=False))
-    return [_replica_of(network, each) for each in copies]
+    if buffers:
+        for copies_here, buffers_here in zip(copies, comm.broadcast_coalesced(buffers, places), strict=True):
+            copies_here.update(zip(buffers, buffers_here, strict=True))
+    return [_replica_of(network, copies_here) for copies_here in copies]
 
 
 def _copies(parameters: Sequence[Tensor], devices: Sequence[Any], detach: bool) -> list[dict[Tensor, Tensor]]:
@@ -50,6 +51,7 @@ def _replica_of(network: Module, copies: dict[Tensor, Tensor]) -> Module:
             replica._modules[name] = None if child is None else replicas[child]
         for name, buffer in module._buffers.items():
             replica._buffers[name] = None if buffer is None else copies[buffer]
+        parameters: dict[str, Any] = replica._parameters  # plain tensors here, which have a history
         for name, parameter in module._parameters.items():
-            replica._parameters[name] = replica.__dict__[name] = None if parameter is None else copies[parameter]
+            parameters[name] = replica.__dict__[name] = None if parameter is None else copies[parameter]
     return replicas[network]

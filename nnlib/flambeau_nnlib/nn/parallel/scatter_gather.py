@@ -1,4 +1,4 @@
-"""Arguments taken apart for the devices, and results put together: tensors in any nest of containers."""
+"""Arguments split for the devices, and results joined: tensors in nested containers."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def _scatter(value: Any, devices: Sequence[torch.device], dim: int) -> Any:
         return Scatter.apply(devices, None, dim, value)
     if isinstance(value, (tuple, list, dict)) and value:
         members = value.items() if isinstance(value, dict) else value
-        groups = zip(*(_scatter(each, devices, dim) for each in members), strict=False)
-        return [_like(value, each) for each in groups]
+        groups = zip(*(_scatter(member, devices, dim) for member in members), strict=False)
+        return [_like(value, group) for group in groups]
     return [value for _ in devices]
 
 
 def _like(container: Any, members: Sequence[Any]) -> Any:
-    """Members in a container of the same type; `(key, value)` pairs for a dict."""
+    """A container of the same type as `container` with these members, which are `(key, value)` pairs for a dict."""
     return type(container)._make(members) if hasattr(container, "_fields") else type(container)(members)
 
 
 def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Positional and keyword arguments for each device; as many of the one as of the other."""
+    """Positional and keyword arguments for each device, in two tuples of the same length."""
     positional = list(scatter(inputs, target_gpus, dim)) if inputs else []
     named = list(scatter(kwargs, target_gpus, dim)) if kwargs else []
     count = max(len(positional), len(named))
@@ -64,7 +64,7 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
 def _gather(outputs: Sequence[Any], device: torch.device, dim: int) -> Any:
     first = outputs[0]
     if isinstance(first, Tensor):
-        if dim == 0 and all(each.dim() == 0 for each in outputs):
+        if dim == 0 and all(output.dim() == 0 for output in outputs):
             warnings.warn(
                 "Was asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and "
                 "return a vector.",
@@ -74,7 +74,7 @@ def _gather(outputs: Sequence[Any], device: torch.device, dim: int) -> Any:
     if first is None:
         return None
     if isinstance(first, dict):
-        if any(first.keys() != each.keys() for each in outputs):
+        if any(first.keys() != output.keys() for output in outputs):
             raise ValueError("All dicts must have the same number of keys")
-        return type(first)((key, _gather([each[key] for each in outputs], device, dim)) for key in first)
-    return _like(first, [_gather(each, device, dim) for each in zip(*outputs, strict=True)])
+        return type(first)((key, _gather([output[key] for output in outputs], device, dim)) for key in first)
+    return _like(first, [_gather(members, device, dim) for members in zip(*outputs, strict=True)])

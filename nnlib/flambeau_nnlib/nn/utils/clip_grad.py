@@ -1,4 +1,4 @@
-"""Limits on gradients."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def get_total_norm(
         tensors: a tensor, or any number of them; usually gradients.
         norm_type: the order of the norm: 2 for the Euclidean one, `inf` for the largest absolute value.
         error_if_nonfinite: raise RuntimeError for a norm that is infinite or nan.
-        foreach: accepted, for the result does not depend on it.
+        foreach: accepted for compatibility; it has no effect on the result.
 
     Returns:
         a tensor without dimensions, on the first tensor's device; 0 for no tensors.
@@ -59,10 +59,10 @@ def clip_grads_with_norm_(
     Together with `get_total_norm` it does what `clip_grad_norm_` does at once.
 
     Args:
-        parameters: a tensor, or any number of them, whose `grad` is scaled; those without one are passed over.
+        parameters: a tensor, or any number of them, whose `grad` is scaled; parameters without a `grad` are skipped.
         max_norm: the largest norm allowed.
         total_norm: the norm that the gradients have, a tensor without dimensions.
-        foreach: accepted, for the result does not depend on it.
+        foreach: accepted for compatibility; it has no effect on the result.
 
     Example:
         >>> import flambeau as torch
@@ -89,11 +89,11 @@ def clip_grad_norm_(
     Call it between `backward` and the optimizer's step. Gradients of a smaller norm stay as they are.
 
     Args:
-        parameters: a tensor, or any number of them, whose `grad` is scaled; those without one are passed over.
+        parameters: a tensor, or any number of them, whose `grad` is scaled; parameters without a `grad` are skipped.
         max_norm: the largest norm allowed.
         norm_type: the order of the norm: 2 for the Euclidean one, `inf` for the largest absolute value.
         error_if_nonfinite: raise RuntimeError for a norm that is infinite or nan, in place of scaling with it.
-        foreach: accepted, for the result does not depend on it.
+        foreach: accepted for compatibility; it has no effect on the result.
 
     Returns:
         the norm that the gradients had before, a tensor without dimensions.
@@ -121,7 +121,7 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The old name of `clip_grad_norm_`; it warns of its age.
+    """The deprecated name of `clip_grad_norm_`, which gives a FutureWarning.
 
     Args:
         parameters, max_norm, norm_type, error_if_nonfinite, foreach: those of `clip_grad_norm_`.
@@ -148,9 +148,9 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     """Limit each element of all gradients to the range from `-clip_value` to `clip_value`, in place.
 
     Args:
-        parameters: a tensor, or any number of them, whose `grad` is limited; those without one are passed over.
+        parameters: a tensor, or any number of them, whose `grad` is limited; parameters without a `grad` are skipped.
         clip_value: the largest absolute value allowed.
-        foreach: accepted, for the result does not depend on it.
+        foreach: accepted for compatibility; it has no effect on the result.
 
     Example:
         >>> import flambeau as torch

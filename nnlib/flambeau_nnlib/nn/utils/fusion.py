@@ -17,7 +17,7 @@ Layer = TypeVar("Layer", bound=Module)
 
 
 def fuse_conv_bn_eval(conv: Layer, bn: Module, transpose: bool = False) -> Layer:
-    """A convolution that does what `conv` and then `bn`, both in evaluation mode, do, at the cost of one.
+    """A convolution that computes what `conv` and then `bn` compute, both in evaluation mode, at the cost of one.
 
     Args:
         conv: the convolution.
@@ -80,7 +80,7 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Layer, bn: Module) -> Layer:
-    """A linear layer that does what `linear` and then `bn`, both in evaluation mode, do, at the cost of one.
+    """A linear layer that computes what `linear` and then `bn` compute, both in evaluation mode, at the cost of one.
 
     Args:
         linear: the linear layer.
@@ -152,7 +152,7 @@ def fuse(
     shift: Tensor | None,
     shape: list[int],
 ) -> tuple[Parameter, Parameter]:
-    """`shape` is how one factor for each output is broadcast over the weight."""
+    """The fused weight and bias; `shape` broadcasts a factor for each output over the weight."""
     factor = torch.rsqrt(var + eps)
     if scale is not None:
         factor = factor * scale

@@ -1,4 +1,4 @@
-"""Modules made without initial values."""
+"""Creating modules without initializing their parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["skip_init"]
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
-    """Make a module without the work of initializing it: its parameters may hold anything, and no random numbers are drawn.
+    """Create a module without initial values: its parameters may hold anything, and the random state does not change.
 
     It is for modules whose parameters are set at once, from a checkpoint or by an initialization of your own.
 

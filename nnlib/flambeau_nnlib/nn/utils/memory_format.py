@@ -1,4 +1,4 @@
-"""Convolution weights in another order in memory."""
+"""The memory format of convolution weights."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class _Orthogonal(Module):
 
     @torch.no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """What maps to Q, or to an orthogonal matrix near it; with a base, Q becomes the base."""
+        """A tensor that maps to Q, or to an orthogonal matrix near it; with trivialization, Q becomes the base."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
@@ -85,6 +85,7 @@ class _Orthogonal(Module):
                 "It is not possible to assign to the matrix exponential or the Cayley parametrizations "
                 "when use_trivialization=False."
             )
+        X: Tensor
         X, tau = torch.geqrf(Q)
         diagonal = X.diagonal(dim1=-2, dim2=-1)
         diagonal.sign_()
@@ -96,10 +97,11 @@ class _Orthogonal(Module):
         if rows == columns and is_orthogonal(Q):
             return Q.clone()
         if rows != columns:
-            rest = torch.randn(*Q.shape[:-2], rows, rows - columns, dtype=Q.dtype, device=Q.device)
-            Q = torch.cat([Q, rest], dim=-1)
+            random_columns = torch.randn(*Q.shape[:-2], rows, rows - columns, dtype=Q.dtype, device=Q.device)
+            Q = torch.cat([Q, random_columns], dim=-1)
         Q, R = torch.linalg.qr(Q)
-        return Q * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+        base: Tensor = Q * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+        return base
 
 
 def is_orthogonal(Q: Tensor) -> bool:
@@ -123,7 +125,7 @@ def orthogonal(
             skew-symmetric matrix, `"householder"` multiplies reflections (real tensors only). None for `"householder"`,
             but `"matrix_exp"` with square and with complex matrices.
         use_trivialization: multiply by a fixed orthogonal matrix, so that any orthogonal value can be assigned and
-            training starts near zero of the map. It costs a second matrix, kept as a buffer.
+            the map starts from zero. It costs a second matrix, kept as a buffer.
 
     Raises:
         ValueError: the module has no such tensor, it has fewer than two dimensions, or the map is unknown or does not take
@@ -161,7 +163,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
-    """Learn the magnitude and the direction of a parameter apart: `weight = g * v / |v|`.
+    """Learn the magnitude and the direction of a parameter separately: `weight = g * v / |v|`.
 
     The learned tensors are `parametrizations.<name>.original0`, the magnitude g, and `original1`, the direction v.
     Checkpoints of the older `nn.utils.weight_norm` can be loaded.
@@ -183,14 +185,14 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
         torch.Size([40, 1])
     """
 
-    def rename_old_keys(state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
-        old = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
-        if all(key in state_dict for key in old):
-            for number, key in enumerate(old):
+    def rename_legacy_keys(state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+        legacy_keys = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
+        if all(key in state_dict for key in legacy_keys):
+            for number, key in enumerate(legacy_keys):
                 state_dict[f"{prefix}parametrizations.{name}.original{number}"] = state_dict.pop(key)
 
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
-    module._register_load_state_dict_pre_hook(rename_old_keys)
+    module._register_load_state_dict_pre_hook(rename_legacy_keys)
     return module
 
 
@@ -221,7 +223,7 @@ class _SpectralNorm(Module):
             self._v.copy_(F.normalize(torch.mv(matrix.mH, self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Tensor) -> Tensor:
-        if weight.ndim == 1:  # a vector's singular value is its norm
+        if weight.ndim == 1:  # the singular value of a vector is its norm
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = as_matrix(weight, self.dim)
         if self.training:
@@ -230,7 +232,7 @@ class _SpectralNorm(Module):
         return weight / torch.vdot(u, torch.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """Assigned values are normalized as any other."""
+        """Assigned values are taken as they are, and normalized when they are read."""
         return value
 
 

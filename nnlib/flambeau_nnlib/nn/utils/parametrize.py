@@ -1,4 +1,4 @@
-"""Parametrizations: modules that compute a parameter of another module from the tensors that are really learned.
+"""Parametrizations: modules that compute a parameter of another module from the tensors that are learned.
 
 >>> import flambeau as torch
 >>> class Symmetric(torch.nn.Module):
@@ -14,7 +14,7 @@ True
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -100,37 +100,37 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
-        new = original
+        new: Tensor | Sequence[Tensor] = original
         with torch.no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    with suppress(NotImplementedError):  # then it starts from the tensor as it is
+                    with suppress(NotImplementedError):  # then the original is the tensor itself
                         new = module.right_inverse(new)
         if not isinstance(new, (Tensor, Sequence)):
             raise ValueError(
                 f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}"
             )
         self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if self.is_tensor else len(new)
-        if self.is_tensor:
-            self._keep_one(original, new)
+        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
+        if isinstance(new, Tensor):
+            self._register_original(original, new)
         else:
-            self._keep_many(original, new)
+            self._register_originals(original, new)
         if not unsafe:
-            check_same_form(self(), shape, dtype)
+            check_shape_and_dtype(self(), shape, dtype)
 
-    def _keep_one(self, original: Tensor, new: Tensor) -> None:
-        for what in ("dtype", "device"):
-            before, after = getattr(original, what), getattr(new, what)
+    def _register_original(self, original: Tensor, new: Tensor) -> None:
+        for attribute in ("dtype", "device"):
+            before, after = getattr(original, attribute), getattr(new, attribute)
             if before != after:
                 raise ValueError(
-                    f"When `right_inverse` outputs one tensor, it may not change the {what}.\n"
-                    f"original.{what}: {before}\nright_inverse(original).{what}: {after}"
+                    f"When `right_inverse` outputs one tensor, it may not change the {attribute}.\n"
+                    f"original.{attribute}: {before}\nright_inverse(original).{attribute}: {after}"
                 )
         original.data = new.detach()
         register_tensor(self, "original", original)
 
-    def _keep_many(self, original: Tensor, new: Sequence[Tensor]) -> None:
+    def _register_originals(self, original: Tensor, new: Sequence[Tensor]) -> None:
         for index, tensor in enumerate(new):
             if not isinstance(tensor, Tensor):
                 raise ValueError(
@@ -148,9 +148,9 @@ class ParametrizationList(ModuleList):
         return [getattr(self, f"original{index}") for index in range(self.ntensors)]
 
     def forward(self) -> Tensor:
-        first, *others = self
-        value = first(*self._originals)
-        for module in others:
+        first, *following = self
+        value: Tensor = first(*self._originals)
+        for module in following:
             value = module(value)
         return value
 
@@ -239,21 +239,21 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     return module
 
 
-def check_same_form(value: Any, shape: torch.Size, dtype: torch.dtype) -> None:
+def check_shape_and_dtype(value: Any, shape: torch.Size, dtype: torch.dtype) -> None:
     if not isinstance(value, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
-    for what, before, after in (("dtype", dtype, value.dtype), ("shape", shape, value.shape)):
+    for attribute, before, after in (("dtype", dtype, value.dtype), ("shape", shape, value.shape)):
         if before != after:
             raise ValueError(
-                f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is "
-                f"enabled.\nunparametrized {what}: {before}\nparametrized {what}: {after}"
+                f"Registering a parametrization may not change the {attribute} of the tensor, unless `unsafe` flag is "
+                f"enabled.\nunparametrized {attribute}: {before}\nparametrized {attribute}: {after}"
             )
 
 
 def check_appended(current: Tensor, parametrization: Module) -> None:
-    """A further parametrization, and its inverse, must keep the form of the tensor."""
+    """Check that a further parametrization, and its inverse, keep the shape and dtype of the tensor."""
     result = parametrization(current)
-    check_same_form(result, current.shape, current.dtype)
+    check_shape_and_dtype(result, current.shape, current.dtype)
     if not hasattr(parametrization, "right_inverse"):
         return
     try:
@@ -262,19 +262,19 @@ def check_appended(current: Tensor, parametrization: Module) -> None:
         return
     if not isinstance(inverse, Tensor):
         raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(inverse).__name__}")
-    for what in ("dtype", "shape"):
-        if getattr(inverse, what) != getattr(current, what):
+    for attribute in ("dtype", "shape"):
+        if getattr(inverse, attribute) != getattr(current, attribute):
             raise ValueError(
-                f"The tensor returned by parametrization.right_inverse must have the same {what} as the parametrized "
-                f"tensor, unless the `unsafe` flag is enabled.\nexpected {what}: {getattr(current, what)}\n"
-                f"returned {what}: {getattr(inverse, what)}"
+                f"The tensor returned by parametrization.right_inverse must have the same {attribute} as the parametrized "
+                f"tensor, unless the `unsafe` flag is enabled.\nexpected {attribute}: {getattr(current, attribute)}\n"
+                f"returned {attribute}: {getattr(inverse, attribute)}"
             )
 
 
 def give_own_class(module: Module) -> None:
-    """Put `module` into a subclass of its class, which can then have properties of its own."""
+    """Give `module` a class of its own, a subclass of its class, to which properties can be added."""
     cls = type(module)
-    attributes = {"__getstate__": refuse_pickling}
+    attributes: dict[str, Any] = {"__getstate__": refuse_pickling}
     if not hasattr(cls, "__deepcopy__"):
         attributes["__deepcopy__"] = deepcopy_parametrized
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), attributes)
@@ -299,7 +299,7 @@ def parametrized_property(name: str) -> property:
     """The attribute `name` of a parametrized module: computed when read, inverted when set."""
 
     def get(module: Module) -> Tensor:
-        parametrization = module.parametrizations[name]
+        parametrization: Callable[[], Tensor] = module.parametrizations[name]
         if Cache.depth == 0:
             return parametrization()
         key = (id(module), name)

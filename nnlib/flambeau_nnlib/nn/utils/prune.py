@@ -1,4 +1,4 @@
-"""Pruning: parameters some of whose elements are held at zero.
+"""Pruning: parameters of which some elements are kept at zero by a mask.
 
 A pruned parameter `name` is kept as `name_orig`, with a buffer `name_mask` of zeros and ones; the attribute `name` is
 their product, computed before each forward. Pruning again combines the masks.
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what to prune; the base of all such ways.
+    """The base of all pruning methods, which choose what to prune.
 
     Subclasses define `compute_mask` and `PRUNING_TYPE`: `"unstructured"` for single elements, `"structured"` for whole
     slices along `self.dim`, or `"global"` for a mask of everything. Start them with `apply`; the instance is then the
@@ -75,8 +75,8 @@ class BasePruningMethod(ABC):
 
     def apply_mask(self, module: Module) -> Tensor:
         """The masked parameter."""
-        mask = getattr(module, f"{self._tensor_name}_mask")
-        original = getattr(module, f"{self._tensor_name}_orig")
+        mask: Tensor = getattr(module, f"{self._tensor_name}_mask")
+        original: Tensor = getattr(module, f"{self._tensor_name}_orig")
         return mask.to(original.dtype) * original
 
     @classmethod
@@ -89,7 +89,7 @@ class BasePruningMethod(ABC):
             module: the module that has the parameter.
             name: the name of the parameter.
             *args, **kwargs: what the method's constructor is called with.
-            importance_scores: what to choose by, of the parameter's shape; None for the values themselves.
+            importance_scores: the scores to choose by, of the parameter's shape; None for the values themselves.
 
         Returns:
             the method, registered as a forward pre-hook.
@@ -123,7 +123,7 @@ class BasePruningMethod(ABC):
         Args:
             t: the tensor, which stays as it is.
             default_mask: a mask of what is pruned already; None for ones.
-            importance_scores: what to choose by, of the tensor's shape; None for the values themselves.
+            importance_scores: the scores to choose by, of the tensor's shape; None for the values themselves.
 
         Example:
             >>> import flambeau as torch
@@ -141,6 +141,7 @@ class BasePruningMethod(ABC):
         name = self._tensor_name
         weight = self.apply_mask(module)
         original = module._parameters[f"{name}_orig"]
+        assert original is not None
         for attribute in (name, f"{name}_orig", f"{name}_mask"):
             if hasattr(module, attribute):
                 delattr(module, attribute)
@@ -149,17 +150,18 @@ class BasePruningMethod(ABC):
 
 
 def take_hook(module: Module, name: str) -> BasePruningMethod | None:
-    """The pruning method on parameter `name`, no longer registered as a hook."""
+    """Unregister and return the pruning method of parameter `name`; None if there is none."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
-            return module._forward_pre_hooks.pop(key)
+            del module._forward_pre_hooks[key]
+            return hook
     return None
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods of one parameter; each prunes what the ones before left.
+    """Several pruning methods of one parameter; each prunes what the previous ones left.
 
-    Pruning a parameter again makes one.
+    It is created when a parameter is pruned again.
 
     Args:
         *args: the methods, in order.
@@ -207,16 +209,16 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """`default_mask`, and the mask that the latest method computes for what that leaves."""
+        """`default_mask`, combined with the mask that the latest method computes for what is not pruned yet."""
         method = self._pruning_methods[-1]
-        left = self._left_by(default_mask, method)
+        remaining = self._remaining(default_mask, method)
         mask = default_mask.to(t.dtype, copy=True)
-        mask[left] = method.compute_mask(t[left], default_mask=default_mask[left]).to(mask.dtype)
+        mask[remaining] = method.compute_mask(t[remaining], default_mask=default_mask[remaining]).to(mask.dtype)
         return mask
 
     @staticmethod
-    def _left_by(mask: Tensor, method: BasePruningMethod) -> Any:
-        """What `mask` leaves, as an index: elements, or slices, as `method` prunes them."""
+    def _remaining(mask: Tensor, method: BasePruningMethod) -> Any:
+        """The index of what `mask` does not prune: elements or slices, whichever `method` prunes."""
         if method.PRUNING_TYPE == "unstructured":
             return mask == 1
         if method.PRUNING_TYPE == "global":
@@ -227,8 +229,8 @@ class PruningContainer(BasePruningMethod):
             raise AttributeError('Pruning methods of PRUNING_TYPE "structured" need to have the attribute `dim` defined.')
         if method.dim < -mask.dim():
             raise IndexError(f"Index is out of bounds for tensor with dimensions {mask.dim()}")
-        kept = mask.movedim(method.dim, 0).flatten(1).sum(1) != 0
-        return slice_index(mask, method.dim, kept)
+        is_unpruned = mask.movedim(method.dim, 0).flatten(1).sum(1) != 0
+        return slice_index(mask, method.dim, is_unpruned)
 
 
 class Identity(BasePruningMethod):
@@ -362,13 +364,13 @@ class LnStructured(BasePruningMethod):
         count = count_to_prune(self.amount, length)
         if count == 0:
             return default_mask
-        others = [dim for dim in range(t.dim()) if dim != self.dim % t.dim()]
-        norms = torch.norm(t, p=self.n, dim=others)
+        other_dims = [dim for dim in range(t.dim()) if dim != self.dim % t.dim()]
+        norms = torch.norm(t, p=self.n, dim=other_dims)
         return keep_slices(default_mask, t, self.dim, torch.topk(norms, k=length - count, largest=True).indices)
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes what a given mask says.
+    """Prunes by a given mask.
 
     Args:
         mask: ones for what stays, zeros for what is pruned, of the parameter's shape.
@@ -398,10 +400,10 @@ def prune_elements(mask: Tensor, scores: Tensor, count: int, largest: bool) -> T
     return mask
 
 
-def keep_slices(mask: Tensor, t: Tensor, dim: int, kept: Tensor) -> Tensor:
-    """`mask` with only the slices of index `kept` along `dim`."""
+def keep_slices(mask: Tensor, t: Tensor, dim: int, index: Tensor) -> Tensor:
+    """`mask` with only the slices at `index` along `dim`."""
     slices = torch.zeros_like(t)
-    slices[slice_index(t, dim, kept)] = 1
+    slices[slice_index(t, dim, index)] = 1
     return slices * mask.to(slices.dtype)
 
 
@@ -453,7 +455,7 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
         module: the module that has the parameter; it is changed, and returned.
         name: the name of the parameter.
         amount: how many: an int for a number, a float from 0 to 1 for a fraction of them.
-        importance_scores: what to choose by, of the parameter's shape; None for the values themselves.
+        importance_scores: the scores to choose by, of the parameter's shape; None for the values themselves.
 
     Raises:
         TypeError: `amount` is no number.
@@ -517,7 +519,7 @@ def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, im
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune what a given mask says.
+    """Prune by a given mask.
 
     Args:
         module: the module that has the parameter; it is changed, and returned.
@@ -545,12 +547,12 @@ def global_unstructured(
 ) -> None:
     """Prune several parameters together, as if they were one tensor.
 
-    So layers lose different shares of their elements, as these matter less or more.
+    So each layer loses a different share of its elements, depending on their scores.
 
     Args:
         parameters: pairs of a module and the name of a parameter of it.
         pruning_method: a class of the unstructured methods, such as `L1Unstructured`.
-        importance_scores: what to choose by, tensors under pairs as in `parameters`; the values themselves where there are
+        importance_scores: the scores to choose by, tensors under pairs as in `parameters`; the values themselves where there are
             none.
         **kwargs: what `pruning_method` is called with, such as `amount`, which counts over all parameters.
 
@@ -632,7 +634,7 @@ def checked_amount(amount: Any) -> Any:
     """`amount` if it is a number of elements, or a fraction."""
     if not isinstance(amount, Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, Integral) and amount > 1):
+    if amount < 0 or (not isinstance(amount, Integral) and float(amount) > 1):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
     return amount
 

@@ -35,7 +35,7 @@ class PackedSequence(_PackedFields):
 
     Args:
         data: the steps one after the other, of shape `(total number of steps, *)`.
-        batch_sizes: how many sequences have each step, a vector of int64 on the CPU; it never rises.
+        batch_sizes: the number of sequences that have each step, a non-increasing int64 vector on the CPU.
         sorted_indices: where each of the sorted sequences was in the batch; None if they were sorted there.
         unsorted_indices: where each sequence of the batch is among the sorted ones; None to derive it.
 
@@ -70,7 +70,7 @@ class PackedSequence(_PackedFields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def _map(self, fn: Callable[[Tensor], Tensor]) -> Self:
-        """`fn` of the data; the indices follow it to its device."""
+        """A packed sequence with `fn` applied to the data, and the indices on the device of the result."""
         data = fn(self.data)
         if data is self.data:
             return self
@@ -161,10 +161,10 @@ def pack_padded_sequence(
         input: the batch, of shape `(T, B, *)`, or `(B, T, *)` with `batch_first`: T steps, B sequences.
         lengths: the lengths of the B sequences, a list or a tensor on the CPU.
         batch_first: whether the batch is the first dimension.
-        enforce_sorted: demand that the lengths fall, as ONNX needs it; False takes any order and restores it afterwards.
+        enforce_sorted: require non-increasing lengths, as ONNX does; False sorts the sequences and restores the order later.
 
     Raises:
-        RuntimeError: a length is not positive or above T, or they do not fall though they have to.
+        RuntimeError: a length is not positive or above T, or they are not sorted though they have to be.
 
     Example:
         >>> import flambeau as torch
@@ -188,9 +188,9 @@ def pack_padded_sequence(
         lengths, sorted_indices = torch.sort(lengths, descending=True)
         sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(1, sorted_indices)
-    present = torch.arange(int(lengths[0])).unsqueeze(1) < lengths
-    data = input[: present.shape[0]][present.to(input.device)]
-    return PackedSequence(data, present.sum(1), sorted_indices)
+    is_step = torch.arange(int(lengths[0])).unsqueeze(1) < lengths
+    data = input[: is_step.shape[0]][is_step.to(input.device)]
+    return PackedSequence(data, is_step.sum(1), sorted_indices)
 
 
 def _check_lengths(input: Tensor, lengths: Tensor) -> None:
@@ -247,10 +247,10 @@ def pad_packed_sequence(
             f"but got total_length={total_length} and max sequence length being {longest}"
         )
     batch = int(batch_sizes[0])
-    present = torch.arange(batch) < batch_sizes.unsqueeze(1)
-    lengths = present.sum(0)
+    is_step = torch.arange(batch) < batch_sizes.unsqueeze(1)
+    lengths = is_step.sum(0)
     padded = data.new_full((total_length, batch, *data.shape[1:]), padding_value)
-    padded[:longest][present.to(data.device)] = data
+    padded[:longest][is_step.to(data.device)] = data
     if unsorted_indices is not None:
         padded = padded.index_select(1, unsorted_indices)
         lengths = lengths[unsorted_indices.cpu()]
@@ -322,10 +322,10 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
     Args:
         sequences: the tensors, of shapes `(L, *)` that differ only in L.
-        enforce_sorted: demand that the lengths fall, as ONNX needs it; False takes any order and restores it afterwards.
+        enforce_sorted: require non-increasing lengths, as ONNX does; False sorts the sequences and restores the order later.
 
     Raises:
-        RuntimeError: a tensor has no steps, or the lengths do not fall though they have to.
+        RuntimeError: a tensor has no steps, or the lengths are not sorted though they have to be.
 
     Example:
         >>> import flambeau as torch

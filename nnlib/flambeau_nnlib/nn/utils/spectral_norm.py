@@ -1,4 +1,4 @@
-"""Spectral normalization by a forward pre-hook; `parametrizations.spectral_norm` is the newer form."""
+"""Spectral normalization by a forward pre-hook; `parametrizations.spectral_norm` is the current form."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def output_dim(module: Module) -> int:
 
 
 class SpectralNorm:
-    """The hook: before each forward, divides the weight by an estimate of its largest singular value.
+    """The forward pre-hook that divides the weight by an estimate of its largest singular value.
 
     `name_u` and `name_v` approximate the singular vectors; each forward in training improves them.
     """
@@ -46,7 +46,8 @@ class SpectralNorm:
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
         """weight / sigma, sigma = u^T weight v."""
-        weight, u, v = (getattr(module, self.name + suffix) for suffix in ("_orig", "_u", "_v"))
+        weight: Tensor = getattr(module, f"{self.name}_orig")
+        u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = as_matrix(weight, self.dim)
         if do_power_iteration:
             with torch.no_grad():
@@ -151,12 +152,13 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         >>> list(remove_spectral_norm(spectral_norm(torch.nn.Linear(2, 2))).state_dict())
         ['bias', 'weight']
     """
-    key = find_hook(module, SpectralNorm, name)
-    if key is None:
+    entry = find_hook(module, SpectralNorm, name)
+    if entry is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    hook = module._forward_pre_hooks.pop(key)
+    key, hook = entry
+    del module._forward_pre_hooks[key]
     hook.remove(module)
-    for key, other in list(module._state_dict_hooks.items()):
-        if other == hook.note_version:
+    for key, state_dict_hook in list(module._state_dict_hooks.items()):
+        if state_dict_hook == hook.note_version:
             del module._state_dict_hooks[key]
     return module

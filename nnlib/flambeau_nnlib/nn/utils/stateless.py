@@ -1,4 +1,4 @@
-"""The older name of `torch.func.functional_call`."""
+"""The deprecated name of `torch.func.functional_call`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """`torch.func.functional_call`, which is to be preferred."""
+    """Deprecated: use `torch.func.functional_call`."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",

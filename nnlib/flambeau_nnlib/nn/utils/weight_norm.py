@@ -1,9 +1,9 @@
-"""Weight normalization by a forward pre-hook; `parametrizations.weight_norm` is the newer form."""
+"""Weight normalization by a forward pre-hook; `parametrizations.weight_norm` is the current form."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -16,19 +16,28 @@ __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 AnyModule = TypeVar("AnyModule", bound=Module)
 
 
+class NamedHook(Protocol):
+    """A hook that belongs to the parameter `name`."""
+
+    name: str
+
+
+AnyHook = TypeVar("AnyHook", bound=NamedHook)
+
+
 def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
-    """The norms of the slices of `tensor` along `dim`, kept broadcastable; the norm of it all for dim -1."""
+    """The norms of the slices of `tensor` along `dim`, broadcastable to it; the norm of the whole tensor for dim -1."""
     if dim == -1:
         return torch.linalg.vector_norm(tensor)
     if not -tensor.dim() <= dim < tensor.dim():
         limit = tensor.dim()
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
-    others = [other for other in range(tensor.dim()) if other != dim % tensor.dim()]
-    return torch.linalg.vector_norm(tensor, dim=others, keepdim=True)
+    other_dims = [d for d in range(tensor.dim()) if d != dim % tensor.dim()]
+    return torch.linalg.vector_norm(tensor, dim=other_dims, keepdim=True)
 
 
 class WeightNorm:
-    """The hook: before each forward, computes the weight from its magnitude g and direction v."""
+    """The forward pre-hook that computes the weight from its magnitude g and direction v."""
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
@@ -36,7 +45,8 @@ class WeightNorm:
 
     def compute_weight(self, module: Module) -> Tensor:
         """g * v / |v|."""
-        g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
+        g: Tensor = getattr(module, f"{self.name}_g")
+        v: Tensor = getattr(module, f"{self.name}_v")
         return v * (g / norm_except_dim(v, self.dim))
 
     @staticmethod
@@ -69,19 +79,19 @@ class WeightNorm:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def find_hook(module: Module, kind: type, name: str) -> int | None:
-    """The id of the forward pre-hook of this kind on parameter `name`."""
+def find_hook(module: Module, kind: type[AnyHook], name: str) -> tuple[int, AnyHook] | None:
+    """The id and the forward pre-hook of this kind on parameter `name`; None if there is none."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and hook.name == name:
-            return key
+            return key, hook
     return None
 
 
 def weight_norm(module: AnyModule, name: str = "weight", dim: int = 0) -> AnyModule:
-    """Learn the magnitude and the direction of a parameter apart: `weight = g * v / |v|`.
+    """Learn the magnitude and the direction of a parameter separately: `weight = g * v / |v|`.
 
     The learned tensors are `name_g` and `name_v`; the attribute `name` is computed before each forward.
-    `parametrizations.weight_norm` is the newer form, of which this one warns.
+    `parametrizations.weight_norm` is the current form; this one gives a FutureWarning.
 
     Salimans and Kingma, [Weight Normalization: A Simple Reparameterization to Accelerate Training of Deep Neural
     Networks](https://arxiv.org/abs/1602.07868), 2016.
@@ -130,8 +140,10 @@ def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
         >>> list(remove_weight_norm(layer).state_dict())
         ['bias', 'weight']
     """
-    key = find_hook(module, WeightNorm, name)
-    if key is None:
+    entry = find_hook(module, WeightNorm, name)
+    if entry is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")
-    module._forward_pre_hooks.pop(key).remove(module)
+    key, hook = entry
+    del module._forward_pre_hooks[key]
+    hook.remove(module)
     return module

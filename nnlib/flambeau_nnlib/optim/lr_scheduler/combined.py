@@ -100,7 +100,7 @@ class SequentialLR(CombinedLR):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back the first steps, which the schedulers made when they were created."""
+        """Undo the initial steps, which the schedulers took when they were created."""
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
             for part in scheduler._schedulers:

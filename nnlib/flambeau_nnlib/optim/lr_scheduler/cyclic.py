@@ -21,7 +21,7 @@ class MomentumCycler(LRScheduler):
     cycle_momentum: bool
     use_beta1: bool
 
-    def _begin_momentum(self, base_momentum: Numbers, max_momentum: Numbers, begin: bool) -> tuple[list, list]:
+    def _begin_momentum(self, base_momentum: Numbers, max_momentum: Numbers, begin: bool) -> tuple[list[float], list[float]]:
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
@@ -124,9 +124,8 @@ class CyclicLR(MomentumCycler):
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
             return 1.0
-        if self.mode == "triangular2":
-            return 1 / 2.0 ** (x - 1)
-        return self.gamma**x
+        scale: float = 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
+        return scale
 
     def _next_lrs(self) -> Rates:
         cycles = self.last_epoch / self.total_size

@@ -13,9 +13,9 @@ __all__ = ["ConstantLR", "ExponentialLR", "LinearLR", "MultiStepLR", "Polynomial
 
 
 class FactorLR(LRScheduler):
-    """A schedule that is a factor of the last learning rates, and has a closed form in the first ones.
+    """A schedule that multiplies the present learning rates by a factor in each epoch, and has a closed form.
 
-    It goes on from the last ones, for other schedulers may have a part in them.
+    It multiplies the present learning rates, not the initial ones, because other schedulers may have changed them.
     """
 
     def _factor(self) -> float:
@@ -248,8 +248,10 @@ class PolynomialLR(FactorLR):
     def _factor(self) -> float:
         if self._is_initial or self.last_epoch > self.total_iters:
             return 1
-        left, left_before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
-        return (left / left_before) ** self.power
+        remaining, previous_remaining = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
+        factor: float = (remaining / previous_remaining) ** self.power
+        return factor
 
     def _closed_form(self) -> float:
-        return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
+        factor: float = (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
+        return factor

@@ -19,11 +19,9 @@ class FunctionLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1) -> None:
         groups = len(optimizer.param_groups)
-        if not isinstance(lr_lambda, (list, tuple)):
-            lr_lambda = [lr_lambda] * groups
-        elif len(lr_lambda) != groups:
-            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
-        self.lr_lambdas: list[Any] = list(lr_lambda)
+        self.lr_lambdas: list[Any] = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        if len(self.lr_lambdas) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:

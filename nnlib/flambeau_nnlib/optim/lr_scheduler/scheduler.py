@@ -79,9 +79,9 @@ class LRScheduler:
             self.step()
 
     def get_lr(self) -> Rates:
-        """Compute the learning rate of each group for this epoch; for `step` alone to call.
+        """Compute the learning rate of each group for this epoch; only `step` should call this.
 
-        `get_last_lr` tells the learning rates in use.
+        `get_last_lr` returns the learning rates in use.
         """
         if not self._get_lr_called_within_step:
             warnings.warn(
@@ -166,7 +166,7 @@ def values(optimizer: Optimizer, key: str) -> list[Any]:
 
 
 def set_value(group: Group, key: str, value: float | Tensor) -> None:
-    """Set an option of a parameter group; a tensor, which a device graph may have captured, in place."""
+    """Set an option of a parameter group; a tensor is written in place, since a device graph may have captured it."""
     if isinstance(group[key], Tensor):
         group[key].fill_(value.squeeze() if isinstance(value, Tensor) else value)
     else:
@@ -200,17 +200,17 @@ def _raised(scheduler: LRScheduler, flag: str) -> Iterator[None]:
 
 
 def _watch_step(optimizer: Any) -> None:
-    """Have the optimizer note that its `step` was called."""
+    """Wrap the optimizer's `step` to record that it was called."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     step = optimizer.step.__func__
-    reference = weakref.ref(optimizer)  # for an optimizer that holds on to itself is not freed in time
+    reference = weakref.ref(optimizer)  # a strong reference would be a cycle, and delay freeing the optimizer
 
     @functools.wraps(step)
     def watched_step(*args: Any, **kwargs: Any) -> Any:
-        optimizer = reference()
-        optimizer._opt_called = True
-        return step(optimizer, *args, **kwargs)
+        owner: Any = reference()
+        owner._opt_called = True
+        return step(owner, *args, **kwargs)
 
     watched_step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     optimizer.step = watched_step

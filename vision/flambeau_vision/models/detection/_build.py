@@ -26,9 +26,9 @@ def choose_weights(
     largest: int,
     usual: int,
 ) -> tuple[WeightsEnum | None, int]:
-    """The weights of the backbone and how many of its stages to train, taken out of the arguments.
+    """Pop the weights of the backbone, and how many of its stages to train, from the keyword arguments.
 
-    With weights for the whole there are none for the backbone; without any, all stages are trained.
+    With weights for the whole detector none are loaded for the backbone; without any weights all stages are trained.
     """
     chosen = type(backbone_default).verify(kwargs.pop("weights_backbone", backbone_default))
     if weights is not None:
@@ -42,7 +42,7 @@ def choose_weights(
 
 
 def finish(model: nn.Module, weights: WeightsEnum | None, progress: bool, exact_norm: bool = False) -> nn.Module:
-    """Load the weights. With `exact_norm` the frozen normalizations divide by the very deviation that was stored."""
+    """Load the weights. With `exact_norm` the frozen normalizations add no eps to the stored variance."""
     if weights is not None:
         model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
         if exact_norm:

@@ -51,7 +51,7 @@ class BackboneWithFPN(nn.Module):
 
 
 def _freeze(backbone: nn.Module, trained: Sequence[str]) -> None:
-    """Keep all parameters as they are but those whose names start with one of these."""
+    """Freeze all parameters except those whose names start with one of `trained`."""
     for name, parameter in backbone.named_parameters():
         if not name.startswith(tuple(trained)):
             parameter.requires_grad_(False)

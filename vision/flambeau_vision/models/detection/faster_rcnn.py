@@ -80,7 +80,7 @@ class FastRCNNConvFCHead(nn.Sequential):
 
 
 class FastRCNNPredictor(nn.Module):
-    """From a vector to scores of classes, and four differences of boxes for each class."""
+    """From a vector to scores of classes, and four box deltas for each class."""
 
     def __init__(self, in_channels: int, num_classes: int) -> None:
         super().__init__()

@@ -51,7 +51,7 @@ def _small_weights(layers: nn.Module) -> None:
                 nn.init.constant_(module.bias, 0)
 
 
-def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *rest: object) -> None:
+def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *args: object) -> None:
     # Early weights have a ReLU after each convolution in one sequence.
     for index in range(4):
         for kind in ("weight", "bias"):
@@ -61,7 +61,7 @@ def _rename_old_keys(module: nn.Module, state_dict: dict, prefix: str, *rest: ob
 
 
 class RetinaNetClassificationHead(nn.Module):
-    """For each anchor a score for each class."""
+    """Predicts a score for each class at each anchor."""
 
     def __init__(
         self,
@@ -82,11 +82,11 @@ class RetinaNetClassificationHead(nn.Module):
         self.register_load_state_dict_pre_hook(_rename_old_keys)
 
     def forward(self, x: list[Tensor]) -> Tensor:
-        return torch.cat([by_anchor(self.cls_logits(self.conv(each)), self.num_classes) for each in x], dim=1)
+        return torch.cat([by_anchor(self.cls_logits(self.conv(feature)), self.num_classes) for feature in x], dim=1)
 
 
 class RetinaNetRegressionHead(nn.Module):
-    """For each anchor four differences."""
+    """Predicts four box deltas at each anchor."""
 
     def __init__(self, in_channels: int, num_anchors: int, norm_layer: Layer | None = None) -> None:
         super().__init__()
@@ -97,11 +97,11 @@ class RetinaNetRegressionHead(nn.Module):
         self.register_load_state_dict_pre_hook(_rename_old_keys)
 
     def forward(self, x: list[Tensor]) -> Tensor:
-        return torch.cat([by_anchor(self.bbox_reg(self.conv(each)), 4) for each in x], dim=1)
+        return torch.cat([by_anchor(self.bbox_reg(self.conv(feature)), 4) for feature in x], dim=1)
 
 
 class RetinaNetHead(nn.Module):
-    """Both heads of RetinaNet."""
+    """The classification head and the regression head."""
 
     def __init__(self, in_channels: int, num_anchors: int, num_classes: int, norm_layer: Layer | None = None) -> None:
         super().__init__()
@@ -125,14 +125,14 @@ class RetinaNet(nn.Module):
         image_mean: of each channel.
         image_std: of each channel.
         anchor_generator: makes the anchors; by default three sizes for each of five levels, in three shapes.
-        head: scores and moves them.
+        head: predicts scores of classes and box deltas.
         score_thresh: least score of a result.
         nms_thresh: overlap of results of one class above which the less likely is dropped.
         detections_per_img: most results.
         fg_iou_thresh: overlap with an object from which an anchor is to learn it.
         bg_iou_thresh: overlap below which it is to learn background.
         topk_candidates: results of each level to keep before suppression.
-        box_loss: `l1` on differences, or `giou` on boxes.
+        box_loss: `l1` on deltas, or `giou` on boxes.
     """
 
     def __init__(
@@ -169,19 +169,19 @@ class RetinaNet(nn.Module):
         self.topk_candidates = topk_candidates
         self.box_loss = box_loss
 
-    def _losses_of_image(self, target: Target, logits: Tensor, moves: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor]:
+    def _losses_of_image(self, target: Target, logits: Tensor, deltas: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor]:
         matches = self.matcher(box_ops.box_iou(target["boxes"], anchors))
         positive = torch.where(matches >= 0)[0]
         objects = matches[positive]
-        wanted = torch.zeros_like(logits)
-        wanted[positive, target["labels"][objects]] = 1.0
+        one_hot = torch.zeros_like(logits)
+        one_hot[positive, target["labels"][objects]] = 1.0
         used = matches != BETWEEN
-        class_loss = sigmoid_focal_loss(logits[used], wanted[used], reduction="sum")
-        boxes, moves, anchors = target["boxes"][objects], moves[positive], anchors[positive]
+        class_loss = sigmoid_focal_loss(logits[used], one_hot[used], reduction="sum")
+        boxes, deltas, anchors = target["boxes"][objects], deltas[positive], anchors[positive]
         if self.box_loss == "giou":
-            box_loss = generalized_box_iou_loss(self.box_coder.decode(moves, anchors), boxes, reduction="sum", eps=1e-7)
+            box_loss = generalized_box_iou_loss(self.box_coder.decode(deltas, anchors), boxes, reduction="sum", eps=1e-7)
         else:
-            box_loss = F.l1_loss(moves, self.box_coder.encode(boxes, anchors), reduction="sum")
+            box_loss = F.l1_loss(deltas, self.box_coder.encode(boxes, anchors), reduction="sum")
         count = max(1, len(positive))
         return class_loss / count, box_loss / count
 
@@ -194,7 +194,7 @@ class RetinaNet(nn.Module):
     def _results(
         self,
         logits: Tensor,
-        moves: Tensor,
+        deltas: Tensor,
         anchors: Tensor,
         per_level: list[int],
         image_shape: tuple[int, int],
@@ -203,16 +203,16 @@ class RetinaNet(nn.Module):
         scores, places, start = [], [], 0
         for count in per_level:
             level = torch.sigmoid(logits[start : start + count]).flatten()
-            kept = torch.where(level > self.score_thresh)[0]
-            best = level[kept].topk(min(self.topk_candidates, len(kept)))
+            candidates = torch.where(level > self.score_thresh)[0]
+            best = level[candidates].topk(min(self.topk_candidates, len(candidates)))
             scores.append(best.values)
-            places.append(kept[best.indices] + start * classes)
+            places.append(candidates[best.indices] + start * classes)
             start += count
         score, place = torch.cat(scores), torch.cat(places)
         index, labels = place // classes, place % classes
-        boxes = box_ops.clip_boxes_to_image(self.box_coder.decode(moves[index], anchors[index]), image_shape)
-        left = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
-        return {"boxes": boxes[left], "scores": score[left], "labels": labels[left]}
+        boxes = box_ops.clip_boxes_to_image(self.box_coder.decode(deltas[index], anchors[index]), image_shape)
+        keep = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
+        return {"boxes": boxes[keep], "scores": score[keep], "labels": labels[keep]}
 
     def forward(self, images: list[Tensor], targets: list[Target] | None = None) -> dict[str, Tensor] | list[Target]:
         if self.training:
@@ -224,9 +224,11 @@ class RetinaNet(nn.Module):
         if self.training:
             return self._losses(targets, outputs, anchors)
         per_place = self.anchor_generator.num_anchors_per_location()
-        per_level = [each.shape[-2] * each.shape[-1] * count for each, count in zip(features, per_place, strict=True)]
+        per_level = [feature.shape[-2] * feature.shape[-1] * count for feature, count in zip(features, per_place, strict=True)]
         parts = zip(outputs["cls_logits"], outputs["bbox_regression"], anchors, batch.image_sizes, strict=True)
-        results = [self._results(logits, moves, each, per_level, shape) for logits, moves, each, shape in parts]
+        results = [
+            self._results(logits, deltas, image_anchors, per_level, shape) for logits, deltas, image_anchors, shape in parts
+        ]
         return self.transform.postprocess(results, batch.image_sizes, sizes)
 
 

@@ -23,12 +23,12 @@ class RoIHeads(nn.Module):
     Args:
         box_roi_pool: features of regions.
         box_head: from these to vectors.
-        box_predictor: from vectors to scores of classes, and differences of boxes for each class.
+        box_predictor: from vectors to scores of classes, and box deltas for each class.
         fg_iou_thresh: overlap with an object from which a region is to learn it.
         bg_iou_thresh: overlap below which it is to learn background.
         batch_size_per_image: regions to learn from.
         positive_fraction: largest share of objects among them.
-        bbox_reg_weights: factors of the differences.
+        bbox_reg_weights: factors of the deltas.
         score_thresh: least score of a result.
         nms_thresh: overlap of results of one class above which the less likely is dropped.
         detections_per_img: most results.
@@ -61,7 +61,7 @@ class RoIHeads(nn.Module):
         self.detections_per_img = detections_per_img
 
     def _sample(self, proposals: Tensor, target: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Regions of one image to learn from, their classes, and the differences to learn."""
+        """Regions of one image to learn from, their classes, and the deltas to learn."""
         boxes = target["boxes"].to(proposals.dtype)
         regions = torch.cat([proposals, boxes])
         matches = self.matcher(box_ops.box_iou(boxes, regions))
@@ -76,10 +76,10 @@ class RoIHeads(nn.Module):
         return regions, labels, self.box_coder.encode(boxes[matches[chosen].clamp(min=0)], regions)
 
     @staticmethod
-    def _losses(logits: Tensor, differences: Tensor, labels: Tensor, wanted: Tensor) -> dict[str, Tensor]:
+    def _losses(logits: Tensor, deltas: Tensor, labels: Tensor, target_deltas: Tensor) -> dict[str, Tensor]:
         positive = torch.where(labels > 0)[0]
-        predicted = differences.reshape(len(labels), -1, 4)[positive, labels[positive]]
-        box_loss = F.smooth_l1_loss(predicted, wanted[positive], beta=1 / 9, reduction="sum") / labels.numel()
+        predicted = deltas.reshape(len(labels), -1, 4)[positive, labels[positive]]
+        box_loss = F.smooth_l1_loss(predicted, target_deltas[positive], beta=1 / 9, reduction="sum") / labels.numel()
         return {"loss_classifier": F.cross_entropy(logits, labels), "loss_box_reg": box_loss}
 
     def _results(self, boxes: Tensor, scores: Tensor, image_shape: tuple[int, int]) -> dict[str, Tensor]:
@@ -88,11 +88,11 @@ class RoIHeads(nn.Module):
         boxes = box_ops.clip_boxes_to_image(boxes, image_shape)[:, 1:].reshape(-1, 4)
         labels = torch.arange(1, classes, device=boxes.device).repeat(len(scores))
         scores = scores[:, 1:].flatten()
-        left = torch.where(scores > self.score_thresh)[0]
-        left = left[box_ops.remove_small_boxes(boxes[left], 1e-2)]
-        best = box_ops.batched_nms(boxes[left], scores[left], labels[left], self.nms_thresh)
-        left = left[best[: self.detections_per_img]]
-        return {"boxes": boxes[left], "labels": labels[left], "scores": scores[left]}
+        keep = torch.where(scores > self.score_thresh)[0]
+        keep = keep[box_ops.remove_small_boxes(boxes[keep], 1e-2)]
+        best = box_ops.batched_nms(boxes[keep], scores[keep], labels[keep], self.nms_thresh)
+        keep = keep[best[: self.detections_per_img]]
+        return {"boxes": boxes[keep], "labels": labels[keep], "scores": scores[keep]}
 
     def forward(
         self,
@@ -106,12 +106,12 @@ class RoIHeads(nn.Module):
             samples = [self._sample(*pair) for pair in zip(proposals, targets, strict=True)]
             proposals = [regions for regions, _, _ in samples]
         vectors = self.box_head(self.box_roi_pool(features, proposals, image_shapes))
-        logits, differences = self.box_predictor(vectors)
+        logits, deltas = self.box_predictor(vectors)
         if self.training:
-            labels, wanted = (torch.cat([sample[part] for sample in samples]) for part in (1, 2))
-            return [], self._losses(logits, differences, labels, wanted)
+            labels, target_deltas = (torch.cat([sample[part] for sample in samples]) for part in (1, 2))
+            return [], self._losses(logits, deltas, labels, target_deltas)
         regions = torch.cat(proposals)
-        boxes = self.box_coder.decode(differences.reshape(len(regions), -1, 4), regions[:, None])
-        counts = [len(each) for each in proposals]
+        boxes = self.box_coder.decode(deltas.reshape(len(regions), -1, 4), regions[:, None])
+        counts = [len(image_proposals) for image_proposals in proposals]
         parts = zip(boxes.split(counts), F.softmax(logits, -1).split(counts), image_shapes, strict=True)
         return [self._results(*part) for part in parts], {}

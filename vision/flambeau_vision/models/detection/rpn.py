@@ -20,7 +20,7 @@ Tensor = torch.Tensor
 
 
 class RPNHead(nn.Module):
-    """For each anchor at each place, how likely it is an object, and how to move it.
+    """Predicts a score (objectness) and box deltas for each anchor at each place.
 
     Args:
         in_channels: of the features.
@@ -42,10 +42,10 @@ class RPNHead(nn.Module):
 
     def forward(self, x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         hidden = [self.conv(feature) for feature in x]
-        return [self.cls_logits(each) for each in hidden], [self.bbox_pred(each) for each in hidden]
+        return [self.cls_logits(feature) for feature in hidden], [self.bbox_pred(feature) for feature in hidden]
 
 
-def _rename_old_keys(module: RPNHead, state_dict: dict, prefix: str, *rest: object) -> None:
+def _rename_old_keys(module: RPNHead, state_dict: dict, prefix: str, *args: object) -> None:
     # Early weights have a single convolution.
     for kind in ("weight", "bias"):
         if f"{prefix}conv.{kind}" in state_dict:
@@ -53,7 +53,7 @@ def _rename_old_keys(module: RPNHead, state_dict: dict, prefix: str, *rest: obje
 
 
 def by_anchor(output: Tensor, values: int) -> Tensor:
-    """From `(N, anchors * values, H, W)` to `(N, H * W * anchors, values)`."""
+    """Reshape `(N, anchors * values, H, W)` to `(N, H * W * anchors, values)`."""
     batch, _, height, width = output.shape
     return output.reshape(batch, -1, values, height, width).permute(0, 3, 4, 1, 2).reshape(batch, -1, values)
 
@@ -63,7 +63,7 @@ class RegionProposalNetwork(nn.Module):
 
     Args:
         anchor_generator: makes the anchors.
-        head: rates and moves them.
+        head: scores the anchors and predicts box deltas.
         fg_iou_thresh: overlap with an object from which an anchor is to learn it.
         bg_iou_thresh: overlap below which it is to learn background.
         batch_size_per_image: anchors to learn from.
@@ -105,18 +105,18 @@ class RegionProposalNetwork(nn.Module):
 
     def _propose(self, boxes: Tensor, scores: Tensor, per_level: list[int], image_shape: tuple[int, int]) -> Tensor:
         """The best proposals for one image."""
-        kept, levels, start = [], [], 0
+        candidates, levels, start = [], [], 0
         for level, count in enumerate(per_level):
             best = scores[start : start + count].topk(min(self.pre_nms_top_n[self._mode()], count)).indices
-            kept.append(best + start)
+            candidates.append(best + start)
             levels.append(torch.full_like(best, level))
             start += count
-        chosen, level = torch.cat(kept), torch.cat(levels)
+        chosen, level = torch.cat(candidates), torch.cat(levels)
         boxes, scores = box_ops.clip_boxes_to_image(boxes[chosen], image_shape), torch.sigmoid(scores[chosen])
-        left = box_ops.remove_small_boxes(boxes, self.min_size)
-        left = left[scores[left] >= self.score_thresh]
-        best = box_ops.batched_nms(boxes[left], scores[left], level[left], self.nms_thresh)
-        return boxes[left[best[: self.post_nms_top_n[self._mode()]]]]
+        keep = box_ops.remove_small_boxes(boxes, self.min_size)
+        keep = keep[scores[keep] >= self.score_thresh]
+        best = box_ops.batched_nms(boxes[keep], scores[keep], level[keep], self.nms_thresh)
+        return boxes[keep[best[: self.post_nms_top_n[self._mode()]]]]
 
     def _labels(self, anchors: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
         """For each anchor 1 (object), 0 (background) or -1 (neither), and the box that it should become."""
@@ -127,9 +127,9 @@ class RegionProposalNetwork(nn.Module):
         return labels, boxes[matches.clamp(min=0)] if len(boxes) else torch.zeros_like(anchors)
 
     def _losses(
-        self, logits: Tensor, differences: Tensor, anchors: list[Tensor], targets: list[dict[str, Tensor]]
+        self, logits: Tensor, deltas: Tensor, anchors: list[Tensor], targets: list[dict[str, Tensor]]
     ) -> dict[str, Tensor]:
-        labelled = [self._labels(each, target["boxes"]) for each, target in zip(anchors, targets, strict=True)]
+        labelled = [self._labels(image_anchors, target["boxes"]) for image_anchors, target in zip(anchors, targets, strict=True)]
         count = anchors[0].shape[0]
         positive, negative = [], []
         for index, (labels, _) in enumerate(labelled):
@@ -139,8 +139,10 @@ class RegionProposalNetwork(nn.Module):
         positives = torch.cat(positive)
         sampled = torch.cat([positives, *negative])
         labels = torch.cat([labels for labels, _ in labelled])
-        wanted = self.box_coder.encode(torch.cat([boxes for _, boxes in labelled])[positives], torch.cat(anchors)[positives])
-        box_loss = F.smooth_l1_loss(differences.flatten(0, 1)[positives], wanted, beta=1 / 9, reduction="sum")
+        target_deltas = self.box_coder.encode(
+            torch.cat([boxes for _, boxes in labelled])[positives], torch.cat(anchors)[positives]
+        )
+        box_loss = F.smooth_l1_loss(deltas.flatten(0, 1)[positives], target_deltas, beta=1 / 9, reduction="sum")
         return {
             "loss_objectness": F.binary_cross_entropy_with_logits(logits.flatten()[sampled], labels[sampled]),
             "loss_rpn_box_reg": box_loss / sampled.numel(),
@@ -151,14 +153,14 @@ class RegionProposalNetwork(nn.Module):
     ) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Proposals for each image, and in training the losses."""
         maps = list(features.values())
-        objectness, differences = self.head(maps)
+        objectness, regression = self.head(maps)
         anchors = self.anchor_generator(images, maps)
-        per_level = [each[0].numel() for each in objectness]
-        logits = torch.cat([by_anchor(each, 1) for each in objectness], dim=1)[..., 0]
-        moves = torch.cat([by_anchor(each, 4) for each in differences], dim=1)
-        decoded = self.box_coder.decode(moves.detach(), torch.stack(anchors))
+        per_level = [output[0].numel() for output in objectness]
+        logits = torch.cat([by_anchor(output, 1) for output in objectness], dim=1)[..., 0]
+        deltas = torch.cat([by_anchor(output, 4) for output in regression], dim=1)
+        decoded = self.box_coder.decode(deltas.detach(), torch.stack(anchors))
         proposals = [
             self._propose(boxes, scores, per_level, shape)
             for boxes, scores, shape in zip(decoded, logits.detach(), images.image_sizes, strict=True)
         ]
-        return proposals, self._losses(logits, moves, anchors, targets) if self.training else {}
+        return proposals, self._losses(logits, deltas, anchors, targets) if self.training else {}

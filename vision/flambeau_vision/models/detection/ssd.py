@@ -34,7 +34,7 @@ def _xavier(layers: nn.Module) -> None:
 
 
 class SSDScoringHead(nn.Module):
-    """For each box at each place of each map, `values` numbers."""
+    """Predicts `values` numbers for each default box at each place of each feature map."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], values: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class SSDScoringHead(nn.Module):
 
 
 class SSDHead(nn.Module):
-    """Scores of classes and differences of boxes."""
+    """Predicts scores of classes and box deltas."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class SSD(nn.Module):
         num_classes: with the background, which is class 0.
         image_mean: of each channel.
         image_std: of each channel.
-        head: scores and moves the boxes.
+        head: predicts scores of classes and box deltas.
         score_thresh: least score of a result.
         nms_thresh: overlap of results of one class above which the less likely is dropped.
         detections_per_img: most results.
@@ -129,7 +129,7 @@ class SSD(nn.Module):
 
     @staticmethod
     def _channels(backbone: nn.Module, size: tuple[int, int]) -> list[int]:
-        """The channels of the features, found by trying."""
+        """The channels of the features, found by running the backbone on zeros."""
         if hasattr(backbone, "out_channels"):
             return list(backbone.out_channels)
         training = backbone.training
@@ -139,20 +139,20 @@ class SSD(nn.Module):
         return [feature.shape[1] for feature in features.values()]
 
     def _losses(self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor]) -> dict[str, Tensor]:
-        logits, moves = outputs["cls_logits"], outputs["bbox_regression"]
+        logits, deltas = outputs["cls_logits"], outputs["bbox_regression"]
         box_losses, labels = [], []
-        for target, move, each in zip(targets, moves, anchors, strict=True):
-            matches = self.matcher(box_ops.box_iou(target["boxes"], each))
+        for target, delta, image_anchors in zip(targets, deltas, anchors, strict=True):
+            matches = self.matcher(box_ops.box_iou(target["boxes"], image_anchors))
             positive = torch.where(matches >= 0)[0]
-            wanted = self.box_coder.encode(target["boxes"][matches[positive]], each[positive])
-            box_losses.append(F.smooth_l1_loss(move[positive], wanted, reduction="sum"))
+            target_deltas = self.box_coder.encode(target["boxes"][matches[positive]], image_anchors[positive])
+            box_losses.append(F.smooth_l1_loss(delta[positive], target_deltas, reduction="sum"))
             label = torch.zeros_like(matches)
             label[positive] = target["labels"][matches[positive]]
             labels.append(label)
         label = torch.stack(labels)
         entropy = F.cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="none").reshape(label.shape)
         positive = label > 0
-        # Of the background, learn only what is most wrongly taken for something.
+        # Hard negative mining: of the background, only the boxes with the largest losses count.
         hardness = entropy.detach().masked_fill(positive, -float("inf"))
         rank = hardness.argsort(dim=1, descending=True).argsort(dim=1)
         negative = rank < self.negatives_per_positive * positive.sum(dim=1, keepdim=True)
@@ -162,17 +162,17 @@ class SSD(nn.Module):
             "classification": (entropy[positive].sum() + entropy[negative].sum()) / count,
         }
 
-    def _results(self, logits: Tensor, moves: Tensor, anchors: Tensor, image_shape: tuple[int, int]) -> Target:
+    def _results(self, logits: Tensor, deltas: Tensor, anchors: Tensor, image_shape: tuple[int, int]) -> Target:
         scores = F.softmax(logits, dim=-1)
-        decoded = box_ops.clip_boxes_to_image(self.box_coder.decode(moves, anchors), image_shape)
+        decoded = box_ops.clip_boxes_to_image(self.box_coder.decode(deltas, anchors), image_shape)
         parts = []
         for label in range(1, scores.shape[-1]):
-            kept = torch.where(scores[:, label] > self.score_thresh)[0]
-            best = scores[kept, label].topk(min(self.topk_candidates, len(kept)))
-            parts.append((decoded[kept[best.indices]], best.values, torch.full_like(best.indices, label)))
-        boxes, score, labels = (torch.cat(each) for each in zip(*parts, strict=True))
-        left = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
-        return {"boxes": boxes[left], "scores": score[left], "labels": labels[left]}
+            candidates = torch.where(scores[:, label] > self.score_thresh)[0]
+            best = scores[candidates, label].topk(min(self.topk_candidates, len(candidates)))
+            parts.append((decoded[candidates[best.indices]], best.values, torch.full_like(best.indices, label)))
+        boxes, score, labels = (torch.cat(columns) for columns in zip(*parts, strict=True))
+        keep = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
+        return {"boxes": boxes[keep], "scores": score[keep], "labels": labels[keep]}
 
     def forward(self, images: list[Tensor], targets: list[Target] | None = None) -> dict[str, Tensor] | list[Target]:
         if self.training:
@@ -199,7 +199,7 @@ class SSDFeatureExtractorVGG(nn.Module):
         backbone[third].ceil_mode = True  # so that the maps have the sizes of the paper
         self.scale_weight = nn.Parameter(torch.ones(512) * 20)
         self.features = nn.Sequential(*backbone[:fourth])
-        further = nn.ModuleList(
+        extra_blocks = nn.ModuleList(
             [
                 self._block(1024, 256, 512, stride=2, padding=1),
                 self._block(512, 128, 256, stride=2, padding=1),
@@ -207,7 +207,7 @@ class SSDFeatureExtractorVGG(nn.Module):
                 self._block(256, 128, 256),
             ]
         )
-        _xavier(further)
+        _xavier(extra_blocks)
         dense = nn.Sequential(
             nn.MaxPool2d(kernel_size=3, stride=1, padding=1, ceil_mode=False),
             nn.Conv2d(512, 1024, kernel_size=3, padding=6, dilation=6),
@@ -216,7 +216,7 @@ class SSDFeatureExtractorVGG(nn.Module):
             nn.ReLU(inplace=True),
         )
         _xavier(dense)
-        self.extra = nn.ModuleList([nn.Sequential(*backbone[fourth:-1], dense), *further])
+        self.extra = nn.ModuleList([nn.Sequential(*backbone[fourth:-1], dense), *extra_blocks])
 
     @staticmethod
     def _block(in_channels: int, narrow: int, out_channels: int, **geometry: int) -> nn.Sequential:

@@ -77,10 +77,10 @@ class GeneralizedRCNNTransform(nn.Module):
     def _new_size(self, height: int, width: int) -> Size:
         if self.fixed_size is not None:
             return self.fixed_size[1], self.fixed_size[0]
-        wanted = self.min_size[-1]
+        shorter_side = self.min_size[-1]
         if self.training:
-            wanted = self.min_size[int(torch.empty(1).uniform_(0.0, float(len(self.min_size))).item())]
-        scale = min(wanted / min(height, width), self.max_size / max(height, width))
+            shorter_side = self.min_size[int(torch.empty(1).uniform_(0.0, float(len(self.min_size))).item())]
+        scale = min(shorter_side / min(height, width), self.max_size / max(height, width))
         return math.floor(height * scale), math.floor(width * scale)
 
     def resize(self, image: Tensor, target: dict[str, Tensor] | None) -> tuple[Tensor, dict[str, Tensor] | None]:
@@ -118,7 +118,10 @@ class GeneralizedRCNNTransform(nn.Module):
         if self.training:
             return result
         sizes = zip(result, image_shapes, original_image_sizes, strict=True)
-        return [{**each, "boxes": resize_boxes(each["boxes"], now, before)} for each, now, before in sizes]
+        return [
+            {**detections, "boxes": resize_boxes(detections["boxes"], image_shape, original_size)}
+            for detections, image_shape, original_size in sizes
+        ]
 
     def extra_repr(self) -> str:
         return (

@@ -86,9 +86,9 @@ def build(
     weights_backbone: Any = "default",
     pretrained_backbone: bool | None = None,
 ) -> nn.Module:
-    """Put a network together from its parts, and load weights: those of the backbone if there are none for the whole.
+    """Build a network from its parts and load weights: those of the backbone if there are none for the whole network.
 
-    `head` and `aux_head` make a classifier from the channels of the features and the number of classes.
+    `head` and `aux_head` are called with the channels of the features and the number of classes, and return a classifier.
     """
     weights_class = _BACKBONE_WEIGHTS[backbone_name]
     if weights_backbone == "default":

@@ -11,12 +11,12 @@ from .. import _pil, _tensor
 
 Tensor = torch.Tensor
 
-# Kernels of tensor types with a meaning, such as boxes: from type to a module or object with kernels as attributes.
+# Kernels of tensor subclasses such as boxes: from type to a module or object with kernels as attributes.
 _special_kernels: dict[type, Any] = {}
 
 
 def register_kernels(kind: type, kernels: Any) -> None:
-    """Make the functions here work on tensors of a type of their own.
+    """Make the functions of this package work on a tensor subclass.
 
     Args:
         kind: the type.

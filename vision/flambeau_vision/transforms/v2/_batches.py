@@ -119,8 +119,8 @@ class CutMix(_MixBatch):
         half_width, half_height = int(radius * width), int(radius * height)
         left, right = max(x - half_width, 0), min(x + half_width, width)
         top, bottom = max(y - half_height, 0), min(y + half_height, height)
-        kept = 1.0 - (right - left) * (bottom - top) / (width * height)
-        return {"box": (top, bottom, left, right), "labels_share": kept}
+        own_share = 1.0 - (right - left) * (bottom - top) / (width * height)
+        return {"box": (top, bottom, left, right), "labels_share": own_share}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         top, bottom, left, right = params["box"]

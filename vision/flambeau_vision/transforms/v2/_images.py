@@ -1,4 +1,4 @@
-"""Transforms of images that only samples have."""
+"""Transforms of images that exist only in version 2."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class GaussianNoise(Transform):
 
 
 class JPEG(Transform):
-    """Compress images as JPEG and restore them, for the traces that leaves; for PIL and uint8 images.
+    """Compress images as JPEG and decode them again, which leaves artefacts; for PIL and uint8 images.
 
     Args:
         quality: of the compression, from 1 to 100, or a range `(low, high)` to draw it from.

@@ -64,7 +64,7 @@ def _move(
 
 
 class _Colourless:
-    """What has a place in the image but no colour is left as it is by kernels of colour."""
+    """The colour kernels of boxes and masks: they return their input."""
 
     def _unchanged(self, inpt: Tensor, *args: Any) -> Tensor:
         return inpt
@@ -148,7 +148,7 @@ class _BoxKernels(_Colourless):
 
 
 class _MaskKernels(_Colourless):
-    """Masks move as images do, but their values are names: they are never mixed."""
+    """Masks are transformed like images, but never interpolated, since their values are class numbers."""
 
     get_dimensions = staticmethod(_tensor.get_dimensions)
     hflip = staticmethod(_tensor.hflip)

@@ -43,13 +43,13 @@ __all__ = [
 
 
 class _ImagesOnly(SampleTransform):
-    """Boxes and masks are passed through."""
+    """Transforms that pass boxes and masks through."""
 
     kinds = ()
 
 
 class _NoBoxes(SampleTransform):
-    """What cannot be said of boxes and masks is refused where there are any."""
+    """Transforms that raise an error for samples with boxes or masks."""
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         if isinstance(inpt, self.kinds):

@@ -52,7 +52,7 @@ def _is_image(leaf: Any) -> bool:
 
 
 def _transformable(leaves: list[Any], kinds: tuple[type, ...]) -> list[bool]:
-    """Which leaves to transform: those with a meaning, and the first plain tensor if nothing else is an image."""
+    """Which leaves to transform: images, boxes and masks by type, and the first plain tensor if there is no other image."""
     plain_may_be_image = not any(_is_image(leaf) for leaf in leaves)
     chosen = []
     for leaf in leaves:
@@ -62,10 +62,10 @@ def _transformable(leaves: list[Any], kinds: tuple[type, ...]) -> list[bool]:
     return chosen
 
 
-def keep_type(before: Any, after: Any) -> Any:
-    """Give a result the type of what it was made from, where that is a tensor with a meaning."""
-    typed = isinstance(before, tv_tensors.TVTensor) and type(after) is torch.Tensor
-    return tv_tensors.wrap(after, like=before) if typed else after
+def keep_type(original: Any, result: Any) -> Any:
+    """Give a result the type of its input, if that is a `TVTensor`."""
+    is_typed = isinstance(original, tv_tensors.TVTensor) and type(result) is torch.Tensor
+    return tv_tensors.wrap(result, like=original) if is_typed else result
 
 
 def typed(function: Callable) -> Callable:

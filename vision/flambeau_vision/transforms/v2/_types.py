@@ -126,7 +126,7 @@ class ToImage(Transform):
     kinds = ()
 
     def forward(self, *inputs: Any) -> Any:
-        # Arrays are images here and nowhere else.
+        # Only this transform takes arrays for images.
         converted = map_sample(lambda leaf: F.to_image(leaf) if _is_array(leaf) else leaf, inputs)
         return super().forward(*converted)
 
@@ -178,7 +178,7 @@ class ToPureTensor(Transform):
 
 
 class ToTensor(Transform):
-    """PIL images as plain floating tensors with values from 0 to 1, as the first version had it.
+    """PIL images as plain floating tensors with values from 0 to 1, as in the first version of the transforms.
 
     `ToImage` and `ToDtype(torch.float32, scale=True)` do it for whole samples.
 

@@ -112,7 +112,7 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """Scale to `size`; on the CPU, uint8 tensors in whole numbers, as Pillow does.
+    """Scale to `size`; on the CPU, uint8 tensors in integer arithmetic, as Pillow does.
 
     Args:
         inpt: an image, boxes or a mask.
@@ -237,7 +237,7 @@ def sanitize_bounding_boxes(
     """Drop boxes that are too small or stick out of the canvas.
 
     Returns:
-        The boxes that are left, and for each of the given boxes whether it is.
+        The valid boxes, and a mask of the input boxes that are valid.
     """
     boxes = bounding_boxes
     if not isinstance(boxes, tv_tensors.BoundingBoxes):
@@ -249,7 +249,7 @@ def sanitize_bounding_boxes(
     wide, high = right - left, bottom - top
     valid = (wide >= min_size) & (high >= min_size) & (wide * high >= min_area)
     valid &= (left >= 0) & (top >= 0) & (right <= width) & (bottom <= height)
-    kept = to_pure_tensor(bounding_boxes)[valid]
+    valid_boxes = to_pure_tensor(bounding_boxes)[valid]
     if isinstance(bounding_boxes, tv_tensors.BoundingBoxes):
-        kept = tv_tensors.wrap(kept, like=bounding_boxes)
-    return kept, valid
+        valid_boxes = tv_tensors.wrap(valid_boxes, like=bounding_boxes)
+    return valid_boxes, valid

@@ -72,7 +72,7 @@ REASONS = {
     "reads what it has already written, where memory is shared": {
         **dict.fromkeys(["addmm", "bmm", "chain_matmul", "diff", "histc", "linalg.lu_solve", "linalg.matmul", "linalg.solve_triangular",
                          "linalg.vector_norm", "log_softmax", "matmul", "max", "min", "mm", "mv", "narrow_copy", "nn.functional.avg_pool2d",
-                         "nn.functional.avg_pool3d", "nn.functional.linear", "norm", "prod", "softmax", "sum", "threshold", "tril", "triu"],
+                         "nn.functional.avg_pool3d", "nn.functional.linear", "nn.functional.logsigmoid", "norm", "prod", "softmax", "sum", "threshold", "tril", "triu"],
                         "a part of the input"),
         **dict.fromkeys(["amax", "amin", "linalg.matrix_power", "matrix_power", "mean", "nanmean", "nansum"],
                         "the input, a part of the input"),

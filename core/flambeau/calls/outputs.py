@@ -27,7 +27,7 @@ SETS_DTYPE = _names("cumprod cumsum nansum prod sum")  # where no `dtype` is giv
 _OWN_DTYPE_ONLY = SETS_DTYPE | _names("""
     abs absolute addbmm addmm addmv all amax amin aminmax any argmax argmin argsort avg_pool2d avg_pool3d baddbmm bitwise_not
     bmm bucketize ceil chain_matmul clamp clamp_max clamp_min clip complex conj_physical cross cummax cummin diag dot
-    fft_ihfft fix float_power floor frac frexp gather gelu hardshrink hash_tensor heaviside histc histogram index_add
+    fft_ihfft fix float_power floor frac frexp frobenius_norm gather gelu hardshrink hash_tensor heaviside histc histogram index_add
     index_copy index_reduce index_select inner inverse isin isneginf isposinf kthvalue lerp linalg_cholesky linalg_cholesky_ex
     linalg_cross linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor linalg_ldl_factor_ex
     linalg_ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_matmul linalg_matrix_norm

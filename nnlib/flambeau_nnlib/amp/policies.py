@@ -60,7 +60,7 @@ def _table(**policies: frozenset[str]) -> dict[str, str]:
 
 POLICIES: dict[str, dict[str, str]] = {
     "cpu": _table(
-        fast=_PRODUCTS | _names("elman_layer gru_layer lstm_layer"),
+        fast=_PRODUCTS | _names("elman_layer lstm_layer"),
         float32=_CPU_FLOAT32,
         widest=_names("cat concat concatenate index_copy stack"),
         whole=_WHOLE | _names("addmv addr bilinear dot interpolate max_pool3d_with_indices mv upsample vdot"),

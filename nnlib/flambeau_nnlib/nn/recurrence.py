@@ -28,6 +28,40 @@ class LayerWeights(NamedTuple):
     weight_hr: Tensor | None  # of the projection
 
 
+def in_mixed_precision(gates: Tensor, state: State) -> bool:
+    """Whether autocast has the products of a CPU in half precision: all else is then computed step by step, as in PyTorch."""
+    return gates.dtype is not state[0].dtype and gates.device.type == "cpu"
+
+
+def mixed_gru_step(gates: Tensor, h: Tensor, weights: LayerWeights) -> Tensor:
+    """One step of a GRU whose products are in half precision, and whose state is not."""
+    reset_input, update_input, new_input = gates.chunk(3, -1)
+    reset_state, update_state, new_state = F.linear(h, weights.weight_hh, weights.bias_hh).chunk(3, -1)
+    update = (update_state + update_input).sigmoid()
+    new = (new_input + new_state * (reset_state + reset_input).sigmoid()).tanh()
+    return (h - new) * update + new
+
+
+def mixed_gru_run(gates: Tensor, h: Tensor, weights: LayerWeights, reverse: bool) -> Tensor:
+    """All steps of a GRU whose products are in half precision: the output of every one."""
+    outputs = []
+    for step_gates in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
+        h = mixed_gru_step(step_gates, h, weights)
+        outputs.append(h)
+    if reverse:
+        outputs.reverse()
+    return torch.stack(outputs)
+
+
+def mixed_lstm_step(input: Tensor, state: State, weights: LayerWeights) -> State:
+    """One step of an LSTM cell whose products are in half precision, and whose state is not."""
+    h, c = state
+    gates = F.linear(input, weights.weight_ih, weights.bias_ih) + F.linear(h, weights.weight_hh, weights.bias_hh)
+    i, f, g, o = gates.chunk(4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
 def projected_lstm_step(gates: Tensor, state: State, weight_hh: Tensor, weight_hr: Tensor) -> State:
     """One step of an LSTM with a projection P: c = f * c + i * g and h = P (o * tanh(c))."""
     h, c = state
@@ -101,7 +135,9 @@ def rnn_run(mode: str, gates: Tensor, state: State, weights: LayerWeights, rever
         output, cells = lstm_layer(gates, h, c, weights.weight_hh, reverse)
         return output, (output[last], cells[last])
     (h,) = state
-    if mode == "GRU":
+    if mode == "GRU" and in_mixed_precision(gates, state):
+        output = mixed_gru_run(gates, h, weights, reverse)
+    elif mode == "GRU":
         output = gru_layer(gates, h, weights.weight_hh, weights.bias_hh, reverse)
     else:
         output = elman_layer(gates, h, weights.weight_hh, mode == "RNN_RELU", reverse)
@@ -158,6 +194,8 @@ _NODES = {  # the names of the autograd nodes that PyTorch shows for the states 
 def rnn_step(mode: str, input: Tensor, state: State, weights: LayerWeights) -> State:
     """One step of a cell: the state after it."""
     gates = input_gates(mode, input, weights)
+    if mode == "LSTM" and in_mixed_precision(gates, state):
+        return mixed_lstm_step(input, state, weights)
     _, state = rnn_run(mode, gates.unsqueeze(0), state, weights, reverse=False)
     return tuple(shown_as(part, name) for part, name in zip(state, _NODES[mode], strict=True))
 

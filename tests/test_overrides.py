@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import pickle
 import subprocess
 import sys
 import threading
@@ -283,3 +286,32 @@ def test_a_subclass_is_offered_what_it_indexes():
 def test_what_makes_tensors_of_data_asks_nobody(make):
     with pytest.raises(RuntimeError, match="Could not infer dtype of Stranger"):
         make(STRANGER)
+
+
+# --- how functions bind -------------------------------------------------------------------------------------------
+
+
+class Holder:
+    multiply, stack, clip = torch.mul, torch.stack, torch.clip
+    convolve, inverse, split = torch.nn.functional.conv1d, torch.linalg.inv, torch.split
+
+
+def test_functions_that_pytorch_compiles_do_not_bind_as_methods():
+    x, holder = torch.tensor([1.0, 4.0]), Holder()
+    assert holder.multiply(x, x).tolist() == [1, 16]
+    assert holder.stack([x, x]).shape == (2, 2)
+    assert holder.clip(x, max=2).tolist() == [1, 2]
+    assert holder.convolve(x.view(1, 1, 2), x.view(1, 1, 2)).tolist() == [[[17]]]
+    assert holder.inverse(torch.tensor([[2.0]])).tolist() == [[0.5]]
+    with pytest.raises(TypeError):
+        holder.split(x, 1)  # which is written in Python there, too
+
+
+def test_functions_that_do_not_bind_are_functions_otherwise():
+    assert list(inspect.signature(torch.clamp).parameters) == ["input", "min", "max", "out"]
+    assert torch.clip.__name__ == "clip" and torch.mul.__doc__
+    assert pickle.loads(pickle.dumps(torch.linalg.inv)) is torch.linalg.inv
+    assert copy.deepcopy(torch.relu) == torch.relu
+    assert torch.nn.functional.conv2d is torch.conv2d
+    with pytest.raises(TypeError, match=r"relu\(\)"):
+        torch.relu(1, 2, 3)

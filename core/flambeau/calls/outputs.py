@@ -27,8 +27,9 @@ SETS_DTYPE = _names("cumprod cumsum nansum prod sum")  # where no `dtype` is giv
 _OWN_DTYPE_ONLY = SETS_DTYPE | _names("""
     abs absolute addbmm addmm addmv all amax amin aminmax any argmax argmin argsort avg_pool2d avg_pool3d baddbmm bitwise_not
     bmm bucketize ceil chain_matmul clamp clamp_max clamp_min clip complex conj_physical cross cummax cummin diag dot
-    fft_ihfft fix float_power floor frac frexp frobenius_norm gather gelu hardshrink hash_tensor heaviside histc histogram index_add
-    index_copy index_reduce index_select inner inverse isin isneginf isposinf kthvalue lerp linalg_cholesky linalg_cholesky_ex
+    fft_ihfft fix float_power floor frac frexp frobenius_norm gather gelu hardshrink hash_tensor heaviside histc histogram
+    index_add index_copy index_reduce index_select inner inverse isin isneginf isposinf kthvalue lerp linalg_cholesky
+    linalg_cholesky_ex
     linalg_cross linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor linalg_ldl_factor_ex
     linalg_ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_matmul linalg_matrix_norm
     linalg_multi_dot linalg_norm linalg_qr linalg_slogdet linalg_solve linalg_solve_ex linalg_solve_triangular linalg_svd
@@ -71,7 +72,8 @@ _NOT_EVEN_THE_SAME = _JOINING | _names("""
 """)
 _ONLY_THE_FIRST = _names("index_add index_copy index_reduce scatter scatter_add scatter_reduce")
 _UNCHECKED = _names("""
-    addmm amax amin avg_pool2d avg_pool3d bmm chain_matmul cholesky cholesky_inverse cholesky_solve diag diff dot histc inner
+    addmm amax amin avg_pool2d avg_pool3d bmm chain_matmul cholesky cholesky_inverse cholesky_solve diag diff dot
+    frobenius_norm histc inner
     inverse linear log_softmax logsigmoid logsumexp lu_solve matmul matrix_power max mean min mm mv mvlgamma nanmean
     nanquantile nansum norm orgqr ormqr prod quantile slice_scatter softmax special_multigammaln special_ndtr std sum
     tensordot threshold tril triu var vdot

@@ -57,7 +57,7 @@ def take_turns(workers: Sequence[Worker], steps: int) -> list[float]:
 def deviations(rounds: Sequence[Sequence[float]]) -> list[float]:
     """How far the round's worst time is from the median of its side, relative to it."""
     medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
-    return [max(abs(each / median - 1) for each, median in zip(times, medians, strict=True)) for times in rounds]
+    return [max(abs(seconds / median - 1) for seconds, median in zip(times, medians, strict=True)) for times in rounds]
 
 
 def undisturbed_rounds(one_round: Callable[[], list[float]], count: int) -> list[list[float]]:
@@ -74,12 +74,12 @@ def undisturbed_rounds(one_round: Callable[[], list[float]], count: int) -> list
 
 def difference(theirs: list[list[float]], ours: list[list[float]]) -> float:
     """The largest difference between results, relative to the largest value; infinite where their forms differ."""
-    if [len(each) for each in theirs] != [len(each) for each in ours]:
+    if [len(values) for values in theirs] != [len(values) for values in ours]:
         return float("inf")
     pairs = [pair for both in zip(theirs, ours, strict=True) for pair in zip(*both, strict=True)]
     scale = max((abs(value) for value, _ in pairs), default=0.0) or 1.0
-    largest = max((abs(one - other) for one, other in pairs), default=0.0) / scale
-    return largest if all(other == other for _, other in pairs) else float("inf")
+    largest = max((abs(a - b) for a, b in pairs), default=0.0) / scale
+    return largest if all(b == b for _, b in pairs) else float("inf")
 
 
 # --- rows of the table ---
@@ -265,7 +265,7 @@ def chosen(only: str | None) -> list[Workload]:
     """The workloads of a group, those with a text in their names, or all."""
     if only in GROUPS:
         return GROUPS[only]
-    return [each for group in GROUPS.values() for each in group if only is None or only.lower() in each.name.lower()]
+    return [workload for group in GROUPS.values() for workload in group if only is None or only.lower() in workload.name.lower()]
 
 
 def main() -> int:

@@ -25,7 +25,7 @@ PARTS = {
 
 def environment() -> dict[str, str]:
     """The environment of each part: flambeau from this folder, on CuPy."""
-    sources = [str(ROOT / each) for each in ("core", "backends", "nnlib", "vision")]
+    sources = [str(ROOT / folder) for folder in ("core", "backends", "nnlib", "vision")]
     path = os.pathsep.join(filter(None, [*sources, os.environ.get("PYTHONPATH")]))
     return {**os.environ, "PYTHONPATH": path, "FLAMBEAU_BACKEND": "cupy"}
 

@@ -60,8 +60,8 @@ def flambeau_sides() -> list[Side]:
         device = "cuda" if backend.device_type == "cuda" else "cpu"
         sides.append(Side("flambeau", name, device=device))
         for pack, distribution in packs.items():
-            others = [plugin for plugin in manager.get_plugins() if plugin is not manager.get_plugin(pack)]
-            if any(manager.subset_hook_caller("flambeau_kernels", others)(backend=backend)):
+            other_plugins = [plugin for plugin in manager.get_plugins() if plugin is not manager.get_plugin(pack)]
+            if any(manager.subset_hook_caller("flambeau_kernels", other_plugins)(backend=backend)):
                 sides.append(Side("flambeau", name, pack, distribution, device))
     return sides
 

@@ -32,15 +32,15 @@ def losses(torch, steps, seed):
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     dataset = torch.utils.data.TensorDataset(images, labels)
-    found = []
-    while len(found) < steps:
+    curve = []
+    while len(curve) < steps:
         for x, y in torch.utils.data.DataLoader(dataset, batch_size=64, shuffle=True):
             loss = F.cross_entropy(model(x), y)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            found.append(loss.item())
-    return found[:steps]
+            curve.append(loss.item())
+    return curve[:steps]
 
 
 def main():

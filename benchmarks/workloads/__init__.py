@@ -22,4 +22,4 @@ GROUPS: dict[str, list[Workload]] = {
 
 def find(name: str) -> Workload:
     """The workload of that name."""
-    return next(each for group in GROUPS.values() for each in group if each.name == name)
+    return next(workload for group in GROUPS.values() for workload in group if workload.name == name)

@@ -47,15 +47,15 @@ def installed_size(torch: Any) -> Step:
 
 def files(distributions: list[str]) -> set[Path]:
     """The files of distributions and of those that they require, and so on."""
-    todo, seen, found = list(distributions), set[str](), set[Path]()
+    todo, seen, result = list(distributions), set[str](), set[Path]()
     while todo:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
             required, paths = ours() if name == "flambeau" else installed(name)
-            todo += [normal(each) for each in required if "extra ==" not in each]
-            found.update(path for path in paths if "__pycache__" not in path.parts and path.is_file())
-    return found
+            todo += [normal(requirement) for requirement in required if "extra ==" not in requirement]
+            result.update(path for path in paths if "__pycache__" not in path.parts and path.is_file())
+    return result
 
 
 def ours() -> tuple[list[str], Iterator[Path]]:
@@ -68,10 +68,10 @@ def ours() -> tuple[list[str], Iterator[Path]]:
 def installed(name: str) -> tuple[list[str], Iterator[Path]]:
     """What a distribution requires, and its files; nothing where another platform requires it."""
     try:
-        found = distribution(name)
+        package = distribution(name)
     except PackageNotFoundError:
         return [], iter(())
-    return found.requires or [], (Path(str(found.locate_file(path))) for path in found.files or [])
+    return package.requires or [], (Path(str(package.locate_file(path))) for path in package.files or [])
 
 
 def normal(requirement: str) -> str:

@@ -45,7 +45,7 @@ def play(environment, policy):
 
 
 def returns(rewards, discount):
-    """The discounted sum of what comes from each step on, standardised."""
+    """The discounted sum of rewards from each step on, standardized."""
     result, total = [], 0.0
     for reward in reversed(rewards):
         total = reward + discount * total

@@ -1,7 +1,7 @@
-"""What is measured: one file a group, one small function a workload.
+"""The workloads: one file for each group, one small function for each workload.
 
-A workload takes the `torch` module, PyTorch's or flambeau's, makes what it needs, and returns the step to time.  What the
-step returns is compared between the two.
+A workload takes the `torch` module, PyTorch's or flambeau's, creates what it needs, and returns the step to time.  The results
+of the step are compared between the two.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ def _tilt(rows: Any, mean: Any, scale: Any, total: Any, projection: Any) -> tupl
 
 
 def _back_through(grads: Any, rows: Any, factor: Any, tilt: Any = None, offset: Any = None) -> Any:
-    """`factor * (slopes + tilt * rows + offset)`, channel by channel."""
+    """`factor * (grads + tilt * rows + offset)` for each channel."""
     places, result = rows.shape[2], np.empty(grads.shape, grads.dtype)
     factor = _spread(factor, places)
     if tilt is not None:

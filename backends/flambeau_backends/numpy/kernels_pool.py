@@ -127,7 +127,7 @@ def _to_first_maximum(g: Any, images: Any, windows: Sequence[tuple[int, ...]]) -
     spots = _along(dim, k, s, d, n)
     places = [images[spot] for spot in spots]
     if images.strides[-1] != places[0].strides[-1]:
-        places = [spot.copy() for spot in places]  # NumPy compares contiguous arrays much faster
+        places = [place.copy() for place in places]  # NumPy compares contiguous arrays much faster
     best = _combined(np.fmax, places)
     g = _to_first_maximum(g, best, outer)
     disjoint = s > d * (k - 1)  # whether windows do not overlap
@@ -166,8 +166,8 @@ def _avg_pool(
     counts = pooling.window_sizes(np, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     if input.dtype.kind not in "iu":
         return sums / counts
-    size = abs(sums) // abs(counts)
-    return np.where((sums < 0) != (counts < 0), -size, size)  # rounded towards zero
+    quotient = abs(sums) // abs(counts)
+    return np.where((sums < 0) != (counts < 0), -quotient, quotient)  # rounded towards zero
 
 
 _avg_pool_of_images = keeps_channels_last(_avg_pool)

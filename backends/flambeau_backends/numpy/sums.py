@@ -136,7 +136,7 @@ def std(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
     return np.sqrt(var(input, dim, correction, keepdim))
 
 
-# --- in double precision: in a cumulative result, rounding errors add up ---------------------------------------------------
+# --- in double precision: in a cumulative result, rounding errors add up ------------------------------------------
 
 _WIDER = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
 

@@ -7,5 +7,5 @@ from flambeau.conformance import FAMILIES, run
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_conformance(family):
-    (report,) = run("mylibrary", [family])
-    assert not report.failures, "\n".join(report.failures)
+    (found,) = run("mylibrary", [family])
+    assert not found.failures, "\n".join(found.failures)

@@ -1,11 +1,11 @@
 """flambeau against PyTorch, on this machine: time and peak memory, as ratios.
 
     python benchmarks/compare.py                    every workload, on every installed backend and kernel pack
-    python benchmarks/compare.py --only LeNet       those with this in their names, or one group: calls, networks, layers, ...
+    python benchmarks/compare.py --only LeNet       workloads with this in their names, or a group: calls, networks, layers, ...
     python benchmarks/compare.py --json FILE --markdown FILE.md --plot FILE.png
 
-The sides take turns within one run, with as many threads, for as many steps; what is printed are medians.  A round that
-something else on the machine disturbed is repeated.  What the steps compute is compared too: the status is 1 where it differs.
+The sides take turns within one run, with the same number of threads and steps; medians are printed.  A round that something else
+on the machine disturbed is repeated.  The results of the steps are compared too: the exit status is 1 if they differ.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from typing import Any
 from sides import Failed, Side, Worker, flambeau_sides, pytorch_side
 from workloads import GROUPS, Workload
 
-TURN = 0.4  # seconds that PyTorch works before it is another's turn
-PAUSE = 0.2  # seconds between turns: an idle thread pool spins for a while, and would take a core from the next
-SPREAD = 0.2  # a round with a time this far from its median was disturbed
+TURN = 0.4  # seconds that PyTorch works in its turn
+PAUSE = 0.2  # seconds between turns: an idle thread pool spins for a while and would occupy a core
+SPREAD = 0.2  # a round with a time this far from its median counts as disturbed
 TOLERANCE = 1e-3  # of the largest value
 MEMORY_AIM = 1.1
-LEAST_MEMORY = 4 << 20  # bytes: below it, what is seen are the allocators' habits
+LEAST_MEMORY = 4 << 20  # bytes below which differences come from the allocators
 
 Row = dict[str, Any]
 
@@ -39,14 +39,14 @@ Row = dict[str, Any]
 
 
 def steps_per_turn(worker: Worker) -> int:
-    """How often PyTorch does the step in one turn."""
+    """The number of steps that PyTorch does in one turn."""
     once = worker.ask("run", 1)
     estimate = worker.ask("run", max(1, int(TURN / 10 / once)))
     return max(1, round(TURN / estimate))
 
 
 def take_turns(workers: Sequence[Worker], steps: int) -> list[float]:
-    """One round: the seconds that a step takes each."""
+    """One round: the seconds per step of each worker."""
     times = []
     for worker in workers:
         time.sleep(PAUSE)
@@ -55,13 +55,13 @@ def take_turns(workers: Sequence[Worker], steps: int) -> list[float]:
 
 
 def deviations(rounds: Sequence[Sequence[float]]) -> list[float]:
-    """How far the round's worst time is from the median of its side, relative to it."""
+    """For each round, the largest relative deviation of a time from the median of its side."""
     medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
-    return [max(abs(each / median - 1) for each, median in zip(times, medians, strict=True)) for times in rounds]
+    return [max(abs(seconds / median - 1) for seconds, median in zip(times, medians, strict=True)) for times in rounds]
 
 
 def undisturbed_rounds(one_round: Callable[[], list[float]], count: int) -> list[list[float]]:
-    """So many rounds; those that stand out are repeated, but no more of them in all than there are rounds."""
+    """`count` rounds; the worst outliers are repeated, `count` times at most."""
     rounds = [one_round() for _ in range(count)]
     for _ in range(count):
         far = deviations(rounds)
@@ -73,20 +73,20 @@ def undisturbed_rounds(one_round: Callable[[], list[float]], count: int) -> list
 
 
 def difference(theirs: list[list[float]], ours: list[list[float]]) -> float:
-    """The largest difference between results, relative to the largest value; infinite where their forms differ."""
-    if [len(each) for each in theirs] != [len(each) for each in ours]:
+    """The largest difference between results, relative to the largest value; infinite if their lengths differ."""
+    if [len(values) for values in theirs] != [len(values) for values in ours]:
         return float("inf")
     pairs = [pair for both in zip(theirs, ours, strict=True) for pair in zip(*both, strict=True)]
     scale = max((abs(value) for value, _ in pairs), default=0.0) or 1.0
-    largest = max((abs(one - other) for one, other in pairs), default=0.0) / scale
-    return largest if all(other == other for _, other in pairs) else float("inf")
+    largest = max((abs(a - b) for a, b in pairs), default=0.0) / scale
+    return largest if all(b == b for _, b in pairs) else float("inf")
 
 
 # --- rows of the table ---
 
 
 def aim_of(workload: Workload, side: Side) -> float | None:
-    """The ratio aimed at, where there is an aim for the side."""
+    """The ratio aimed at; None if there is no aim for this side."""
     return {("numpy", ""): workload.alone, ("numpy", "fast"): workload.fast}.get((side.backend, side.pack))
 
 
@@ -265,7 +265,7 @@ def chosen(only: str | None) -> list[Workload]:
     """The workloads of a group, those with a text in their names, or all."""
     if only in GROUPS:
         return GROUPS[only]
-    return [each for group in GROUPS.values() for each in group if only is None or only.lower() in each.name.lower()]
+    return [workload for group in GROUPS.values() for workload in group if only is None or only.lower() in workload.name.lower()]
 
 
 def main() -> int:

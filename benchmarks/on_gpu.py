@@ -1,10 +1,10 @@
-"""On a machine with a GPU: the test suite on it, the conformance kit, and the table of benchmarks against PyTorch.
+"""Run the test suite, the conformance kit and the benchmarks against PyTorch on a GPU.
 
     python benchmarks/on_gpu.py                     all of it; the table goes to docs/cuda-benchmarks.md
     python benchmarks/on_gpu.py --only conformance  one of its parts: tests, conformance or benchmarks
 
-It needs CuPy, pytest and, for the table, a PyTorch for CUDA; flambeau itself need not be installed.  The status is 1 where a part
-failed; the parts after it are run all the same.
+It needs CuPy, pytest and, for the benchmarks, a PyTorch for CUDA; flambeau itself need not be installed.  All parts are run even
+if one fails; the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PARTS = {
 
 def environment() -> dict[str, str]:
     """The environment of each part: flambeau from this folder, on CuPy."""
-    sources = [str(ROOT / each) for each in ("core", "backends", "nnlib", "vision")]
+    sources = [str(ROOT / folder) for folder in ("core", "backends", "nnlib", "vision")]
     path = os.pathsep.join(filter(None, [*sources, os.environ.get("PYTHONPATH")]))
     return {**os.environ, "PYTHONPATH": path, "FLAMBEAU_BACKEND": "cupy"}
 

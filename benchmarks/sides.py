@@ -1,6 +1,6 @@
 """The sides that are compared, each in a process of its own: PyTorch, and flambeau on every backend and kernel pack.
 
-Processes of their own keep thread pools apart, let the memory of each be seen, and leave each with its own environment.
+Separate processes have separate thread pools, memory statistics and environments.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 @dataclass(frozen=True)
 class Side:
-    """A library; for flambeau, also the backend, and the kernel pack, if any: its plugin's name and its distribution's."""
+    """A library; for flambeau also the backend and the kernel pack, if any, by the names of its plugin and its distribution."""
 
     library: str
     backend: str = ""
@@ -60,18 +60,18 @@ def flambeau_sides() -> list[Side]:
         device = "cuda" if backend.device_type == "cuda" else "cpu"
         sides.append(Side("flambeau", name, device=device))
         for pack, distribution in packs.items():
-            others = [plugin for plugin in manager.get_plugins() if plugin is not manager.get_plugin(pack)]
-            if any(manager.subset_hook_caller("flambeau_kernels", others)(backend=backend)):
+            other_plugins = [plugin for plugin in manager.get_plugins() if plugin is not manager.get_plugin(pack)]
+            if any(manager.subset_hook_caller("flambeau_kernels", other_plugins)(backend=backend)):
                 sides.append(Side("flambeau", name, pack, distribution, device))
     return sides
 
 
 class Failed(Exception):
-    """What a worker could not do."""
+    """Raised where a worker could not answer a request."""
 
 
 class Worker:
-    """A process of one side, which does as it is asked: see `worker.py`."""
+    """The process of one side, which runs `worker.py`."""
 
     def __init__(self, side: Side, threads: int) -> None:
         self.side = side
@@ -103,7 +103,7 @@ class Worker:
     def __exit__(self, *exception: object) -> None:
         assert self.process.stdin and self.process.stdout
         if exception[0] is not None:
-            self.process.kill()  # interrupted: it may be in the midst of a step
+            self.process.kill()  # interrupted: it may be computing a step
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()

@@ -1,4 +1,4 @@
-"""One side of the comparison: reads requests, one JSON list a line, and answers each with a line.  `compare.py` starts it.
+"""One side of the comparison, started by `compare.py`: reads requests, one JSON list per line, and answers each with a line.
 
 python benchmarks/worker.py LIBRARY DEVICE PACK THREADS
 """
@@ -19,12 +19,12 @@ from typing import Any
 import workloads
 
 CHECKED_STEPS = 3
-MEASURED_STEPS = 3  # more than one, for what is only freed when the garbage is collected
+MEASURED_STEPS = 3  # several, because some memory is only freed by the garbage collector
 SAMPLE = 64
 
 
 class Work:
-    """What can be asked for, by the names of the methods."""
+    """The requests; each public method is one."""
 
     def __init__(self, library: str, device: str, pack: str, threads: int) -> None:
         self.torch: Any = importlib.import_module(library)
@@ -39,7 +39,7 @@ class Work:
         return version if self.device == "cpu" else f"{version} on {self.torch.cuda.get_device_name()}"
 
     def build(self, name: str) -> list[list[float]]:
-        """Make a workload's step, and do it a few times; returns some values of each time's result."""
+        """Create a workload's step and run it a few times; returns samples of each result."""
         self.step = self._make(name)
         return [sample(self.step()) for _ in range(CHECKED_STEPS)]
 
@@ -50,7 +50,7 @@ class Work:
     def run(self, calls: int) -> float:
         """Seconds that a step takes, over `calls` of them."""
         step = self.step
-        step()  # wakes threads and caches
+        step()  # warms up threads and caches
         self._synchronize()
         start = time.perf_counter()
         for _ in range(calls):
@@ -59,13 +59,13 @@ class Work:
         return (time.perf_counter() - start) / calls
 
     def memory(self, name: str) -> int | None:
-        """Bytes that a training step holds at its peak, parameters and all; None where it cannot be known."""
+        """Peak memory of a training step in bytes, parameters included; None where it cannot be measured."""
         if self.device == "cuda":
             return self._memory_cuda(name)
         if not Path("/proc/self/clear_refs").exists():
             return None
         step = self._make(name)
-        for _ in range(MEASURED_STEPS):  # loads, and compiles, what these steps need: code is not the memory that they take
+        for _ in range(MEASURED_STEPS):  # loads and compiles code, which must not be counted
             step()
         del step
         release()
@@ -73,7 +73,7 @@ class Work:
         step = self._make(name)
         for _ in range(2):
             step()
-        Path("/proc/self/clear_refs").write_text("5")  # the peak is what there is now
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak to the current value
         for _ in range(MEASURED_STEPS):
             step()
         return anonymous(peak=True) - before
@@ -97,7 +97,7 @@ class Work:
 
 
 def keep_only(pack: str) -> None:
-    """Take every kernel pack but one out of flambeau, which has used none yet."""
+    """Unregister every kernel pack but one, before flambeau uses any."""
     from flambeau.backend import plugins
 
     manager = plugins()
@@ -107,7 +107,7 @@ def keep_only(pack: str) -> None:
 
 
 def sample(result: Any) -> list[float]:
-    """Values from all over a result, or over the last of several."""
+    """Evenly spaced values of a result, or of the last one of several."""
     if isinstance(result, (list, tuple)):
         result = result[-1]
     if result is None:
@@ -117,7 +117,7 @@ def sample(result: Any) -> list[float]:
 
 
 def release() -> None:
-    """Give memory that is free back to the system: an allocator that kept it would seem to need less the next time."""
+    """Return free memory to the system: memory that the allocator keeps would not be counted the next time."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
     if trim is not None:
@@ -125,7 +125,7 @@ def release() -> None:
 
 
 def anonymous(peak: bool = False) -> int:
-    """Bytes of memory, now or at the peak, that hold no file: code is in files, tensors are not."""
+    """Bytes of anonymous memory, now or at the peak: code is mapped from files, tensors are not."""
     status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
     total, of_files = (int(status[name].split()[0]) * 1024 for name in ("VmHWM" if peak else "VmRSS", "RssFile"))
     return total - of_files
@@ -134,7 +134,7 @@ def anonymous(peak: bool = False) -> int:
 def main() -> None:
     library, device, pack, threads = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints is not an answer
+    os.dup2(2, 1)  # keeps what a library prints apart from the answers
     work: Work | None = None
     for line in sys.stdin:
         what, *arguments = json.loads(line)

@@ -2,9 +2,9 @@
 
     python examples/compare.py
 
-Both are given the seed and nothing else: initial weights, the order of the images and the dropout masks come out the same.
-The two round differently in the last digit, and no layer here turns that into a jump; where a maximum is taken of two numbers
-that are all but equal, PyTorch and PyTorch with its first weights off by one in the seventh digit part just as far.
+Both get nothing but the seed: initial weights, the order of the images and the dropout masks are the same.
+The two round differently in the last digit, and no layer here amplifies that.  A maximum of two almost equal numbers would, but
+then PyTorch differs just as much from PyTorch with its initial weights changed in the seventh digit.
 """
 
 import argparse
@@ -32,15 +32,15 @@ def losses(torch, steps, seed):
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     dataset = torch.utils.data.TensorDataset(images, labels)
-    found = []
-    while len(found) < steps:
+    curve = []
+    while len(curve) < steps:
         for x, y in torch.utils.data.DataLoader(dataset, batch_size=64, shuffle=True):
             loss = F.cross_entropy(model(x), y)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            found.append(loss.item())
-    return found[:steps]
+            curve.append(loss.item())
+    return curve[:steps]
 
 
 def main():

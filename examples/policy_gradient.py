@@ -45,13 +45,13 @@ def play(environment, policy):
 
 
 def returns(rewards, discount):
-    """The discounted sum of what comes from each step on, standardised."""
-    found, total = [], 0.0
+    """The discounted sum of rewards from each step on, standardized."""
+    result, total = [], 0.0
     for reward in reversed(rewards):
         total = reward + discount * total
-        found.insert(0, total)
-    found = torch.tensor(found)
-    return (found - found.mean()) / (found.std() + 1e-8)
+        result.insert(0, total)
+    result = torch.tensor(result)
+    return (result - result.mean()) / (result.std() + 1e-8)
 
 
 def main():

@@ -12,7 +12,7 @@ from torch import nn
 
 
 class RowTransformer(nn.Module):
-    """Eight rows of eight pixels are eight words; the mean of what comes out names the digit."""
+    """Reads the eight rows of pixels as eight words; the mean of the outputs gives the digit."""
 
     def __init__(self, width=48, heads=4, layers=2):
         super().__init__()

@@ -1,7 +1,7 @@
-"""What is measured: one file a group, one small function a workload.
+"""The workloads: one file for each group, one small function for each workload.
 
-A workload takes the `torch` module, PyTorch's or flambeau's, makes what it needs, and returns the step to time.  What the
-step returns is compared between the two.
+A workload takes the `torch` module, PyTorch's or flambeau's, creates what it needs, and returns the step to time.  The results
+of the step are compared between the two.
 """
 
 from __future__ import annotations
@@ -22,4 +22,4 @@ GROUPS: dict[str, list[Workload]] = {
 
 def find(name: str) -> Workload:
     """The workload of that name."""
-    return next(each for group in GROUPS.values() for each in group if each.name == name)
+    return next(workload for group in GROUPS.values() for workload in group if workload.name == name)

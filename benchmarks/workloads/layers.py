@@ -1,4 +1,4 @@
-"""Single operations at the sizes that networks give them, where the time is the kernel's."""
+"""Single operations at sizes that occur in networks, where most of the time is spent in the kernel."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def on_input(shape: tuple[int, ...], forward: Callable[..., Step], features: int
 
 
 def forward_backward(torch: Any, forward: Step, *tensors: Any) -> Step:
-    """A step that computes the gradients of `tensors` for a gradient of the output made once, and returns the first."""
+    """A step that computes the gradients of `tensors`, for a fixed gradient of the output, and returns the first."""
     grad = torch.randn(forward().shape)
 
     def step() -> Any:

@@ -1,4 +1,4 @@
-"""What it costs to be there at all: a process that imports the library, and the room that it takes on the disk."""
+"""The cost of importing the library in a new process, and its size on disk."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def import_alone(torch: Any) -> Step:
-    """A whole process, which imports the library and ends."""
+    """A process that imports the library and ends."""
     return process(f"import {torch.__name__}")
 
 
 def import_and_use(torch: Any) -> Step:
-    """A whole process, which imports the library, its layers among it, and makes a tensor: nothing is put off."""
+    """A process that imports the library and calls a layer, so that lazy imports are counted too."""
     return process(f"import {torch.__name__} as torch; torch.nn.Linear(1, 1)(torch.ones(1))")
 
 
@@ -39,43 +39,43 @@ def process(code: str) -> Step:
 
 
 def installed_size(torch: Any) -> Step:
-    """Bytes on the disk of the library, its kernel pack and all that they require, compiled Python files left out."""
+    """Bytes on disk of the library, its kernel pack and all their requirements, without compiled Python files."""
     name = torch.__name__
     pack = os.environ.get("BENCHMARK_PACK") if name == "flambeau" else None
     return lambda: sum(path.stat().st_size for path in files([name, *([pack] if pack else [])]))
 
 
 def files(distributions: list[str]) -> set[Path]:
-    """The files of distributions and of those that they require, and so on."""
-    todo, seen, found = list(distributions), set[str](), set[Path]()
+    """The files of distributions and of all their requirements, recursively."""
+    todo, seen, result = list(distributions), set[str](), set[Path]()
     while todo:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
             required, paths = ours() if name == "flambeau" else installed(name)
-            todo += [normal(each) for each in required if "extra ==" not in each]
-            found.update(path for path in paths if "__pycache__" not in path.parts and path.is_file())
-    return found
+            todo += [normal(requirement) for requirement in required if "extra ==" not in requirement]
+            result.update(path for path in paths if "__pycache__" not in path.parts and path.is_file())
+    return result
 
 
 def ours() -> tuple[list[str], Iterator[Path]]:
-    """What flambeau requires, and its files, which need not be installed to be counted."""
+    """The requirements of flambeau and its files, read from the source tree: it need not be installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     return project["project"]["dependencies"], (path for package in packages for path in (ROOT / package).rglob("*"))
 
 
 def installed(name: str) -> tuple[list[str], Iterator[Path]]:
-    """What a distribution requires, and its files; nothing where another platform requires it."""
+    """The requirements of a distribution and its files; empty if it is not installed, as for another platform's requirement."""
     try:
-        found = distribution(name)
+        package = distribution(name)
     except PackageNotFoundError:
         return [], iter(())
-    return found.requires or [], (Path(str(found.locate_file(path))) for path in found.files or [])
+    return package.requires or [], (Path(str(package.locate_file(path))) for path in package.files or [])
 
 
 def normal(requirement: str) -> str:
-    """The name in `Some_Name>=1; marker`, as distributions are told apart."""
+    """The normalized name of the distribution in `Some_Name>=1; marker`."""
     match = re.match(r"[\w.-]+", requirement)
     return re.sub(r"[-_.]+", "-", match.group()).lower() if match else requirement
 

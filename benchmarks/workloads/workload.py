@@ -1,4 +1,4 @@
-"""The table's row: a workload, and what is aimed at."""
+"""A row of the table: a workload and its aims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Make = Callable[[Any], Step]
 
 @dataclass(frozen=True)
 class Workload:
-    """A name, what makes the step, and the ratios to PyTorch aimed at: on NumPy alone, and with the kernel pack `fast`."""
+    """A name, the function that creates the step, and the aimed-at ratios to PyTorch: NumPy alone, and with the pack `fast`."""
 
     name: str
     make: Make

@@ -20,11 +20,11 @@ from .transfer import Transfers
 
 __all__ = ["CupyBackend"]
 
-_PARTS = (attention, convolution, matrix, movement, normalization, optimizers)  # their kernels register themselves
+_PARTS = (attention, convolution, matrix, movement, normalization, optimizers)  # importing them registers their kernels
 
 
 class CupyBackend(Devices, Transfers, Memory, Backend):
-    """Arrays are `cupy.ndarray`; `xp` is CuPy by way of array-api-compat, which fills its gaps.
+    """Arrays are `cupy.ndarray`; `xp` is CuPy wrapped by array-api-compat, which fills its gaps.
 
     Work goes to the device and stream that are current in the calling thread; kernels are bound to their arrays' device.
     """
@@ -43,9 +43,9 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
-        import ml_dtypes  # whose bfloat16 CuPy has, too
+        import ml_dtypes  # CuPy uses its bfloat16, too
 
-        return {each: np.dtype(ml_dtypes.bfloat16 if each is dtypes.bfloat16 else each.name) for each in dtypes.ALL}
+        return {dtype: np.dtype(ml_dtypes.bfloat16 if dtype is dtypes.bfloat16 else dtype.name) for dtype in dtypes.ALL}
 
     def on(self, index: int | None) -> Any:
         return self.xp if self.device_count() < 2 else _Placed(self.xp, index or 0)
@@ -88,7 +88,7 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
     def strides(self, array: Any) -> tuple[int, ...]:
         if 0 in array.shape:
             return super().strides(array)
-        return tuple(step // array.itemsize for step in array.strides)
+        return tuple(stride // array.itemsize for stride in array.strides)
 
     def is_contiguous(self, array: Any) -> bool:
         return bool(array.flags.c_contiguous)
@@ -106,13 +106,13 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
         return array if array.base is None else cupy.ndarray(array.shape, array.dtype, array.data, array.strides)
 
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
-        return cupy.lib.stride_tricks.as_strided(flat[offset:], tuple(size), [step * flat.itemsize for step in stride])
+        return cupy.lib.stride_tricks.as_strided(flat[offset:], tuple(size), [s * flat.itemsize for s in stride])
 
     def shares_memory(self, array: Any, other: Any) -> bool:
         return bool(cupy.may_share_memory(array, other))
 
     def record_stream(self, array: Any, stream: Any) -> None:
-        """The memory goes back to its pool for the stream that it came from, which therefore waits for this one."""
+        """The memory will return to the pool of the stream that allocated it, so let that stream wait for `stream`."""
         with array.device:
             cupy.cuda.get_current_stream().wait_event(stream.raw.record())
 
@@ -132,17 +132,17 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
 
 
 class _Placed:
-    """`xp` whose functions make arrays on one device."""
+    """`xp` with functions that create their arrays on one device."""
 
     def __init__(self, xp: Any, index: int) -> None:
         self._xp, self._index = xp, index
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._xp, name)
-        if callable(found) and not isinstance(found, type):
-            found = on_device(self._index, found)
-        self.__dict__[name] = found
-        return found
+        attribute = getattr(self._xp, name)
+        if callable(attribute) and not isinstance(attribute, type):
+            attribute = on_device(self._index, attribute)
+        self.__dict__[name] = attribute
+        return attribute
 
 
 _backend = CupyBackend()

@@ -1,4 +1,4 @@
-"""Attention by cuDNN, registered where it is installed."""
+"""Attention by cuDNN; registered only if cuDNN is installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["attention_backward", "fused_attention"]
 
 
 def _weights(query: Any, key: Any, bias: Any, scale: float) -> Any:
-    """The shares of the values, for what cuDNN has no engine for."""
+    """The attention weights, where cuDNN has no engine."""
     scores = product(query, key.swapaxes(-1, -2)).astype("f4") * scale
     scores = scores if bias is None else scores + bias
     weights = cupy.exp(scores - scores.max(-1, keepdims=True))
@@ -24,10 +24,10 @@ def _weights(query: Any, key: Any, bias: Any, scale: float) -> Any:
 def fused_attention(
     query: Any, key: Any, value: Any, bias: Any = None, causal: bool = False, scale: float = 1.0, workspace: Any = None
 ) -> Any:
-    made = dnn.attention(query, key, value, causal, scale)
-    if made is None:
+    outputs = dnn.attention(query, key, value, causal, scale)
+    if outputs is None:
         return product(_weights(query, key, bias, scale).astype(query.dtype), value)
-    result, statistics = made
+    result, statistics = outputs
     if workspace is not None:
         workspace["statistics"] = statistics
     return result
@@ -37,17 +37,17 @@ def attention_backward(
     g: Any, query: Any, key: Any, value: Any, bias: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> Any:
     statistics = workspace.get("statistics")
-    made = None
+    gradients = None
     if statistics is not None:
-        made = dnn.attention_backward(g, query, key, value, out, statistics, causal, scale)
-    if made is not None:
-        return made
+        gradients = dnn.attention_backward(g, query, key, value, out, statistics, causal, scale)
+    if gradients is not None:
+        return gradients
     weights = _weights(query, key, bias, scale)
-    through = product(g, value.swapaxes(-1, -2)).astype("f4")
-    slopes = (weights * (through - (weights * through).sum(-1, keepdims=True)) * scale).astype(query.dtype)
+    grad_weights = product(g, value.swapaxes(-1, -2)).astype("f4")
+    grad_scores = (weights * (grad_weights - (weights * grad_weights).sum(-1, keepdims=True)) * scale).astype(query.dtype)
     return (
-        product(slopes, key),
-        product(slopes.swapaxes(-1, -2), query),
+        product(grad_scores, key),
+        product(grad_scores.swapaxes(-1, -2), query),
         product(weights.astype(query.dtype).swapaxes(-1, -2), g),
     )
 

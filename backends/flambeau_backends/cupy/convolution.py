@@ -60,13 +60,13 @@ def convolution(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, s, p, d in zip(input.shape[2:], window, stride, padding, dilation, strict=True)
     )
-    made = dnn.convolution(input, weight, (batch, outputs, *size), stride, padding, dilation)
-    if made is None:
+    output = dnn.convolution(input, weight, (batch, outputs, *size), stride, padding, dilation)
+    if output is None:
         columns = _columns(input, groups, window, stride, padding, dilation, size)
         rows = weight.reshape(1, groups, outputs // groups, -1)
         rows = cupy.broadcast_to(rows, (batch, *rows.shape[1:])).reshape(batch * groups, *rows.shape[2:])
-        made = _product(rows, columns).reshape(batch, outputs, *size)
-    return made if bias is None else made + bias.reshape(-1, *(1,) * len(size))
+        output = _product(rows, columns).reshape(batch, outputs, *size)
+    return output if bias is None else output + bias.reshape(-1, *(1,) * len(size))
 
 
 @kernel
@@ -80,14 +80,14 @@ def convolution_weight(
     groups: int = 1,
     workspace: Any = None,
 ) -> Any:
-    made = dnn.convolution_weight(grad, input, shape, stride, padding, dilation)
-    if made is not None:
-        return made
+    grad_weight = dnn.convolution_weight(grad, input, shape, stride, padding, dilation)
+    if grad_weight is not None:
+        return grad_weight
     batch, outputs = grad.shape[:2]
     columns = _columns(input, groups, shape[2:], stride, padding, dilation, grad.shape[2:])
-    slopes = grad.reshape(batch * groups, outputs // groups, prod(grad.shape[2:]))
-    each = _product(slopes, columns.swapaxes(1, 2))
-    return each.reshape(batch, *shape).sum(0)
+    grads = grad.reshape(batch * groups, outputs // groups, prod(grad.shape[2:]))
+    products = _product(grads, columns.swapaxes(1, 2))
+    return products.reshape(batch, *shape).sum(0)
 
 
 @kernel
@@ -101,22 +101,24 @@ def convolution_transposed(
     dilation: Sizes = (),
     groups: int = 1,
 ) -> Any:
-    made = dnn.convolution_transposed(input, weight, (input.shape[0], weight.shape[1] * groups, *size), stride, padding, dilation)
-    if made is None:
-        made = _spread(input, weight, size, stride, padding, dilation, groups)
-    return made if bias is None else made + bias.reshape(-1, *(1,) * len(size))
+    output = dnn.convolution_transposed(
+        input, weight, (input.shape[0], weight.shape[1] * groups, *size), stride, padding, dilation
+    )
+    if output is None:
+        output = _spread(input, weight, size, stride, padding, dilation, groups)
+    return output if bias is None else output + bias.reshape(-1, *(1,) * len(size))
 
 
 def _spread(input: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
-    """Every element of the input spreads its weights over a window; those that meet are added, place by place."""
+    """The transposed convolution by matrix products: the columns are added to the windows of the result (col2im)."""
     batch, channels = input.shape[:2]
     window, outputs = weight.shape[2:], weight.shape[1] * groups
     rows = weight.reshape(1, groups, channels // groups, -1)
     rows = cupy.broadcast_to(rows, (batch, *rows.shape[1:])).reshape(batch * groups, *rows.shape[2:])
     spread = _product(rows.swapaxes(1, 2), input.reshape(batch * groups, channels // groups, prod(input.shape[2:])))
     spread = spread.reshape(batch, outputs, *window, *input.shape[2:])
-    made = cupy.zeros((batch, outputs, *(n + 2 * p for n, p in zip(size, padding, strict=True))), spread.dtype)
-    seen = _windows(made, window, stride, dilation, input.shape[2:])
+    padded = cupy.zeros((batch, outputs, *(n + 2 * p for n, p in zip(size, padding, strict=True))), spread.dtype)
+    seen = _windows(padded, window, stride, dilation, input.shape[2:])
     for place in places(*map(range, window)):
         seen[(slice(None), slice(None), *place)] += spread[(slice(None), slice(None), *place)]
-    return cupy.ascontiguousarray(made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
+    return cupy.ascontiguousarray(padded[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])

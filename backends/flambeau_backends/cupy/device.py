@@ -1,4 +1,4 @@
-"""CUDA devices by CuPy: the current one, streams, events, graphs, properties.  What `flambeau.cuda` asks for."""
+"""CUDA devices through CuPy, for `flambeau.cuda`: the current device, streams, events, graphs, properties."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Devices", "on_device"]
 
 
 def on_device(index: int, call: Callable[..., Any]) -> Callable[..., Any]:
-    """`call` with a device made current around it: work goes to the current device, wherever its arrays are."""
+    """Wrap `call` so that a device is current while it runs: CUDA work goes to the current device, wherever the arrays are."""
     current, switch = runtime.getDevice, runtime.setDevice
 
     @wraps(call)
@@ -83,7 +83,7 @@ class Devices:
             runtime.deviceSynchronize()
 
     def waits(self) -> None:
-        """Called where the host waits for the device, for programs that look for such places."""
+        """Called where the host waits for the device; warns or raises as `torch.cuda.set_sync_debug_mode` says."""
         if self.sync_debug_mode == 1:
             warnings.warn("called a synchronizing CUDA operation", stacklevel=4)
         elif self.sync_debug_mode == 2:
@@ -119,9 +119,9 @@ class Devices:
         return int(cupy.cuda.Device().cusolver_handle)
 
     def cudnn_version(self) -> int | None:
-        """cuDNN's version where its front end is installed."""
-        found = library()
-        return None if found is None else int(found.backend_version())
+        """cuDNN's version, or None if its front end is not installed."""
+        cudnn = library()
+        return None if cudnn is None else int(cudnn.backend_version())
 
     # --- streams and events ---
 

@@ -1,6 +1,6 @@
-"""cuDNN by way of its front end, where both are installed: graphs of one operation, planned once for each set of shapes.
+"""cuDNN through its front end, where both are installed: graphs of one operation, planned once for each set of shapes.
 
-What cuDNN has no engine for is remembered too: callers get None, and compute in their own way.
+Where cuDNN has no engine for an operation, that is cached too: callers get None and fall back on other kernels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _local = threading.local()
 
 
 class Layout(NamedTuple):
-    """How an array lies in memory; strides in elements."""
+    """Shape, strides (in elements) and dtype of an array."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -43,32 +43,36 @@ def library() -> Any:
 
 
 def run(describe: Callable[..., Any], arrays: Sequence[Any], results: Sequence[tuple[Sequence[int], Any]], *options: Any) -> Any:
-    """The results of an operation as arrays of these shapes and dtypes; None where cuDNN does not have it.
+    """Compute an operation; the results are arrays of these shapes and dtypes, or None if cuDNN does not support it.
 
     `describe(cudnn, graph, *tensors, *options)` adds the operation to a graph and returns its results' tensors.
     """
-    if library() is None or not backends.cudnn.enabled or any(each.dtype.name not in _TYPES or not each.size for each in arrays):
+    if (
+        library() is None
+        or not backends.cudnn.enabled
+        or any(array.dtype.name not in _TYPES or not array.size for array in arrays)
+    ):
         return None
-    arrays = [each if _is_dense(each) else cupy.ascontiguousarray(each) for each in arrays]
-    made = [_empty(shape, dtype, like=arrays[0]) for shape, dtype in results]
+    arrays = [array if _is_dense(array) else cupy.ascontiguousarray(array) for array in arrays]
+    outputs = [_empty(shape, dtype, like=arrays[0]) for shape, dtype in results]
     exact = not backends.cudnn.allow_tf32
     plan = _plan(
         describe,
         cupy.cuda.runtime.getDevice(),
         tuple(map(_layout, arrays)),
-        tuple(map(_layout, made)),
+        tuple(map(_layout, outputs)),
         options,
         exact,
         backends.cudnn.deterministic or settings.are_deterministic_algorithms_enabled(),
     )
     if plan is None:
         return None
-    plan.execute([*arrays, *made])
-    return made
+    plan.execute([*arrays, *outputs])
+    return outputs
 
 
 def _layout(array: Any) -> Layout:
-    return Layout(array.shape, tuple(step // array.itemsize for step in array.strides), array.dtype.name)
+    return Layout(array.shape, tuple(stride // array.itemsize for stride in array.strides), array.dtype.name)
 
 
 def _in_channels_last(array: Any) -> bool:
@@ -81,7 +85,7 @@ def _is_dense(array: Any) -> bool:
 
 
 def _empty(shape: Sequence[int], dtype: Any, like: Any) -> Any:
-    """A new array, with its channels last if another one of as many dimensions has."""
+    """A new array, in channels-last memory if `like` is and has as many dimensions."""
     if len(shape) != like.ndim or like.flags.c_contiguous:
         return cupy.empty(shape, dtype)
     return cupy.empty((shape[0], *shape[2:], shape[1]), dtype).transpose((0, len(shape) - 1, *range(1, len(shape) - 1)))
@@ -113,11 +117,15 @@ class _Plan:
         self.graph = graph = cudnn.pygraph(
             io_data_type=_type(cudnn, inputs[0]), intermediate_data_type=single, compute_data_type=single, handle=_handle(cudnn)
         )
-        given = [graph.tensor(dim=list(each.shape), stride=list(each.strides), data_type=_type(cudnn, each)) for each in inputs]
-        made = describe(cudnn, graph, *given, *options)
-        for tensor, each in zip(made, results, strict=True):
-            tensor.set_output(True).set_dim(list(each.shape)).set_stride(list(each.strides)).set_data_type(_type(cudnn, each))
-        self.tensors = [*given, *made]
+        operands = [
+            graph.tensor(dim=list(layout.shape), stride=list(layout.strides), data_type=_type(cudnn, layout)) for layout in inputs
+        ]
+        outputs = describe(cudnn, graph, *operands, *options)
+        for tensor, layout in zip(outputs, results, strict=True):
+            tensor.set_output(True).set_dim(list(layout.shape)).set_stride(list(layout.strides)).set_data_type(
+                _type(cudnn, layout)
+            )
+        self.tensors = [*operands, *outputs]
         graph.validate()
         graph.build_operation_graph()
         graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
@@ -162,46 +170,46 @@ def _plan(
 Sizes = Sequence[int]
 
 
-def _steps(stride: Sizes, padding: Sizes, dilation: Sizes) -> dict[str, list[int]]:
+def _geometry_options(stride: Sizes, padding: Sizes, dilation: Sizes) -> dict[str, list[int]]:
     return {"pre_padding": list(padding), "post_padding": list(padding), "stride": list(stride), "dilation": list(dilation)}
 
 
-def _forward(cudnn: Any, graph: Any, image: Any, weight: Any, *steps: Sizes) -> Any:
-    return [graph.conv_fprop(image=image, weight=weight, **_steps(*steps))]
+def _forward(cudnn: Any, graph: Any, image: Any, weight: Any, *geometry: Sizes) -> Any:
+    return [graph.conv_fprop(image=image, weight=weight, **_geometry_options(*geometry))]
 
 
-def _input_gradient(cudnn: Any, graph: Any, loss: Any, weight: Any, *steps: Sizes) -> Any:
-    return [graph.conv_dgrad(loss=loss, filter=weight, **_steps(*steps))]
+def _input_gradient(cudnn: Any, graph: Any, loss: Any, weight: Any, *geometry: Sizes) -> Any:
+    return [graph.conv_dgrad(loss=loss, filter=weight, **_geometry_options(*geometry))]
 
 
-def _weight_gradient(cudnn: Any, graph: Any, image: Any, loss: Any, *steps: Sizes) -> Any:
-    return [graph.conv_wgrad(image=image, loss=loss, **_steps(*steps))]
+def _weight_gradient(cudnn: Any, graph: Any, image: Any, loss: Any, *geometry: Sizes) -> Any:
+    return [graph.conv_wgrad(image=image, loss=loss, **_geometry_options(*geometry))]
 
 
-def _convolved(describe: Callable[..., Any], a: Any, b: Any, shape: Sizes, *steps: Sizes) -> Any:
-    """One of the three, with at least two dimensions of space, which is what cuDNN knows."""
+def _convolved(describe: Callable[..., Any], a: Any, b: Any, shape: Sizes, *geometry: Sizes) -> Any:
+    """One of the three operations; one-dimensional convolutions get a second spatial dimension, which cuDNN needs."""
     if a.ndim == 3:
-        stride, padding, dilation = steps
+        stride, padding, dilation = geometry
         flat = (1, *stride), (0, *padding), (1, *dilation)
-        wide = _convolved(describe, a[:, :, None], b[:, :, None], (*shape[:2], 1, shape[2]), *flat)
-        return None if wide is None else wide[:, :, 0]
-    made = run(describe, [a, b], [(tuple(shape), a.dtype)], *map(tuple, steps))
-    return None if made is None else made[0]
+        output = _convolved(describe, a[:, :, None], b[:, :, None], (*shape[:2], 1, shape[2]), *flat)
+        return None if output is None else output[:, :, 0]
+    outputs = run(describe, [a, b], [(tuple(shape), a.dtype)], *map(tuple, geometry))
+    return None if outputs is None else outputs[0]
 
 
-def convolution(input: Any, weight: Any, shape: Sizes, *steps: Sizes) -> Any:
-    """The convolution, of this shape; `steps` are stride, padding and dilation."""
-    return _convolved(_forward, input, weight, shape, *steps)
+def convolution(input: Any, weight: Any, shape: Sizes, *geometry: Sizes) -> Any:
+    """The convolution, of this shape; `geometry` is stride, padding and dilation."""
+    return _convolved(_forward, input, weight, shape, *geometry)
 
 
-def convolution_transposed(input: Any, weight: Any, shape: Sizes, *steps: Sizes) -> Any:
-    """The gradient of a convolution's input from that of its result."""
-    return _convolved(_input_gradient, input, weight, shape, *steps)
+def convolution_transposed(input: Any, weight: Any, shape: Sizes, *geometry: Sizes) -> Any:
+    """The gradient of a convolution's input, given that of its result."""
+    return _convolved(_input_gradient, input, weight, shape, *geometry)
 
 
-def convolution_weight(grad: Any, input: Any, shape: Sizes, *steps: Sizes) -> Any:
+def convolution_weight(grad: Any, input: Any, shape: Sizes, *geometry: Sizes) -> Any:
     """The gradient of a convolution's weight."""
-    return _convolved(_weight_gradient, input, grad, shape, *steps)
+    return _convolved(_weight_gradient, input, grad, shape, *geometry)
 
 
 # --- layer normalization ------------------------------------------------------------------------------------------
@@ -221,21 +229,25 @@ def _as_rows(array: Any, width: int) -> Any:
 
 
 def layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """Rows of as many elements as `weight` has, normalized; with their means and the inverses of their deviations."""
+    """Layer norm over rows of `weight.size` elements; also their means and inverse standard deviations."""
     rows = _as_rows(cupy.ascontiguousarray(input), weight.size)
     shape, statistics = rows.shape, ((rows.shape[0], 1, 1, 1), np.float32)
-    given = [rows, *(cupy.ascontiguousarray(each).reshape(1, -1, 1, 1) for each in (weight, bias))]
-    made = run(_normalized, given, [(shape, input.dtype), statistics, statistics], eps)
-    return None if made is None else (made[0].reshape(input.shape), made[1], made[2])
+    operands = [rows, *(cupy.ascontiguousarray(parameter).reshape(1, -1, 1, 1) for parameter in (weight, bias))]
+    outputs = run(_normalized, operands, [(shape, input.dtype), statistics, statistics], eps)
+    return None if outputs is None else (outputs[0].reshape(input.shape), outputs[1], outputs[2])
 
 
 def layer_norm_backward(grad: Any, input: Any, weight: Any, mean: Any, inv_variance: Any) -> Any:
     """The gradients of input, weight and bias."""
-    rows, slopes = (_as_rows(cupy.ascontiguousarray(each), weight.size) for each in (input, grad))
+    rows, grads = (_as_rows(cupy.ascontiguousarray(array), weight.size) for array in (input, grad))
     scale = cupy.ascontiguousarray(weight).reshape(1, -1, 1, 1)
     results = [(rows.shape, input.dtype), (scale.shape, weight.dtype), (scale.shape, weight.dtype)]
-    made = run(_normalized_gradients, [slopes, rows, scale, mean, inv_variance], results)
-    return None if made is None else (made[0].reshape(input.shape), made[1].reshape(weight.shape), made[2].reshape(weight.shape))
+    outputs = run(_normalized_gradients, [grads, rows, scale, mean, inv_variance], results)
+    return (
+        None
+        if outputs is None
+        else (outputs[0].reshape(input.shape), outputs[1].reshape(weight.shape), outputs[2].reshape(weight.shape))
+    )
 
 
 # --- attention ----------------------------------------------------------------------------------------------------
@@ -248,12 +260,12 @@ def _attended(cudnn: Any, graph: Any, query: Any, key: Any, value: Any, causal: 
 def _attended_gradients(
     cudnn: Any, graph: Any, query: Any, key: Any, value: Any, result: Any, grad: Any, statistics: Any, causal: bool, scale: float
 ) -> Any:
-    given = {"q": query, "k": key, "v": value, "o": result, "dO": grad, "stats": statistics}
-    return graph.sdpa_backward(**given, attn_scale=scale, use_causal_mask=causal)
+    operands = {"q": query, "k": key, "v": value, "o": result, "dO": grad, "stats": statistics}
+    return graph.sdpa_backward(**operands, attn_scale=scale, use_causal_mask=causal)
 
 
 def attention(query: Any, key: Any, value: Any, causal: bool, scale: float) -> Any:
-    """Attention over `(batch, heads, length, size)` in half precision, and the logarithms of the softmax's denominators."""
+    """Attention over `(batch, heads, length, size)` in half precision, and the log-sum-exp of the scores."""
     shape, statistics = (*query.shape[:3], value.shape[3]), (*query.shape[:3], 1)
     return run(_attended, [query, key, value], [(shape, query.dtype), (statistics, np.float32)], causal, scale)
 
@@ -262,5 +274,5 @@ def attention_backward(
     grad: Any, query: Any, key: Any, value: Any, result: Any, statistics: Any, causal: bool, scale: float
 ) -> Any:
     """The gradients of query, key and value."""
-    given = [query, key, value, result, grad, statistics]
-    return run(_attended_gradients, given, [(each.shape, each.dtype) for each in given[:3]], causal, scale)
+    operands = [query, key, value, result, grad, statistics]
+    return run(_attended_gradients, operands, [(array.shape, array.dtype) for array in operands[:3]], causal, scale)

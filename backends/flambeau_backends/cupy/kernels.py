@@ -23,9 +23,9 @@ Kernel = Callable[..., Any]
 Sizes = Sequence[int]
 
 _ELEMENTWISE = {
-    name: getattr(cupy, each.__name__)
-    for name, each in UFUNCS.items()
-    if name not in NOT_ELEMENTWISE and hasattr(cupy, each.__name__)
+    name: getattr(cupy, ufunc.__name__)
+    for name, ufunc in UFUNCS.items()
+    if name not in NOT_ELEMENTWISE and hasattr(cupy, ufunc.__name__)
 }
 KERNELS: dict[str, Kernel] = dict(_ELEMENTWISE)
 INPLACE: dict[str, Kernel] = {}
@@ -38,7 +38,7 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def _on_its_device(function: Kernel) -> Kernel:
-    """A kernel that is not bound to a device by the core: it runs on that of its first array."""
+    """Run the kernel on the device of its first array: for kernels that the core does not bind to a device."""
 
     @wraps(function)
     def guarded(first: Any, /, *others: Any, **scalars: Any) -> Any:
@@ -49,7 +49,7 @@ def _on_its_device(function: Kernel) -> Kernel:
 
 
 def formula(function: Kernel) -> Kernel:
-    """Register a function as the kernel of the gradient formula, or of the optimizer's step, that it is named after."""
+    """Register a function as the kernel of the backward formula or optimizer step that it is named after."""
     KERNELS[function.__name__] = _on_its_device(function)
     return function
 
@@ -58,7 +58,7 @@ def is_expanded(target: Any) -> bool:
     """Whether elements share memory, so that writing to one would write to others."""
     if 0 not in target.strides or not target.size:
         return False
-    return any(step == 0 and length > 1 for step, length in zip(target.strides, target.shape, strict=True))
+    return any(stride == 0 and length > 1 for stride, length in zip(target.strides, target.shape, strict=True))
 
 
 def in_place(function: Kernel) -> Kernel:
@@ -126,7 +126,7 @@ def lerp_(target: Any, end: Any, weight: Any) -> None:
 
 
 def _copy(target: Any, source: Any) -> bool:
-    """Returns whether it was done."""
+    """Copy `source` into `target`; return False if the target is expanded."""
     if is_expanded(target):
         return False
     target[...] = source
@@ -150,26 +150,26 @@ def real(array: Any) -> str:
 
 def serves(*arrays: Any) -> bool:
     """Whether the kernels of `kernels.cu` take these dtypes."""
-    return all(each is None or each.dtype in (np.float32, np.float64) for each in arrays)
+    return all(array is None or array.dtype in (np.float32, np.float64) for array in arrays)
 
 
 def dense(array: Any) -> Any:
-    """The array itself or a copy, in row-major order."""
+    """The array in row-major order: itself, or a copy."""
     return array if array is None or array.flags.c_contiguous else cupy.ascontiguousarray(array)
 
 
 def _rows(array: Any, dim: int) -> tuple[int, int, int]:
-    """How many rows there are along a dimension, their length, and the distance between their elements."""
+    """The number of rows along a dimension, their length, and the stride between their elements."""
     length, inner = array.shape[dim], prod(array.shape[dim + 1 :])
     return array.size // max(length, 1), length, inner
 
 
 def _along_rows(name: str, dim: int, *arrays: Any) -> Any:
     arrays = tuple(map(dense, arrays))
-    made = cupy.empty_like(arrays[0])
-    rows, length, inner = _rows(made, dim)
-    launch(name, made.size, (*arrays, made, np.int64(length), np.int64(inner)), blocks=rows)
-    return made
+    result = cupy.empty_like(arrays[0])
+    rows, length, inner = _rows(result, dim)
+    launch(name, result.size, (*arrays, result, np.int64(length), np.int64(inner)), blocks=rows)
+    return result
 
 
 @kernel
@@ -205,7 +205,7 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 
 
 def _losses(input: Any, log_sum: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
-    """The loss of each sample, and what each counts for."""
+    """The loss of each sample, and its weight."""
     input, target = dense(input), dense(target.astype(np.int64, copy=False))
     losses, weights = cupy.empty(target.shape, input.dtype), cupy.empty(target.shape, input.dtype)
     sizes = np.int64(target.size), np.int64(input.shape[1]), np.int64(prod(input.shape[2:]))
@@ -233,9 +233,9 @@ def cross_entropy(
 
 
 def _total_weight(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
-    """What a mean loss was divided by."""
-    kept = (target != ignore_index).astype(dtype)
-    return cupy.sum(kept if weight is None else kept * cupy.take(weight, cupy.where(target == ignore_index, 0, target)))
+    """The sum of the weights of all targets, by which a mean loss is divided."""
+    counted = (target != ignore_index).astype(dtype)
+    return cupy.sum(counted if weight is None else counted * cupy.take(weight, cupy.where(target == ignore_index, 0, target)))
 
 
 @kernel
@@ -245,15 +245,15 @@ def nll_loss_backward(
     target, weight = dense(target.astype(np.int64, copy=False)), dense(weight)
     if reduction == "mean":
         input = input / _total_weight(target, weight, ignore_index, input.dtype)
-    grad, made = dense(cupy.broadcast_to(input, target.shape)), cupy.zeros(tuple(shape), input.dtype)
+    grad, grad_input = dense(cupy.broadcast_to(input, target.shape)), cupy.zeros(tuple(shape), input.dtype)
     sizes = np.int64(target.size), np.int64(shape[1]), np.int64(prod(shape[2:])), np.int64(ignore_index)
-    launch(f"nll_loss_backward<{real(input)}>", target.size, (grad, target, pointer(weight), made, *sizes))
-    return made
+    launch(f"nll_loss_backward<{real(input)}>", target.size, (grad, target, pointer(weight), grad_input, *sizes))
+    return grad_input
 
 
 @formula
 def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
-    given = input.dtype
+    dtype = input.dtype
     input = dense(input if serves(input) else input.astype(np.float32))
     log_sum = dense(log_sum.astype(input.dtype, copy=False))
     target, weight = (
@@ -263,10 +263,14 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
     if reduction == "mean":
         g = g / _total_weight(target, weight, ignore_index, input.dtype)
     grad = dense(cupy.broadcast_to(g.astype(input.dtype, copy=False), target.shape))
-    made = cupy.empty_like(input)
+    grad_input = cupy.empty_like(input)
     sizes = np.int64(target.size), np.int64(input.shape[1]), np.int64(prod(input.shape[2:])), np.int64(ignore_index)
-    launch(f"cross_entropy_backward<{real(input)}>", made.size, (grad, input, log_sum, target, pointer(weight), made, *sizes))
-    return made.astype(given, copy=False)
+    launch(
+        f"cross_entropy_backward<{real(input)}>",
+        grad_input.size,
+        (grad, input, log_sum, target, pointer(weight), grad_input, *sizes),
+    )
+    return grad_input.astype(dtype, copy=False)
 
 
 # --- dropout ------------------------------------------------------------------------------------------------------
@@ -284,7 +288,7 @@ def fused_dropout(input: Any, keep: float, generator: Any) -> tuple[Any, Any]:
 def _windows(device: int, *geometry: tuple[int, ...]) -> Any:
     """Sizes of space and result, windows, strides, padding and dilation in three dimensions, on the device."""
     fillers = (1, 1, 1, 1, 0, 1)
-    rows = [(filler,) * (3 - len(given)) + tuple(given) for given, filler in zip(geometry, fillers, strict=True)]
+    rows = [(filler,) * (3 - len(sizes)) + tuple(sizes) for sizes, filler in zip(geometry, fillers, strict=True)]
     return cupy.asarray(np.array(rows, np.int32))
 
 
@@ -293,13 +297,13 @@ def _geometry(space: Sizes, size: Sizes, window: Sizes, stride: Sizes, padding: 
 
 
 def _pooled(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, want: str) -> Any:
-    given, shape = input.dtype, (*input.shape[:2], *size)
-    input = dense(input if serves(input) else input.astype(np.float64 if given.kind in "iu" else np.float32))
-    made = cupy.empty(shape, input.dtype if want == "values" else np.int64)
-    targets = (made, pointer(None)) if want == "values" else (pointer(None), made)
+    dtype, shape = input.dtype, (*input.shape[:2], *size)
+    input = dense(input if serves(input) else input.astype(np.float64 if dtype.kind in "iu" else np.float32))
+    result = cupy.empty(shape, input.dtype if want == "values" else np.int64)
+    targets = (result, pointer(None)) if want == "values" else (pointer(None), result)
     geometry = _geometry(input.shape[2:], size, window, stride, padding, dilation)
-    launch(f"max_pool<{real(input)}>", made.size, (input, *targets, np.int64(made.size), geometry))
-    return made.astype(given, copy=False) if want == "values" else made
+    launch(f"max_pool<{real(input)}>", result.size, (input, *targets, np.int64(result.size), geometry))
+    return result.astype(dtype, copy=False) if want == "values" else result
 
 
 def _max_pool(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
@@ -313,29 +317,29 @@ def max_pool_indices(input: Any, window_size: Sizes, stride: Sizes, padding: Siz
 
 @formula
 def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    given = input.dtype
+    dtype = input.dtype
     if not serves(input):
         g, input = g.astype(np.float32), input.astype(np.float32)
     g, input = dense(g), dense(input)
-    made = cupy.zeros(input.shape, input.dtype)
+    grad_input = cupy.zeros(input.shape, input.dtype)
     geometry = _geometry(input.shape[2:], size, window_size, stride, padding, dilation)
-    launch(f"max_pool_backward<{real(input)}>", g.size, (g, input, made, np.int64(g.size), geometry))
-    return made.astype(given, copy=False)
+    launch(f"max_pool_backward<{real(input)}>", g.size, (g, input, grad_input, np.int64(g.size), geometry))
+    return grad_input.astype(dtype, copy=False)
 
 
 def _avg_pool(
     input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
-    given = input.dtype
+    dtype = input.dtype
     input = dense(input if serves(input) else input.astype(np.float64))
-    made = cupy.empty((*input.shape[:2], *size), input.dtype)
+    result = cupy.empty((*input.shape[:2], *size), input.dtype)
     geometry = _geometry(input.shape[2:], size, window_size, stride, padding, (1,) * len(size))
     launch(
         f"avg_pool<{real(input)}>",
-        made.size,
-        (input, made, np.int64(made.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)),
+        result.size,
+        (input, result, np.int64(result.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)),
     )
-    return made if serves(cupy.empty(0, given)) else cupy.floor(made).astype(given)
+    return result if serves(cupy.empty(0, dtype)) else cupy.floor(result).astype(dtype)
 
 
 @kernel
@@ -350,14 +354,14 @@ def avg_pool_backward(
     divisor: int | None,
 ) -> Any:
     input = dense(input)
-    made = cupy.empty((*input.shape[:2], *space), input.dtype)
+    grad_input = cupy.empty((*input.shape[:2], *space), input.dtype)
     geometry = _geometry(space, size, window_size, stride, padding, (1,) * len(size))
     launch(
         f"avg_pool_backward<{real(input)}>",
-        made.size,
-        (input, made, np.int64(made.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)),
+        grad_input.size,
+        (input, grad_input, np.int64(grad_input.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)),
     )
-    return made
+    return grad_input
 
 
 for _n in (1, 2, 3):
@@ -371,22 +375,22 @@ _BY_SIZE = {2: "short", 4: "int", 8: "long long"}
 
 @kernel
 def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bool = False) -> Any:
-    """The rows of a table."""
+    """The rows of `weight` at `indices`."""
     if weight.itemsize not in _BY_SIZE:
         return cupy.take(weight, indices, axis=0)
     weight, indices, width = dense(weight), dense(indices.astype(np.int64, copy=False)), weight.shape[1]
-    made = cupy.empty((*indices.shape, width), weight.dtype)
-    sizes = np.int64(made.size), np.int64(width), np.int64(weight.shape[0])
-    launch(f"take_rows<{_BY_SIZE[weight.itemsize]}>", made.size, (weight, indices, made, *sizes))
-    return made
+    result = cupy.empty((*indices.shape, width), weight.dtype)
+    sizes = np.int64(result.size), np.int64(width), np.int64(weight.shape[0])
+    launch(f"take_rows<{_BY_SIZE[weight.itemsize]}>", result.size, (weight, indices, result, *sizes))
+    return result
 
 
 @kernel
 def sum_rows(input: Any, indices: Any, count: int) -> Any:
-    """The gradient of an embedding's table: half precision is added up in float32."""
-    given, width = input.dtype, input.shape[-1]
+    """The gradient of an embedding's weight; half precision is summed in float32."""
+    dtype, width = input.dtype, input.shape[-1]
     input = dense(input if serves(input) else input.astype(np.float32))
-    made = cupy.zeros((count, width), input.dtype)
+    sums = cupy.zeros((count, width), input.dtype)
     indices = dense(indices.astype(np.int64, copy=False))
-    launch(f"sum_rows<{real(input)}>", input.size, (input, indices, made, np.int64(input.size), np.int64(width)))
-    return made.astype(given, copy=False)
+    launch(f"sum_rows<{real(input)}>", input.size, (input, indices, sums, np.int64(input.size), np.int64(width)))
+    return sums.astype(dtype, copy=False)

@@ -1,4 +1,4 @@
-"""Device memory: CuPy's pools with statistics kept, and limits and errors as PyTorch's."""
+"""Device memory: CuPy's memory pools, with PyTorch's statistics, limits and errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRAIN = 512  # bytes that CuPy's pools round sizes up to
 
 
 class Counter:
-    """One figure: what there is now, the most there was, and all that came and went."""
+    """One statistic: the current value, the peak, and the totals allocated and freed."""
 
     __slots__ = ("allocated", "current", "freed", "peak")
 
@@ -50,7 +50,7 @@ class Figures:
     def __init__(self) -> None:
         self.counters = {name: Counter() for name in self.names}
         self.out_of_memory = self.retries = 0
-        self.lock = threading.RLock()  # memory may be released by the garbage collector, inside of anything
+        self.lock = threading.RLock()  # reentrant: the garbage collector may release memory inside any call
 
     def add(self, **amounts: int) -> None:
         with self.lock:
@@ -64,8 +64,8 @@ class Figures:
 
     def reset(self, what: str) -> None:
         with self.lock:
-            for each in self.counters.values():
-                each.reset(what)
+            for counter in self.counters.values():
+                counter.reset(what)
 
     def report(self) -> dict[str, int]:
         counters = dict(self.counters)
@@ -75,12 +75,14 @@ class Figures:
             "inactive_split": Counter(),
             "inactive_split_bytes": Counter(),
         }
-        flat = {f"{name}.all.{column}": getattr(each, column) for name, each in counters.items() for column in Counter.__slots__}
+        flat = {
+            f"{name}.all.{column}": getattr(counter, column) for name, counter in counters.items() for column in Counter.__slots__
+        }
         return flat | {"num_ooms": self.out_of_memory, "num_alloc_retries": self.retries}
 
 
 class _Segment(memory.BaseMemory):  # type: ignore[misc]
-    """Memory that a pool has taken from the device."""
+    """A segment that a pool has allocated on the device."""
 
     def __init__(self, size: int, figures: Figures, known: dict[int, int]) -> None:
         self.size, self.device_id = size, runtime.getDevice()
@@ -106,13 +108,13 @@ class _Borrowed(memory.BaseMemory):  # type: ignore[misc]
 
     def __del__(self) -> None:
         if getattr(self, "_release", None) is not None:
-            runtime.deviceSynchronize()  # what is still queued may need it
+            runtime.deviceSynchronize()  # queued kernels may still use the memory
             runtime.ipcCloseMemHandle(self.ptr)
             self._release()
 
 
 class _Block(memory.BaseMemory):  # type: ignore[misc]
-    """Memory that an array occupies: what a pool gave, and its entry in the statistics."""
+    """The memory of one array: a block from a pool, which is counted in the statistics."""
 
     def __init__(self, inner: Any, size: int, figures: Figures) -> None:
         self.size, self.ptr, self.device_id = size, inner.ptr, inner.device_id
@@ -131,7 +133,7 @@ class Memory:
     def __init__(self) -> None:
         self._figures: defaultdict[int, Figures] = defaultdict(Figures)
         self._fractions: dict[int, float] = {}
-        self._segments: dict[int, int] = {}  # sizes of what was taken from devices, by address
+        self._segments: dict[int, int] = {}  # sizes of the allocated segments, by address
         self._lent: dict[int, Any] = {}  # by address: memory that other libraries use
         self._pool = self.create_pool()
         self._local = threading.local()
@@ -143,7 +145,7 @@ class Memory:
         return memory.MemoryPointer(_Segment(size, self._figures[runtime.getDevice()], self._segments), 0)
 
     def _malloc(self, size: int) -> Any:
-        """What CuPy allocates arrays by."""
+        """CuPy's allocator."""
         index = runtime.getDevice()
         figures, pool = self._figures[index], getattr(self._local, "pool", None) or self._pool
         try:
@@ -188,9 +190,9 @@ class Memory:
 
     def allocate(self, size: int, index: int, stream: int | None) -> int:
         with cupy.cuda.Device(index):
-            made = self._malloc(size)
-        self._lent[made.ptr] = made
-        return int(made.ptr)
+            block = self._malloc(size)
+        self._lent[block.ptr] = block
+        return int(block.ptr)
 
     def release(self, pointer: int) -> None:
         del self._lent[pointer]
@@ -198,7 +200,7 @@ class Memory:
     # --- memory that several processes use ---
 
     def memory_handle(self, pointer: int) -> tuple[bytes, int]:
-        """A handle of the segment that an address is in, and the address's place in it."""
+        """The IPC handle of the segment that contains an address, and the offset of the address in it."""
         for start, size in self._segments.items():
             if start <= pointer < start + size:
                 return bytes(runtime.ipcGetMemHandle(start)), pointer - start
@@ -243,13 +245,13 @@ class Memory:
 
 
 class _Uncached:
-    """In place of a pool: memory straight from the device, and back to it."""
+    """Takes the place of a pool when caching is off: allocates on the device and frees at once."""
 
     def __init__(self, malloc: Callable[[int], Any]) -> None:
         self.malloc = malloc
 
     def free_all_blocks(self) -> None:
-        """There are none."""
+        """Nothing is cached."""
 
 
 def _foreign(allocate: Callable[[int, int], int], release: Callable[[int, int], None]) -> Any:

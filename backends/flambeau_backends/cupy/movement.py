@@ -1,4 +1,4 @@
-"""Views, copies, indexing and scattering: what moves elements, and adds them up where they meet."""
+"""Views, copies, indexing and scattering."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def reshape(input: Any, shape: Sizes) -> Any:
 
 @kernel
 def view(input: Any, shape: Sizes) -> Any:
-    made = input.reshape(shape)
-    if made.size and made.data.ptr != input.data.ptr:
+    result = input.reshape(shape)
+    if result.size and result.data.ptr != input.data.ptr:
         raise ValueError("this shape needs a copy")
-    return made
+    return result
 
 
 @kernel
@@ -81,14 +81,14 @@ KERNELS["pairs_of_complex"] = view_as_real
 
 @kernel
 def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> Any:
-    if view in ("conj_view", "neg_view"):  # the elements shown are not those in memory
+    if view in ("conj_view", "neg_view"):  # lazy views: their values differ from those in memory
         return OPS[view].forward(xp, value)
-    if view == "as_strided":  # goes by memory that a copy does not have
+    if view == "as_strided":  # refers to the original memory, which a copy does not have
         return OPS["view_scatter"].forward(xp, input, value, view, params)
-    made = input.copy()
-    shown = KERNELS[view](made, *params) if view in KERNELS else OPS[view].forward(xp, made, *params)
+    result = input.copy()
+    shown = KERNELS[view](result, *params) if view in KERNELS else OPS[view].forward(xp, result, *params)
     shown[...] = value
-    return made
+    return result
 
 
 @kernel
@@ -113,16 +113,16 @@ for _name in ("select", "slice", "unsqueeze", "alias"):
 
 @kernel
 def getitem_backward(input: Any, shape: Sizes, index: Any) -> Any:
-    made = cupy.zeros(shape, input.dtype)
-    made[index] = input
-    return made
+    grad_input = cupy.zeros(shape, input.dtype)
+    grad_input[index] = input
+    return grad_input
 
 
 @kernel
 def setitem(input: Any, value: Any, index: Any) -> Any:
-    made = input.copy()
-    made[index] = value
-    return made
+    result = input.copy()
+    result[index] = value
+    return result
 
 
 @kernel
@@ -133,31 +133,34 @@ def pad_to(input: Any, shape: Sizes) -> Any:
 # --- scattering ---------------------------------------------------------------------------------------------------
 
 
-def _add_at(target: Any, where: Any, values: Any) -> None:
-    """`target[where] += values`, all of those that meet; signed 64-bit integers as unsigned, which add alike."""
+def _add_at(target: Any, index: Any, values: Any) -> None:
+    """`target[index] += values`, which also accumulates repeated indices.
+
+    Signed 64-bit integers are added as unsigned ones, for which CUDA has an atomic addition and the same bits result.
+    """
     if target.dtype == np.int64:
         target, values = target.view(np.uint64), cupy.ascontiguousarray(values).view(np.uint64)
-    cupyx.scatter_add(target, where, values)
+    cupyx.scatter_add(target, index, values)
 
 
 @kernel
 def index_backward(input: Any, shape: Sizes, index: Any) -> Any:
-    made = cupy.zeros(shape, input.dtype)
-    _add_at(made, index, input)
-    return made
+    grad_input = cupy.zeros(shape, input.dtype)
+    _add_at(grad_input, index, input)
+    return grad_input
 
 
 @kernel
 def index_put_add(input: Any, values: Any, index: Any) -> Any:
-    made = input.copy()
-    _add_at(made, index, values)
-    return made
+    result = input.copy()
+    _add_at(result, index, values)
+    return result
 
 
 @kernel
 def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
-    made = input.copy()
+    result = input.copy()
     where = list(cupy.ogrid[tuple(slice(0, length) for length in index.shape)])
     where[dim] = index
-    _add_at(made, tuple(where), src[tuple(slice(0, length) for length in index.shape)])
-    return made
+    _add_at(result, tuple(where), src[tuple(slice(0, length) for length in index.shape)])
+    return result

@@ -1,4 +1,4 @@
-"""CuPy as the array API standard has it: by way of array-api-compat, but for where that waits for the device."""
+"""CuPy as an array-API namespace: array-api-compat, without its functions that synchronize with the device."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["xp"]
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """The elements, no less than `min` and no more than `max`; NaN if one of the three is.  The dtype is that of `x`."""
-    made = x if min is None else cupy.maximum(x, min)
-    made = made if max is None else cupy.minimum(made, max)
-    return made.astype(x.dtype, copy=made is x)
+    """`x` limited to `[min, max]`, in the dtype of `x`; NaN where any of the three is NaN."""
+    clipped = x if min is None else cupy.maximum(x, min)
+    clipped = clipped if max is None else cupy.minimum(clipped, max)
+    return clipped.astype(x.dtype, copy=clipped is x)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind; of bfloat16 NumPy does not know."""
+    """Whether a dtype is of a kind; NumPy does not know bfloat16."""
     if dtype.name == "bfloat16":
         return bool({"real floating", "numeric"} & {*(kind if isinstance(kind, tuple) else (kind,))})
     return bool(array_api_compat.cupy.isdtype(dtype, kind))

@@ -1,4 +1,4 @@
-"""Normalization: statistics by CuPy's reductions, the rest in one kernel; layers by cuDNN where it has them."""
+"""Normalization: statistics by CuPy's reductions, everything else in one kernel; layer norm by cuDNN where possible."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def layer_norm(
     eps: float = 0.0,
     workspace: Any = None,
 ) -> Any:
-    made = None if weight is None or bias is None else dnn.layer_norm(input, weight, bias, eps)
-    if made is None:
+    outputs = None if weight is None or bias is None else dnn.layer_norm(input, weight, bias, eps)
+    if outputs is None:
         return _normalized(input, weight, bias, mean, variance, dims, eps)
     if workspace is not None:
-        workspace.update(mean=made[1], inv_variance=made[2])
-    return made[0]
+        workspace.update(mean=outputs[1], inv_variance=outputs[2])
+    return outputs[0]
 
 
 def _shared(g: Any, like: Any) -> Any:
@@ -98,17 +98,23 @@ def norm_backward(
     g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Dims, eps: float, workspace: Any
 ) -> Any:
     if workspace:
-        made = dnn.layer_norm_backward(g, input, weight, **workspace)
-        if made is not None:
-            return made
-    given, dims = input.dtype, tuple(dims)
-    if given.itemsize == 2:
-        g, input, weight, bias = (None if each is None else each.astype("f4") for each in (g, input, weight, bias))
+        gradients = dnn.layer_norm_backward(g, input, weight, **workspace)
+        if gradients is not None:
+            return gradients
+    dtype, dims = input.dtype, tuple(dims)
+    if dtype.itemsize == 2:
+        g, input, weight, bias = (None if array is None else array.astype("f4") for array in (g, input, weight, bias))
     mean, variance = _moments(input, dims)
     scale = 1 / cupy.sqrt(variance + input.dtype.type(eps))
-    standard = (input - mean) * scale
-    through = g if weight is None else g * weight
-    made = cupy.empty(input.shape, input.dtype)
-    _SLOPE(through, standard, through.mean(dims, keepdims=True), (through * standard).mean(dims, keepdims=True), scale, made)
-    gradients = made, None if weight is None else _shared(g * standard, weight), None if bias is None else _shared(g, bias)
-    return tuple(None if each is None else each.astype(given, copy=False) for each in gradients)
+    normalized = (input - mean) * scale
+    scaled = g if weight is None else g * weight
+    grad_input = cupy.empty(input.shape, input.dtype)
+    _SLOPE(
+        scaled, normalized, scaled.mean(dims, keepdims=True), (scaled * normalized).mean(dims, keepdims=True), scale, grad_input
+    )
+    gradients = (
+        grad_input,
+        None if weight is None else _shared(g * normalized, weight),
+        None if bias is None else _shared(g, bias),
+    )
+    return tuple(None if array is None else array.astype(dtype, copy=False) for array in gradients)

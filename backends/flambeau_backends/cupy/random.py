@@ -24,7 +24,7 @@ __all__ = ["Generator"]
 
 Shape = Sequence[int]
 DEFAULT_SEED = host.DEFAULT_SEED
-_WORDS = 4  # that a thread takes at a time
+_WORDS = 4  # words that a thread takes at a time
 _WIDE_SPAN = 1 << 28  # a remainder of 32 bits would be too uneven from here on
 
 
@@ -54,7 +54,7 @@ class Generator:
         return self._seed
 
     def get_offset(self) -> int:
-        """How many words each thread has taken."""
+        """The number of words that each thread has taken."""
         return self._offset
 
     def set_offset(self, offset: int) -> None:
@@ -76,19 +76,19 @@ class Generator:
 
     def clone(self) -> Generator:
         """An independent generator in the same state."""
-        made = Generator(self.index, self._seed)
-        made._offset = self._offset
-        return made
+        copy = Generator(self.index, self._seed)
+        copy._offset = self._offset
+        return copy
 
     # --- launching ---
 
     @cached_property
     def _most_blocks(self) -> int:
-        known = cupy.cuda.runtime.getDeviceProperties(self.index)
-        return int(known["multiProcessorCount"]) * (int(known["maxThreadsPerMultiProcessor"]) // BLOCK)
+        properties = cupy.cuda.runtime.getDeviceProperties(self.index)
+        return int(properties["multiProcessorCount"]) * (int(properties["maxThreadsPerMultiProcessor"]) // BLOCK)
 
     def _run(self, instance: str, count: int, drawn: int, out: Any, *parameters: Any) -> Any:
-        """Fill `out`, of which each thread draws so many elements at a time, and move on."""
+        """Fill `out`, with `drawn` elements at a time per thread, and advance the offset."""
         if count:
             blocks = min(self._most_blocks, -(-count // BLOCK))
             state = np.uint64(self._seed), np.uint64(self._offset)
@@ -167,7 +167,7 @@ class Generator:
         return self._draw(shape, np.float32, "BERNOULLI", p).astype(dtype, copy=False)
 
     def dropout(self, input: Any, keep: float) -> tuple[Any, Any]:
-        """The input with each element dropped or scaled, and what it was multiplied by."""
+        """The input with each element dropped or scaled, and the scaled mask."""
         out, noise = cupy.empty_like(input), cupy.empty_like(input)
         name = "double" if input.dtype == np.float64 else "float"
         self._run(f"dropout<{name}>", input.size, _WORDS, out, input, noise, np.float32(keep))
@@ -201,7 +201,7 @@ class Generator:
         return self._from_host(self._host().poisson(rates))
 
     def binomial(self, count: np.ndarray, prob: np.ndarray) -> Any:
-        """The number of successes in so many trials."""
+        """The number of successes in `count` trials of probability `prob`."""
         return self._from_host(self._host().binomial(count, prob))
 
     def gamma(self, alpha: np.ndarray) -> Any:

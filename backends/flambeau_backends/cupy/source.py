@@ -1,4 +1,4 @@
-"""The CUDA kernels of `kernels.cu`: which instances of its templates there are, compiled for a device when first used."""
+"""The template instances of the CUDA kernels in `kernels.cu`, compiled for a device when first used."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _function(instance: str) -> Any:
 
 
 def pointer(array: Any) -> Any:
-    """An array as a kernel's argument; null for None."""
+    """An array as a kernel argument; a null pointer for None."""
     return np.uintp(0) if array is None else array
 
 

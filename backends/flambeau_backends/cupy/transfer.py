@@ -1,4 +1,4 @@
-"""Copies between the host and devices, and page-locked host memory, which devices read without a detour."""
+"""Copies between host and devices, and page-locked (pinned) host memory, which devices access directly."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ class Transfers:
     def __init__(self) -> None:
         super().__init__()
         self._host_figures = Figures()
-        self._under_way: list[tuple[Any, Any]] = []  # events, and the host memory that has to stay until they are past
+        self._under_way: list[tuple[Any, Any]] = []  # events, and host memory to keep until they have happened
         self._lock = threading.Lock()
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
         with cupy.cuda.Device(index):
-            made = cupy.asarray(data, dtype=raw_dtype)
-            return made.copy() if copy and made is data else made
+            array = cupy.asarray(data, dtype=raw_dtype)
+            return array.copy() if copy and array is data else array
 
     def from_host(self, data: Any, index: int = 0) -> Any:
-        return self.asarray(np.asarray(data), index=index)  # CuPy copies what is to be sent first: the host may go on
+        return self.asarray(np.asarray(data), index=index)  # CuPy makes a copy first, so the host may go on
 
     def from_host_later(self, data: Any, index: int = 0) -> Any:
         if not (data.size and data.flags.c_contiguous and self.is_pinned(data.ctypes.data)):
             return self.from_host(data, index)
         with cupy.cuda.Device(index):
-            made = cupy.empty(data.shape, data.dtype)
-            made.data.copy_from_host_async(data.ctypes.data, data.nbytes)
+            result = cupy.empty(data.shape, data.dtype)
+            result.data.copy_from_host_async(data.ctypes.data, data.nbytes)
             self._keep(data)
-        return made
+        return result
 
     def to_host(self, array: Any) -> Any:
         self.waits()  # type: ignore[attr-defined]  # of another part
@@ -51,32 +51,32 @@ class Transfers:
             return self.to_host(array)
         with array.device:
             array = dense(array)
-            made = self.pinned_memory(array.nbytes).view(array.dtype).reshape(array.shape)
-            array.data.copy_to_host_async(made.ctypes.data, array.nbytes)
-            self._keep(made)
-        return made
+            result = self.pinned_memory(array.nbytes).view(array.dtype).reshape(array.shape)
+            array.data.copy_to_host_async(result.ctypes.data, array.nbytes)
+            self._keep(result)
+        return result
 
     def to_device(self, array: Any, index: int) -> Any:
-        """A copy on another device, after what its own device's stream is doing now."""
+        """A copy on another device, which waits for the current stream of the array's own device."""
         with array.device:
             ready = cupy.cuda.Event(disable_timing=True)
             ready.record()
             array = dense(array)
         with cupy.cuda.Device(index):
             cupy.cuda.get_current_stream().wait_event(ready)
-            made = cupy.empty(array.shape, array.dtype)
-            made.data.copy_from_device_async(array.data, array.nbytes)
-            return made
+            result = cupy.empty(array.shape, array.dtype)
+            result.data.copy_from_device_async(array.data, array.nbytes)
+            return result
 
     # --- page-locked memory ---
 
     def pinned_memory(self, size: int) -> Any:
         """Bytes in page-locked memory, as a NumPy array."""
-        made = np.frombuffer(cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
+        result = np.frombuffer(cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
         amounts = {"allocated_bytes": size, "requested_bytes": size, "allocation": 1}
         self._host_figures.add(**amounts)
-        weakref.finalize(made, self._host_figures.take, **amounts)
-        return made
+        weakref.finalize(result, self._host_figures.take, **amounts)
+        return result
 
     def is_pinned(self, pointer: int) -> bool:
         return bool(runtime.pointerGetAttributes(pointer).type == runtime.memoryTypeHost)
@@ -92,4 +92,4 @@ class Transfers:
         done = cupy.cuda.Event(disable_timing=True)
         done.record()
         with self._lock:
-            self._under_way = [each for each in self._under_way if not each[0].done] + [(done, memory)]
+            self._under_way = [entry for entry in self._under_way if not entry[0].done] + [(done, memory)]

@@ -40,16 +40,16 @@ from .quiet import quiet, quiet_in_place
 
 __all__ = ["NumpyBackend"]
 
-_FEW = 1 << 10  # elements for which it is the number of calls that counts
+_FEW = 1 << 10  # elements up to which the overhead of calls outweighs the computation
 
 
-def _without_new_axes(shape: Sequence[int], steps: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides with a step over all that follows for dimensions of length 1, where NumPy has 0."""
-    made, following = [], 1
-    for n, step in zip(reversed(shape), reversed(steps), strict=True):
-        made.append(following if n == 1 and not step else step)
-        following = n * made[-1]
-    return tuple(reversed(made))
+def _without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides as PyTorch reports them: those of length-1 dimensions that NumPy has as 0 get the stride of a contiguous array."""
+    result, extent = [], 1
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        result.append(extent if n == 1 and not stride else stride)
+        extent = n * result[-1]
+    return tuple(reversed(result))
 
 
 class NumpyBackend(Backend):
@@ -77,7 +77,7 @@ class NumpyBackend(Backend):
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
         import ml_dtypes
 
-        return {each: np.dtype(ml_dtypes.bfloat16 if each is dtypes.bfloat16 else each.name) for each in dtypes.ALL}
+        return {dtype: np.dtype(ml_dtypes.bfloat16 if dtype is dtypes.bfloat16 else dtype.name) for dtype in dtypes.ALL}
 
     def device_count(self) -> int:
         from flambeau.runtime.devices import CPU_DEVICES
@@ -109,11 +109,11 @@ class NumpyBackend(Backend):
     def extremes(self, array: Any) -> tuple[Any, Any]:
         if array.size > _FEW or array.dtype.kind == "V":
             return array.min().item(), array.max().item()
-        return array.item(array.argmin()), array.item(array.argmax())  # which calls no Python
+        return array.item(array.argmin()), array.item(array.argmax())  # methods that call no Python code
 
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         if 0 in array.strides:
-            array = kernels.clone(array)  # in its own order, which NumPy's "K" is not
+            array = kernels.clone(array)  # keeps the order of dimensions; order="K" does not, for expanded arrays
         if array.dtype.kind == "c" and raw_dtype.kind not in "cb":
             array = array.real
         if array.dtype.kind == "f" and raw_dtype.kind in "iu":
@@ -135,9 +135,9 @@ class NumpyBackend(Backend):
     def in_order_of(self, array: Any, like: Any) -> Any:
         if array.strides == like.strides or (array.flags.c_contiguous and like.flags.c_contiguous):
             return array
-        made = np.empty_like(like, array.dtype, order="K")
-        made[...] = array
-        return made
+        result = np.empty_like(like, array.dtype, order="K")
+        result[...] = array
+        return result
 
     def write(self, target: Any, value: Any) -> None:
         kernels.opened(target)[...] = value
@@ -147,11 +147,11 @@ class NumpyBackend(Backend):
     # --- memory ---
 
     def strides(self, array: Any) -> tuple[int, ...]:
-        size = array.itemsize
+        itemsize = array.itemsize
         if 0 in array.shape:
             return contiguous_strides(array.shape)
-        steps = tuple([step // size for step in array.strides])
-        return _without_new_axes(array.shape, steps) if 0 in steps else steps
+        strides = tuple([stride // itemsize for stride in array.strides])
+        return _without_new_axes(array.shape, strides) if 0 in strides else strides
 
     def is_contiguous(self, array: Any) -> bool:
         return array.flags.c_contiguous
@@ -175,8 +175,8 @@ class NumpyBackend(Backend):
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
         if tuple(stride) == contiguous_strides(size):
             return flat[offset : offset + prod(size)].reshape(size)
-        steps = [step * flat.itemsize for step in stride]
-        return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps)
+        strides = [s * flat.itemsize for s in stride]
+        return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), strides)
 
     def by_columns(self, array: Any) -> Any:
         return np.ascontiguousarray(array.mT).mT
@@ -188,7 +188,7 @@ class NumpyBackend(Backend):
         return isinstance(lender(array), mmap)
 
     def share(self, array: Any) -> Any:
-        from flambeau.multiprocessing.shared import SharedBlock  # which knows how to send it to another process
+        from flambeau.multiprocessing.shared import SharedBlock  # knows how to send it to another process
 
         shared = np.frombuffer(SharedBlock.create(array.nbytes), array.dtype, array.size)
         shared[...] = array
@@ -231,9 +231,9 @@ class _Probe:
         return _count_references(array)
 
 
-_UNSHARED = _Probe().measure()  # references to an array that only its caller's local variable holds
+_UNSHARED = _Probe().measure()  # reference count of an array that only one local variable of the caller holds
 
-# Infinities and NaN come without a word, as in PyTorch; NumPy's warnings about the user's own arrays stay.
+# Like PyTorch, do not warn about infinities and NaN. NumPy still warns about the user's own arrays.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="flambeau")
 _backend = NumpyBackend()
 

@@ -1,4 +1,4 @@
-"""Convolution by products of matrices, image by image: windows as columns.  For a few channels, or several groups."""
+"""Convolution by matrix products, image by image, with windows as columns (im2col).  For few channels or several groups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from .windows import Geometry, inside, padded, padded_size, spots, strided
 
-__all__ = ["fold", "matrix", "multiply", "slopes", "spread", "to_weight", "unfold"]
+__all__ = ["fold", "matrix", "multiply", "spread", "to_weight", "unfold", "weight_gradient"]
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
@@ -19,7 +19,7 @@ def matrix(weight: Any, g: Geometry) -> Any:
 
 
 def to_weight(matrix: Any, g: Geometry) -> Any:
-    """The reverse."""
+    """The reverse of `matrix`."""
     return matrix.reshape(g.shape)
 
 
@@ -30,20 +30,20 @@ def unfold(images: Any, g: Geometry) -> Any:
     if g.is_plain:
         return images.reshape(shape)
     images = padded(images, g.padding)
-    first, second, *steps = images.strides
-    along = [step * s for step, s in zip(steps, g.stride, strict=True)]
-    within = [step * d for step, d in zip(steps, g.dilation, strict=True)]
-    return strided(images, (batch, channels, *g.places, *g.size), (first, second, *within, *along)).reshape(shape)
+    batch_stride, channel_stride, *space_strides = images.strides
+    along = [stride * s for stride, s in zip(space_strides, g.stride, strict=True)]
+    within = [stride * d for stride, d in zip(space_strides, g.dilation, strict=True)]
+    return strided(images, (batch, channels, *g.places, *g.size), (batch_stride, channel_stride, *within, *along)).reshape(shape)
 
 
 def _grouped(images: Any, g: Geometry) -> Any:
-    """`(image, group, output in the group, window)`."""
+    """The images as `(image, group, output in the group, window)`."""
     return images.reshape(len(images), g.groups, images.shape[1] // g.groups, -1)
 
 
-def _joins(one: Any, other: Any) -> bool:
-    """Whether images have so few windows that one product for all is faster than one each, though it takes copies of both."""
-    count, rows, columns = one.shape[-1], one.shape[-2], other.shape[-2]
+def _joins(images: Any, windows: Any) -> bool:
+    """Whether there are so few windows that one product for all images is faster than one per image, though it needs copies."""
+    count, rows, columns = images.shape[-1], images.shape[-2], windows.shape[-2]
     return 2 * count * (rows + columns) < rows * columns
 
 
@@ -53,17 +53,17 @@ def _joined(images: Any) -> Any:
 
 
 def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
-    """Write the convolution: the weights of each output with each window."""
-    made = _grouped(out, g)
-    if _joins(made, windows):
+    """Write the convolution into `out`: the product of the weight matrix and the windows."""
+    grouped = _grouped(out, g)
+    if _joins(grouped, windows):
         product = np.matmul(matrix, _joined(windows))
-        made[...] = product.reshape(*product.shape[:2], len(out), -1).transpose(2, 0, 1, 3)
+        grouped[...] = product.reshape(*product.shape[:2], len(out), -1).transpose(2, 0, 1, 3)
     else:
-        np.matmul(matrix, windows, out=made)
+        np.matmul(matrix, windows, out=grouped)
 
 
-def slopes(grad: Any, windows: Any, g: Geometry) -> Any:
-    """The gradient of the matrix, given that of the convolution."""
+def weight_gradient(grad: Any, windows: Any, g: Geometry) -> Any:
+    """The gradient of the weight matrix, given that of the convolution."""
     grad = _grouped(grad, g)
     if _joins(grad, windows):
         return np.matmul(_joined(grad), _joined(windows).swapaxes(-1, -2))
@@ -71,19 +71,19 @@ def slopes(grad: Any, windows: Any, g: Geometry) -> Any:
 
 
 def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
-    """Write the gradient of the images, given that of the convolution."""
+    """Write the gradient of the images into `out`, given that of the convolution."""
     batch, channels, *space = out.shape
-    turned, grad = matrix.swapaxes(-1, -2), _grouped(grad, g)
+    transposed, grad = matrix.swapaxes(-1, -2), _grouped(grad, g)
     if g.is_plain:
-        np.matmul(turned, grad, out=_grouped(out, g))
+        np.matmul(transposed, grad, out=_grouped(out, g))
         return
-    columns = np.matmul(turned, grad).reshape(batch, channels, *g.places, *g.size)
+    columns = np.matmul(transposed, grad).reshape(batch, channels, *g.places, *g.size)
     whole = np.zeros((batch, channels, *padded_size(space, g.padding)), out.dtype)
     fold(whole, columns, g)
     out[...] = whole[inside(space, g.padding)]
 
 
 def fold(target: Any, columns: Any, g: Geometry) -> None:
-    """Add `columns`, `(image, channel, *place, *window)`, to the windows of `target` that they are of."""
+    """Add `columns`, `(image, channel, *place, *window)`, to the windows of `target` that they belong to (col2im)."""
     for place in product(*map(range, g.places)):
         target[spots(place, g)] += columns[(slice(None), slice(None), *place)]

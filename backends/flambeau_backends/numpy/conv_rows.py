@@ -1,4 +1,4 @@
-"""Convolution by products of matrices: windows as rows, with the channels of each place side by side."""
+"""Convolution by matrix products, with windows as rows, in which the channels of each position lie side by side."""
 
 from __future__ import annotations
 
@@ -12,77 +12,77 @@ from .layout import channels_last, channels_second
 from .pieces import contiguous
 from .windows import Geometry, inside, padded_size, spots, strided
 
-__all__ = ["matrix", "multiply", "slopes", "spread", "suits", "to_weight", "unfold"]
+__all__ = ["matrix", "multiply", "spread", "suits", "to_weight", "unfold", "weight_gradient"]
 
 _FROM = 8  # channels from which on rows are faster than columns
-_FEW, _SHORT = 32, 64  # channels, and windows in a row, below which rows are folded line by line
+_FEW, _SHORT = 32, 64  # channels, and windows per row, below which rows are folded line by line
 
 
 def suits(g: Geometry) -> bool:
-    """Whether this way is likely to be faster than columns."""
+    """Whether this is likely to be faster than `conv_columns`."""
     return g.groups == 1 and g.shape[1] >= _FROM and prod(g.places) > 1
 
 
 def matrix(weight: Any, g: Geometry) -> Any:
-    """The weights as `(output, place and channel)`; where they are heavy, as they are: channel and place."""
+    """The weights as `(output, place and channel)`; heavy ones are not copied and stay `(output, channel and place)`."""
     if not g.is_heavy:
         weight = contiguous(channels_last(weight))
     return weight.reshape(len(weight), prod(weight.shape[1:]))
 
 
 def to_weight(matrix: Any, g: Geometry) -> Any:
-    """The reverse."""
+    """The reverse of `matrix`."""
     if g.is_heavy:
         return matrix.reshape(g.shape)
     return contiguous(channels_second(matrix.reshape(g.shape[0], *g.places, g.shape[1])))
 
 
-def _turned(rows: Any, first: int) -> Any:
-    """Rows of `first` times anything, the other way around."""
+def _swapped(rows: Any, first: int) -> Any:
+    """The rows, each of which is a matrix of `first` rows, with these matrices transposed."""
     return np.ascontiguousarray(rows.reshape(len(rows), first, -1).swapaxes(1, 2)).reshape(rows.shape)
 
 
 def unfold(images: Any, g: Geometry) -> Any:
     """The windows as rows that match those of `matrix`."""
     batch, channels, *space = images.shape
-    made = np.zeros((batch, *padded_size(space, g.padding), channels), images.dtype)
-    channels_second(made)[inside(space, g.padding)] = images
-    first, *steps, last = made.strides
-    along = [step * s for step, s in zip(steps, g.stride, strict=True)]
-    within = [step * d for step, d in zip(steps, g.dilation, strict=True)]
-    windows = strided(made, (batch, *g.size, *g.places, channels), (first, *along, *within, last))
+    padded = np.zeros((batch, *padded_size(space, g.padding), channels), images.dtype)
+    channels_second(padded)[inside(space, g.padding)] = images
+    batch_stride, *space_strides, channel_stride = padded.strides
+    along = [stride * s for stride, s in zip(space_strides, g.stride, strict=True)]
+    within = [stride * d for stride, d in zip(space_strides, g.dilation, strict=True)]
+    windows = strided(padded, (batch, *g.size, *g.places, channels), (batch_stride, *along, *within, channel_stride))
     rows = windows.reshape(batch * prod(g.size), prod(g.places) * channels)
-    return _turned(rows, prod(g.places)) if g.is_heavy else rows
+    return _swapped(rows, prod(g.places)) if g.is_heavy else rows
 
 
 def multiply(out: Any, windows: Any, matrix: Any, g: Geometry) -> None:
-    """Write the convolution: each window with the weights of each output."""
+    """Write the convolution into `out`: the product of the windows and the transposed weight matrix."""
     out[...] = channels_second((windows @ matrix.T).reshape(len(out), *g.size, -1))
 
 
 def _outputs_first(images: Any) -> Any:
-    """`(output, window)`."""
+    """The images as `(output, window)`."""
     return np.swapaxes(images, 0, 1).reshape(images.shape[1], -1)
 
 
-def slopes(grad: Any, windows: Any, g: Geometry) -> Any:
-    """The gradient of the matrix, given that of the convolution."""
+def weight_gradient(grad: Any, windows: Any, g: Geometry) -> Any:
+    """The gradient of the weight matrix, given that of the convolution."""
     return _outputs_first(grad) @ windows
 
 
 def spread(out: Any, grad: Any, matrix: Any, g: Geometry) -> None:
-    """Write the gradient of the images, given that of the convolution."""
+    """Write the gradient of the images into `out`, given that of the convolution."""
     batch, channels, *space = out.shape
     rows = _outputs_first(grad).T @ matrix
     if g.is_heavy:
-        rows = _turned(rows, channels)
+        rows = _swapped(rows, channels)
     whole = np.zeros((batch, *padded_size(space, g.padding), channels), out.dtype)
     _fold(whole, rows.reshape(batch, *g.size, *g.places, channels), g)
     out[...] = channels_second(whole)[inside(space, g.padding)]
 
 
 def _fold(target: Any, rows: Any, g: Geometry) -> None:
-    """Add `rows`, `(image, *window, *place, channel)`, to the windows of `target` that they are of."""
+    """Add `rows`, `(image, *window, *place, channel)`, to the windows of `target` that they belong to (col2im)."""
     if g.dilation[-1] == 1 and rows.shape[-1] < _FEW and g.size[-1] < _SHORT:
         _fold_lines(target, rows, g)
         return
@@ -91,14 +91,14 @@ def _fold(target: Any, rows: Any, g: Geometry) -> None:
 
 
 def _fold_lines(target: Any, rows: Any, g: Geometry) -> None:
-    """The same, window by window along the last dimension: a line of places and their channels lies in one piece in both.
+    """Like `_fold`, but window by window along the last dimension: a line of places with their channels is contiguous in both.
 
-    That takes more calls, but each adds longer runs, which pays where the channels are few.
+    That takes more calls, but each adds longer runs, which is faster if there are few channels.
     """
     outer = len(g.size) - 1
-    lead, line = (slice(None),) * (outer + 1), g.places[-1]
+    leading, line = (slice(None),) * (outer + 1), g.places[-1]
     for place in product(*map(range, g.places[:-1])):
         lines = spots((*place, 0), g)[1:-1]
         for window in range(g.size[-1]):
             first = window * g.stride[-1]
-            target[(slice(None), *lines, slice(first, first + line))] += rows[(*lead, window, *place)]
+            target[(slice(None), *lines, slice(first, first + line))] += rows[(*leading, window, *place)]

@@ -1,7 +1,7 @@
-"""Convolution in groups of one channel: shifted images, scaled and summed.
+"""Depthwise convolution: a sum of shifted images, each scaled by one weight.
 
-Rows are kept as long as those of the padded input, so that a shift in any dimension is one along flat memory; what is computed
-at the ends of the rows is cut away.  With a stride, or several outputs for a channel, windows are taken as they are.
+Rows are kept as long as those of the padded input, so that a shift in any dimension is a shift along flat memory; the surplus
+at the end of each row is cut off afterwards.  With a stride, or several outputs per channel, strided windows are used instead.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def _parts(images: Any, g: Geometry) -> list[slice]:
 
 
 def _pays(g: Geometry) -> bool:
-    """Whether several threads are worth it."""
+    """Whether several threads are faster."""
     return g.batch * g.elements >= LARGE
 
 
 def _places(g: Geometry, space: Sizes) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Every place in the window, and how far along flat memory of images of shape `space` it shifts."""
-    steps = [prod(space[dim + 1 :]) * d for dim, d in enumerate(g.dilation)]
+    """Every place in the window, with its offset in the flat memory of images of shape `space`."""
+    strides = [prod(space[dim + 1 :]) * d for dim, d in enumerate(g.dilation)]
     for place in product(*map(range, g.places)):
-        yield place, sum(p * step for p, step in zip(place, steps, strict=True))
+        yield place, sum(p * stride for p, stride in zip(place, strides, strict=True))
 
 
 def _flat(array: Any) -> Any:
@@ -46,24 +46,24 @@ def _flat(array: Any) -> Any:
 
 
 def _shifts(g: Geometry) -> bool:
-    """Whether shifting whole images is enough."""
+    """Whether the convolution can be computed by shifting whole images."""
     return max(g.stride) == 1 and g.shape[0] == g.groups
 
 
 def _in_long_rows(array: Any, space: Sizes) -> Any:
-    """The array with zeros behind each row, up to the length of the rows of `space`."""
-    made = np.zeros((*array.shape[:3], *space[1:]), array.dtype)
-    made[(..., *(slice(0, n) for n in array.shape[2:]))] = array
-    return made
+    """The array with each row padded with zeros to the row length of `space`."""
+    result = np.zeros((*array.shape[:3], *space[1:]), array.dtype)
+    result[(..., *(slice(0, n) for n in array.shape[2:]))] = array
+    return result
 
 
 def _scales(weight: Any, g: Geometry, place: Sizes) -> Any:
-    """One place of the weights, in the shape that scales `(image, group, output of the group, *space)`."""
+    """The weights at one place, shaped to broadcast against `(image, group, output of the group, *space)`."""
     return weight[(slice(None), 0, *place)].reshape(g.groups, -1, *(1,) * len(place))
 
 
 def _outputs(array: Any, g: Geometry) -> Any:
-    """`(image, group, output of the group, *space)`."""
+    """The array as `(image, group, output of the group, *space)`."""
     return array.reshape(len(array), g.groups, g.shape[0] // g.groups, *array.shape[2:])
 
 
@@ -71,91 +71,91 @@ def _outputs(array: Any, g: Geometry) -> Any:
 
 
 def convolve(input: Any, weight: Any, bias: Any, g: Geometry) -> Any:
-    made = np.empty((len(input), g.shape[0], *g.size), input.dtype)
+    output = np.empty((len(input), g.shape[0], *g.size), input.dtype)
 
     def compute(part: slice) -> None:
-        made[part] = (_convolve_shifted if _shifts(g) else _convolve_windows)(padded(input[part], g.padding), weight, g)
+        output[part] = (_convolve_shifted if _shifts(g) else _convolve_windows)(padded(input[part], g.padding), weight, g)
         if bias is not None:
-            made[part] += bias
+            output[part] += bias
 
     share(compute, _parts(input, g), _pays(g))
-    return made
+    return output
 
 
 def _convolve_shifted(images: Any, weight: Any, g: Geometry) -> Any:
     space = images.shape[2:]
-    made = np.zeros((*images.shape[:2], g.size[0], *space[1:]), images.dtype)
-    images, target = _flat(images), _flat(made)
+    output = np.zeros((*images.shape[:2], g.size[0], *space[1:]), images.dtype)
+    images, target = _flat(images), _flat(output)
     for place, shift in _places(g, space):
         length = min(target.shape[2], images.shape[2] - shift)
         target[:, :, :length] += images[:, :, shift : shift + length] * weight[(slice(None), 0, *place, None)]
-    return made[(..., *(slice(0, n) for n in g.size))]
+    return output[(..., *(slice(0, n) for n in g.size))]
 
 
 def _convolve_windows(images: Any, weight: Any, g: Geometry) -> Any:
     images = images[:, :, None]
-    made = np.zeros((len(images), g.groups, g.shape[0] // g.groups, *g.size), images.dtype)
+    output = np.zeros((len(images), g.groups, g.shape[0] // g.groups, *g.size), images.dtype)
     for place in product(*map(range, g.places)):
-        made += images[spots(place, g)] * _scales(weight, g, place)
-    return made.reshape(len(images), g.shape[0], *g.size)
+        output += images[spots(place, g)] * _scales(weight, g, place)
+    return output.reshape(len(images), g.shape[0], *g.size)
 
 
 # --- gradients ----------------------------------------------------------------------------------------------------
 
 
 def spread(grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
-    """The gradient of the input, whose space is `space`, given that of the result."""
-    made = np.empty((len(grad), g.groups, *space), grad.dtype)
+    """The gradient of the input, of spatial shape `space`, given that of the result."""
+    grad_input = np.empty((len(grad), g.groups, *space), grad.dtype)
 
     def compute(part: slice) -> None:
-        whole = np.zeros((len(made[part]), g.groups, *padded_size(space, g.padding)), grad.dtype)
+        whole = np.zeros((len(grad_input[part]), g.groups, *padded_size(space, g.padding)), grad.dtype)
         (_spread_shifted if _shifts(g) else _spread_windows)(whole, grad[part], weight, g)
-        made[part] = whole[inside(space, g.padding)]
+        grad_input[part] = whole[inside(space, g.padding)]
         if bias is not None:
-            made[part] += bias
+            grad_input[part] += bias
 
-    share(compute, _parts(made, g), _pays(g))
-    return made
+    share(compute, _parts(grad_input, g), _pays(g))
+    return grad_input
 
 
 def _spread_shifted(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
     space = target.shape[2:]
-    slopes, target = _flat(_in_long_rows(grad, space)), _flat(target)
+    grads, target = _flat(_in_long_rows(grad, space)), _flat(target)
     for place, shift in _places(g, space):
-        length = min(slopes.shape[2], target.shape[2] - shift)
-        target[:, :, shift : shift + length] += slopes[:, :, :length] * weight[(slice(None), 0, *place, None)]
+        length = min(grads.shape[2], target.shape[2] - shift)
+        target[:, :, shift : shift + length] += grads[:, :, :length] * weight[(slice(None), 0, *place, None)]
 
 
 def _spread_windows(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
-    slopes = _outputs(grad, g)
+    grads = _outputs(grad, g)
     for place in product(*map(range, g.places)):
-        target[spots(place, g)] += (slopes * _scales(weight, g, place)).sum(2)
+        target[spots(place, g)] += (grads * _scales(weight, g, place)).sum(2)
 
 
 def weight_gradient(grad: Any, input: Any, g: Geometry) -> Any:
     """The gradient of the weight, given that of the result."""
 
     def compute(part: slice) -> Any:
-        slopes, images = grad[part].conj(), padded(input[part], g.padding)  # vecdot conjugates, too
-        return (_slopes_shifted if _shifts(g) else _slopes_of_windows)(slopes, images, g)
+        grads, images = grad[part].conj(), padded(input[part], g.padding)  # vecdot conjugates, too
+        return (_weight_gradient_shifted if _shifts(g) else _weight_gradient_of_windows)(grads, images, g)
 
     return total(share(compute, _parts(input, g), _pays(g))).reshape(g.shape)
 
 
-def _slopes_shifted(grad: Any, images: Any, g: Geometry) -> Any:
+def _weight_gradient_shifted(grad: Any, images: Any, g: Geometry) -> Any:
     space = images.shape[2:]
-    made = np.empty((g.groups, *g.places), grad.dtype)
-    slopes, images = _flat(_in_long_rows(grad, space)), _flat(images)
+    grad_weight = np.empty((g.groups, *g.places), grad.dtype)
+    grads, images = _flat(_in_long_rows(grad, space)), _flat(images)
     for place, shift in _places(g, space):
-        length = min(slopes.shape[2], images.shape[2] - shift)
-        made[(slice(None), *place)] = np.vecdot(slopes[:, :, :length], images[:, :, shift : shift + length]).sum(0)
-    return made
+        length = min(grads.shape[2], images.shape[2] - shift)
+        grad_weight[(slice(None), *place)] = np.vecdot(grads[:, :, :length], images[:, :, shift : shift + length]).sum(0)
+    return grad_weight
 
 
-def _slopes_of_windows(grad: Any, images: Any, g: Geometry) -> Any:
-    made = np.empty((g.groups, g.shape[0] // g.groups, *g.places), grad.dtype)
-    windows = _outputs(grad, g).reshape(len(grad), *made.shape[:2], -1)
+def _weight_gradient_of_windows(grad: Any, images: Any, g: Geometry) -> Any:
+    grad_weight = np.empty((g.groups, g.shape[0] // g.groups, *g.places), grad.dtype)
+    windows = _outputs(grad, g).reshape(len(grad), *grad_weight.shape[:2], -1)
     for place in product(*map(range, g.places)):
         seen = _flat(images[spots(place, g)])
-        made[(..., *place)] = np.vecdot(windows, seen[:, :, None]).sum(0)
-    return made
+        grad_weight[(..., *place)] = np.vecdot(windows, seen[:, :, None]).sum(0)
+    return grad_weight

@@ -1,4 +1,4 @@
-"""NumPy kernels: ufuncs called directly, and what NumPy does better than the array API asks.
+"""NumPy kernels: ufuncs that are called directly, and operations that NumPy computes faster than the array-API forward does.
 
 A kernel takes raw arrays first, then the operation's parameters, and never writes to its inputs.
 """
@@ -43,15 +43,15 @@ NOT_ELEMENTWISE = {"bmm"}
 KERNELS: dict[str, Kernel] = dict(UFUNCS)
 INPLACE: dict[str, Kernel] = {}
 
-_LARGE = 1 << 18  # elements that leave no room for a temporary array in the cache
+_LARGE = 1 << 18  # elements beyond which a temporary array of the same size does not fit into the cache
 
-# In place: `kernel(target, *others, **scalars)`.  A temporary array takes the intermediate result, and infinities raise
-# nothing, so that a call that fails has written nothing: the general way, which is taken then, would do it twice.
+# In-place kernels are called as `kernel(target, *others, **scalars)`. One that fails must not have written to `target`, because
+# the general path then computes the operation again: intermediate results go to a temporary array, and infinities do not raise.
 INPLACE.update({name: quiet_in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
 
 
 def _refusing_zero(ufunc: Kernel) -> Kernel:
-    """A division that raises where integers are divided by zero."""
+    """Wrap a division so that it raises PyTorch's error when integers are divided by zero."""
 
     def divide(input: np.ndarray, other: np.ndarray, *out: np.ndarray) -> np.ndarray:
         if other.dtype.kind in "iu" and not other.all() and input.size:
@@ -101,7 +101,7 @@ def sub_(target: Any, other: Any, alpha: Any = None) -> None:
 
 @quiet
 def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
-    """`ufunc(target, alpha * other)` into `target`; where they are long, with little memory for the product."""
+    """Write `ufunc(target, alpha * other)` into `target`; large arrays are done piece by piece to save memory."""
     dense = other.size == target.size > _LARGE and target.flags.c_contiguous and other.flags.c_contiguous
     if not dense or other.dtype != target.dtype or np.may_share_memory(target, other):
         ufunc(target, np.multiply(other, alpha), target)
@@ -116,11 +116,11 @@ def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
 @quiet
 def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
     if value is None:
-        made = np.multiply(first, second)
+        update = np.multiply(first, second)
     else:
-        made = np.multiply(first, value)
-        made = np.multiply(made, second, made) if made.shape == target.shape else np.multiply(made, second)
-    np.add(target, made, target)
+        update = np.multiply(first, value)
+        update = np.multiply(update, second, update) if update.shape == target.shape else np.multiply(update, second)
+    np.add(target, update, target)
 
 
 @in_place
@@ -129,11 +129,11 @@ def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
     if target.dtype.kind not in "fc":
         raise TypeError("not for integers")
     if value is None:
-        made = np.true_divide(first, second)
+        update = np.true_divide(first, second)
     else:
-        made = np.multiply(first, value)
-        made = np.true_divide(made, second, made) if made.shape == target.shape else np.true_divide(made, second)
-    np.add(target, made, target)
+        update = np.multiply(first, value)
+        update = np.true_divide(update, second, update) if update.shape == target.shape else np.true_divide(update, second)
+    np.add(target, update, target)
 
 
 @in_place
@@ -149,15 +149,18 @@ def lerp_(target: Any, end: Any, weight: Any) -> None:
 
 
 def opened(array: Any) -> Any:
-    """The array, writable if each element has a place of its own: in a part of an expanded one they may, which NumPy forbids."""
-    if not array.flags.writeable and all(step or n < 2 for step, n in zip(array.strides, array.shape, strict=True)):
+    """Make the array writable if no two of its elements share memory, and return it.
+
+    NumPy makes every view of an expanded array read-only, even a part in which no element is repeated.
+    """
+    if not array.flags.writeable and all(stride or n < 2 for stride, n in zip(array.strides, array.shape, strict=True)):
         array.flags.writeable = True
     return array
 
 
 @in_place
 def copy_(target: Any, source: Any) -> bool:
-    """Returns whether it was done; an expanded target is read-only."""
+    """Copy `source` into `target`; return False if the target is read-only because it is expanded."""
     if not target.flags.writeable:
         return False
     target[...] = source
@@ -166,8 +169,8 @@ def copy_(target: Any, source: Any) -> bool:
 
 @in_place
 def zero_(target: Any) -> None:
-    if not target.flags.writeable:  # expanded: once for each element will do
-        target = target[tuple(slice(0, 1) if not step else slice(None) for step in target.strides)]
+    if not target.flags.writeable:  # expanded: writing each memory location once is enough
+        target = target[tuple(slice(0, 1) if not stride else slice(None) for stride in target.strides)]
         target.flags.writeable = True
     target.fill(0)
 
@@ -187,7 +190,7 @@ def round_(input: Any) -> Any:
 def pow_(input: Any, other: Any) -> Any:
     repeated = other.size == 1 or other.shape != input.shape or 0 in other.strides
     if repeated and other.dtype.kind == "f" and (other == 0.5).any():
-        return np.float_power(input, other).astype(input.dtype)  # power() takes the root of it, and -inf has none
+        return np.float_power(input, other).astype(input.dtype)  # np.power takes the square root, which -inf does not have
     try:
         return np.power(input, other)
     except ValueError:  # integers to negative powers
@@ -198,7 +201,7 @@ _power = INPLACE["pow"]
 
 
 def _write_power(target: Any, other: Any) -> None:
-    if target.dtype.kind in "iu" and other.ndim:  # NumPy finds a negative exponent when it has written the elements before
+    if target.dtype.kind in "iu" and other.ndim:  # NumPy notices a negative exponent only after writing the elements before it
         target[...] = pow_(target, other)
     else:
         _power(target, other)
@@ -211,10 +214,10 @@ INPLACE["pow"] = _write_power
 def sign(input: Any) -> Any:
     if input.dtype.kind == "b":
         return input.copy()
-    made = np.asarray(np.sign(input))
-    if made.dtype.kind != "c" and (unknown := made != made).any():  # the sign of NaN is 0
-        made[unknown] = 0
-    return made
+    result = np.asarray(np.sign(input))
+    if result.dtype.kind != "c" and (unknown := result != result).any():  # the sign of NaN is 0
+        result[unknown] = 0
+    return result
 
 
 KERNELS["sgn"] = sign
@@ -252,8 +255,8 @@ def t(input: Any) -> Any:
 
 
 def mH_(input: Any) -> Any:
-    turned = input.swapaxes(-1, -2)
-    return turned.conj() if turned.dtype.kind == "c" else turned
+    transposed = input.swapaxes(-1, -2)
+    return transposed.conj() if transposed.dtype.kind == "c" else transposed
 
 
 KERNELS["mH_"] = mH_
@@ -266,17 +269,17 @@ KERNELS["mH_"] = mH_
 def masked(input: Any, mask: Any, of: Any = None) -> Any:
     if input.size < LARGE or input.shape != mask.shape or not input.flags.c_contiguous:
         return select(mask, input)
-    made = np.empty(input.shape, input.dtype)
-    out, rows, of_rows = made.reshape(-1), input.reshape(-1), mask.reshape(-1)
+    result = np.empty(input.shape, input.dtype)
+    out, rows, mask_rows = result.reshape(-1), input.reshape(-1), mask.reshape(-1)
 
     def compute(piece: slice) -> None:
-        out[piece] = select(of_rows[piece], rows[piece])
+        out[piece] = select(mask_rows[piece], rows[piece])
 
     over_pieces(compute, input.size)
-    return made
+    return result
 
 
-_zero = cache(lambda dtype: np.zeros((), dtype))  # an array, which a ufunc takes faster than a number
+_zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs take arrays faster than Python numbers
 
 
 @kernel
@@ -301,20 +304,20 @@ def contiguous(input: Any) -> Any:
     return np.ascontiguousarray(input)
 
 
-_LONG = 8  # times as long as there are rows
+_LONG = 8  # ratio of input features to rows from which on the product is computed transposed
 
 
 @kernel
 def linear(bias: Any, input: Any, weight: Any) -> Any:
-    """One product for all rows: NumPy would do one for each leading index."""
+    """Flatten the leading dimensions into one matrix product; NumPy would compute one product for each leading index."""
     shape = input.shape
     rows = input if len(shape) == 2 else input.reshape(prod(shape[:-1]), shape[-1])
-    if weight.shape[1] >= _LONG * len(rows):  # OpenBLAS likes the few rows on the right side better
-        made = np.add(product(weight, rows.T).T, bias, order="C")
+    if weight.shape[1] >= _LONG * len(rows):  # OpenBLAS is faster with the few rows on the right-hand side
+        output = np.add(product(weight, rows.T).T, bias, order="C")
     else:
-        made = product(rows, weight.T)
-        made = np.add(made, bias, made) if made.dtype is bias.dtype and bias.ndim < 2 else made + bias
-    return made if len(shape) == 2 else made.reshape(*shape[:-1], made.shape[-1])
+        output = product(rows, weight.T)
+        output = np.add(output, bias, output) if output.dtype is bias.dtype and bias.ndim < 2 else output + bias
+    return output if len(shape) == 2 else output.reshape(*shape[:-1], output.shape[-1])
 
 
 @kernel
@@ -324,8 +327,8 @@ def mm(input: Any, mat2: Any) -> Any:
 
 @kernel
 def addmm(bias: Any, input: Any, mat2: Any) -> Any:
-    made = product(input, mat2) if input.ndim == 2 else np.matmul(input, mat2)
-    return np.add(made, bias, made) if np.broadcast_shapes(bias.shape, made.shape) == made.shape else made + bias
+    output = product(input, mat2) if input.ndim == 2 else np.matmul(input, mat2)
+    return np.add(output, bias, output) if np.broadcast_shapes(bias.shape, output.shape) == output.shape else output + bias
 
 
 # --- indexing -----------------------------------------------------------------------------------------------------
@@ -341,8 +344,8 @@ for _name in ("select", "slice", "unsqueeze", "alias"):
 
 @kernel
 def index(input: Any, index: Any) -> Any:
-    made = input[index]
-    return made if made.flags.c_contiguous else np.ascontiguousarray(made)  # NumPy keeps the order of the input
+    result = input[index]
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)  # NumPy keeps the memory order of the input
 
 
 @kernel
@@ -356,16 +359,16 @@ def setitem_in_place(input: Any, value: Any, index: Any) -> Any:
 
 @kernel
 def getitem_backward(input: Any, shape: Any, index: Any) -> Any:
-    made = np.zeros(shape, input.dtype)
-    made[index] = input
-    return made
+    grad_input = np.zeros(shape, input.dtype)
+    grad_input[index] = input
+    return grad_input
 
 
 @kernel
 def setitem(input: Any, value: Any, index: Any) -> Any:
-    made = np.array(input)  # a copy, and an array even of one number
-    made[index] = value
-    return made
+    result = np.array(input)  # a copy, which is an array even where NumPy would return a scalar
+    result[index] = value
+    return result
 
 
 @kernel
@@ -379,7 +382,7 @@ def pad_to(input: Any, shape: Any) -> Any:
 
 
 def summing(input: Any) -> Any:
-    """A copy to add to: float32 for half precision."""
+    """A copy to accumulate into, in float32 for half precision."""
     return input.astype(np.float32) if _is_half(input) else input.copy()
 
 
@@ -387,11 +390,11 @@ def _is_half(input: Any) -> bool:
     return input.dtype.itemsize == 2 and input.dtype.kind in "fV"
 
 
-_FEW = 1 << 9  # numbers that are added before the places of others would be known
+_FEW = 1 << 9  # elements up to which computing flat positions costs more than it saves
 
 
 def _add_at(target: Any, index: Any, values: Any) -> None:
-    """`np.add.at`; NumPy adds rows number by number, which it does many times as fast in a vector."""
+    """`np.add.at`, with row indices turned into flat positions: it is many times faster on a vector than on rows."""
     alone = isinstance(index, tuple) and (len(index) == 1 or (len(index) == 2 and index[1] is ...))
     rows = index[0] if alone else None
     whole = type(rows) is np.ndarray and rows.dtype.kind == "i" and target.ndim > 1 and target.flags.c_contiguous
@@ -407,17 +410,17 @@ def _add_at(target: Any, index: Any, values: Any) -> None:
 
 @kernel
 def index_backward(input: Any, shape: Any, index: Any) -> Any:
-    made = np.zeros(shape, np.float32 if _is_half(input) else input.dtype)
-    _add_at(made, index, input)
-    return made.astype(input.dtype, copy=False)
+    grad_input = np.zeros(shape, np.float32 if _is_half(input) else input.dtype)
+    _add_at(grad_input, index, input)
+    return grad_input.astype(input.dtype, copy=False)
 
 
 # --- order --------------------------------------------------------------------------------------------------------
 
 
 def _argsort(input: Any, dim: int, descending: bool) -> Any:
-    """A stable order either way; NaN counts as the largest."""
-    if input.dtype.kind == "V":  # bfloat16's own order has no place for NaN
+    """Indices that sort stably, ascending or descending; NaN counts as the largest."""
+    if input.dtype.kind == "V":  # sorting bfloat16 does not order NaN
         input = input.astype(np.float32)
     if not descending:
         return input.argsort(dim, "stable")
@@ -427,34 +430,34 @@ def _argsort(input: Any, dim: int, descending: bool) -> Any:
 
 @kernel
 def sort(input: Any, dim: int, descending: bool) -> Any:
-    where = _argsort(input, dim, descending)
-    return KERNELS["gather_along"](input, where, dim), where
+    indices = _argsort(input, dim, descending)
+    return KERNELS["gather_along"](input, indices, dim), indices
 
 
 @kernel
 def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
-    where = np.ascontiguousarray(_argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)])
-    return KERNELS["gather_along"](input, where, dim), where
+    indices = np.ascontiguousarray(_argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)])
+    return KERNELS["gather_along"](input, indices, dim), indices
 
 
 @kernel
 def search(input: Any, values: Any, side: str) -> Any:
     if input.dtype.kind == "V":
         input, values = input.astype(np.float32), values.astype(np.float32)
-    if input.ndim == 1 and input.size and input[-1] != input[-1]:  # NaNs, of which NumPy thinks otherwise than PyTorch
+    if input.ndim == 1 and input.size and input[-1] != input[-1]:  # NumPy and PyTorch treat NaN differently
         return search_rows(np, input, values.reshape(-1), side).reshape(values.shape)
     return search_forward(np, input, values, side)
 
 
 @kernel
 def index_put_add(input: Any, values: Any, index: Any) -> Any:
-    made = summing(input)
-    _add_at(made, index, values)
-    return made.astype(input.dtype, copy=False)
+    result = summing(input)
+    _add_at(result, index, values)
+    return result.astype(input.dtype, copy=False)
 
 
 @kernel
 def diagonal_(input: Any, offset: int, dim1: int, dim2: int) -> Any:
-    made = np.diagonal(input, offset, dim1, dim2)
-    made.flags.writeable = input.flags.writeable  # NumPy's is read-only
-    return made
+    diagonal = np.diagonal(input, offset, dim1, dim2)
+    diagonal.flags.writeable = input.flags.writeable  # NumPy's is read-only
+    return diagonal

@@ -61,21 +61,21 @@ def silu(input: Any) -> Any:
 @quiet
 @wide
 def silu_backward(g: Any, input: Any) -> Any:
-    def compute(out: Any, slope: Any, x: Any) -> None:
+    def compute(out: Any, grad: Any, x: Any) -> None:
         _sigmoid(out, x)
-        rest = 1 - out
-        rest *= x
-        rest += 1
-        out *= rest
-        out *= slope
+        factor = 1 - out
+        factor *= x
+        factor += 1
+        out *= factor
+        out *= grad
 
     return by_pieces(compute, g, input)
 
 
 # --- the error function and GELU ----------------------------------------------------------------------------------
 
-# Least-squares fits, for single precision: erf(x) / x in powers of x^2 below 1, and erfc(x) exp(x^2) in powers of
-# 2 / (1 + 0.7 x) - 1 from there on.
+# Least-squares fits for single precision: erf(x) / x in powers of x^2 for x < 1, and erfc(x) exp(x^2) in powers of
+# 2 / (1 + 0.7 x) - 1 for x >= 1.
 _NEAR = (
     7.882497113837771e-05,
     -8.018854993505966e-04,
@@ -97,7 +97,7 @@ _TAIL = (
     3.3367372235505394e-01,
 )
 
-# A quotient that serves everywhere, to 3e-7: erf(x) = x P(x^2) / Q(x^2) where |x| < 4.
+# A rational approximation for all x, accurate to 3e-7: erf(x) = x P(x^2) / Q(x^2) where |x| < 4.
 _P = (
     -2.72614225801306e-10,
     2.77068142495902e-08,
@@ -112,8 +112,8 @@ _Q = (-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37
 
 def _polynomial(out: Any, x: Any, coefficients: tuple[float, ...]) -> None:
     np.multiply(x, x.dtype.type(coefficients[0]), out)
-    for each in coefficients[1:-1]:
-        out += x.dtype.type(each)
+    for coefficient in coefficients[1:-1]:
+        out += x.dtype.type(coefficient)
         out *= x
     out += x.dtype.type(coefficients[-1])
 
@@ -122,16 +122,16 @@ def _erf(out: Any, x: Any) -> None:
     if x.dtype != np.float32:
         out[...] = error_function.erf_forward(np, x)
         return
-    size, square = np.abs(x), x * x
+    magnitude, square = np.abs(x), x * x
     near = np.empty_like(x)
     _polynomial(near, square, _NEAR)
     near *= x
-    place = 2 / (1 + np.float32(0.7) * size) - 1
-    _polynomial(out, place, _TAIL)
+    position = 2 / (1 + np.float32(0.7) * magnitude) - 1
+    _polynomial(out, position, _TAIL)
     out *= np.exp(-square)
     np.subtract(1, out, out)
     np.copysign(out, x, out)
-    out[...] = select(size < 1, near, out)
+    out[...] = select(magnitude < 1, near, out)
 
 
 @kernel
@@ -148,13 +148,13 @@ def _quick_erf(out: Any, x: Any) -> None:
     square = bounded * bounded
     _polynomial(out, square, _P)
     out *= bounded
-    below = np.empty_like(out)
-    _polynomial(below, square, _Q)
-    out /= below
+    denominator = np.empty_like(out)
+    _polynomial(denominator, square, _Q)
+    out /= denominator
 
 
 def _share_below(out: Any, x: Any) -> None:
-    """How much of the normal distribution lies below `x`."""
+    """The cumulative distribution function of the standard normal distribution."""
     _quick_erf(out, x * x.dtype.type(math.sqrt(0.5)))
     out += 1
     out *= x.dtype.type(0.5)
@@ -173,7 +173,7 @@ def gelu(input: Any) -> Any:
 @quiet
 @wide
 def gelu_backward(g: Any, input: Any) -> Any:
-    def compute(out: Any, slope: Any, x: Any) -> None:
+    def compute(out: Any, grad: Any, x: Any) -> None:
         _share_below(out, x)
         density = x * x
         density *= x.dtype.type(-0.5)
@@ -181,7 +181,7 @@ def gelu_backward(g: Any, input: Any) -> Any:
         density *= x
         density *= x.dtype.type(1 / math.sqrt(2 * math.pi))
         out += density
-        out *= slope
+        out *= grad
 
     return by_pieces(compute, g, input)
 
@@ -214,18 +214,18 @@ def gelu_tanh(input: Any) -> Any:
 @quiet
 @wide
 def gelu_tanh_backward(g: Any, input: Any) -> Any:
-    def compute(out: Any, slope: Any, x: Any) -> None:
+    def compute(out: Any, grad: Any, x: Any) -> None:
         _bent(out, x)
-        steep = x * x
-        steep *= x.dtype.type(3 * _SCALE * _CUBE)
-        steep += x.dtype.type(_SCALE)
-        steep *= x
-        rest = 1 - out
-        rest *= steep
-        rest += 1
+        slope = x * x
+        slope *= x.dtype.type(3 * _SCALE * _CUBE)
+        slope += x.dtype.type(_SCALE)
+        slope *= x
+        factor = 1 - out
+        factor *= slope
+        factor += 1
         out += 1
-        out *= rest
-        out *= slope
+        out *= factor
+        out *= grad
         out *= x.dtype.type(0.5)
 
     return by_pieces(compute, g, input)

@@ -1,8 +1,8 @@
-"""Convolution, in one of four ways.
+"""Convolution, by one of four algorithms.
 
-Mostly by products of matrices, which BLAS does best: every window of the input is copied out, into the rows (`conv_rows`) or
-the columns (`conv_columns`) of a matrix.  Windows of 3 x 3 have a better way, `winograd`'s; groups of one channel,
-`depthwise`, need no product at all.
+Most convolutions are matrix products, which BLAS is best at: every window of the input is copied into the rows (`conv_rows`) or
+the columns (`conv_columns`) of a matrix.  3 x 3 kernels use the faster `winograd`; depthwise convolutions (`depthwise`) need no
+matrix product at all.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .layout import keeps_channels_last
 from .threads import parts
 from .windows import Geometry, Sizes, geometry, output_size, total
 
-_KEEP = 3  # times the size of the input: so large may windows be that a forward keeps for the gradient of the weight
-_EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's way rounds more, by a factor of ten or so
+_KEEP = 3  # the forward saves the unfolded windows for the weight's gradient if they are at most this many times the input
+_EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's rounding errors are about ten times as large
 
 
 # --- the three operations -----------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def convolution_weight(
     groups: int = 1,
     workspace: Any = None,
 ) -> Any:
-    kept = workspace.pop("windows", None) if workspace else None
+    saved = workspace.pop("windows", None) if workspace else None
     g = geometry(len(input), shape, grad.shape[2:], stride, padding, dilation, groups)
     if not grad.size:
         return np.zeros(shape, grad.dtype)
@@ -67,7 +67,7 @@ def convolution_weight(
         return winograd.weight_gradient(grad, input, padding)
     if depthwise.suits(g):
         return depthwise.weight_gradient(grad, input, g)
-    return _weight_gradient(_way(g), grad, input, g, kept)
+    return _weight_gradient(_way(g), grad, input, g, saved)
 
 
 @kernel
@@ -101,7 +101,7 @@ def _by_winograd(input: Any, g: Geometry, size: Sizes) -> bool:
 
 
 def _along_channels(bias: Any, g: Geometry) -> Any:
-    """In the shape that broadcasts against images."""
+    """The bias in the shape that broadcasts against images."""
     return None if bias is None else bias.reshape(-1, *(1,) * len(g.size))
 
 
@@ -114,44 +114,44 @@ def _way(g: Geometry) -> ModuleType:
 
 def _convolve(way: Any, input: Any, weight: Any, bias: Any, g: Geometry, workspace: Any) -> Any:
     matrix = way.matrix(weight, g)
-    made = np.empty((g.batch, g.shape[0], *g.size), input.dtype)
+    output = np.empty((g.batch, g.shape[0], *g.size), input.dtype)
     keep = workspace is not None and g.batch * g.elements <= _KEEP * input.size and input.dtype.kind != "c"
 
     def compute(part: slice) -> Any:
         windows = way.unfold(input[part], g)
-        way.multiply(made[part], windows, matrix, g)
+        way.multiply(output[part], windows, matrix, g)
         if bias is not None:
-            made[part] += bias
+            output[part] += bias
         return (part, windows) if keep else None
 
     windows = g.share(compute, g.parts)
     if keep:
         workspace["windows"] = windows
-    return made
+    return output
 
 
-def _weight_gradient(way: Any, grad: Any, input: Any, g: Geometry, kept: Any) -> Any:
-    if g.is_heavy and not kept:  # one large product, rather than several weights to add up
+def _weight_gradient(way: Any, grad: Any, input: Any, g: Geometry, saved: Any) -> Any:
+    if g.is_heavy and not saved:  # one large product, rather than a sum of several weight gradients
         windows, outputs = way.unfold(input, g), parts(g.shape[0], g.shape[0], g.pays)
-        made = g.share(lambda part: way.slopes(grad[:, part], windows, g), outputs)
-        return way.to_weight(np.concatenate(made), g)
+        gradients = g.share(lambda part: way.weight_gradient(grad[:, part], windows, g), outputs)
+        return way.to_weight(np.concatenate(gradients), g)
 
-    def compute(given: Any) -> Any:
-        part, windows = given
-        return way.slopes(grad[part], way.unfold(input[part], g) if windows is None else windows, g)
+    def compute(task: Any) -> Any:
+        part, windows = task
+        return way.weight_gradient(grad[part], way.unfold(input[part], g) if windows is None else windows, g)
 
-    todo = kept or [(part, None) for part in g.parts]
-    return way.to_weight(total(g.share(compute, todo)), g)
+    tasks = saved or [(part, None) for part in g.parts]
+    return way.to_weight(total(g.share(compute, tasks)), g)
 
 
 def _spread(way: Any, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
     matrix = way.matrix(weight, g)
-    made = np.empty((g.batch, g.shape[1] * g.groups, *space), grad.dtype)
+    grad_input = np.empty((g.batch, g.shape[1] * g.groups, *space), grad.dtype)
 
     def compute(part: slice) -> None:
-        way.spread(made[part], grad[part], matrix, g)
+        way.spread(grad_input[part], grad[part], matrix, g)
         if bias is not None:
-            made[part] += bias
+            grad_input[part] += bias
 
     g.share(compute, g.parts)
-    return made
+    return grad_input

@@ -1,7 +1,7 @@
-"""Fourier transforms, done where the input's memory makes it easy, which is also how the results then lie in memory.
+"""Fourier transforms, computed in an order of dimensions that suits the input's memory; the result has the same memory order.
 
-The other dimensions come first and the transformed ones last, each in the order of the input's memory; of a transform to or
-from real numbers the dimension that is halved, the last of `dims`, stays the last.
+The transformed dimensions are moved behind the others, and each of the two groups is ordered by stride.  In a transform to or
+from real numbers, the dimension that is halved (the last of `dims`) stays last.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def _order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
 def _transformed(
     transform: Callable[..., Any], input: Any, order: Sequence[int], count: int, norm: str, dtype: Any, last: int | None = None
 ) -> Any:
-    """`transform` along the last `count` dimensions in `order`, of which the very last gets `last` elements."""
-    given = input.transpose(order)
-    shape = given.shape if last is None else (*given.shape[:-1], last)
+    """Apply `transform` along the last `count` dimensions of `order`; `last` is the length of the very last one in the result."""
+    ordered = input.transpose(order)
+    shape = ordered.shape if last is None else (*ordered.shape[:-1], last)
     lengths = shape[-count:] if transform is np.fft.irfftn else None
-    return transform(given, lengths, range(-count, 0), norm, out=np.empty(shape, dtype)).transpose(np.argsort(order))
+    return transform(ordered, lengths, range(-count, 0), norm, out=np.empty(shape, dtype)).transpose(np.argsort(order))
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Selecting, joining and spreading: what NumPy's own functions do with more ado than small arrays are worth."""
+"""Indexing, joining and expanding, with less overhead than NumPy's own functions have on small arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .namespace import namespace
 
 __all__: list[str] = []
 
-_SMALL = 1 << 12  # positions that are worth remembering
+_SMALL = 1 << 12  # positions up to which they are cached
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -30,15 +30,15 @@ def unsqueeze(input: Any, dim: int) -> Any:
 @kernel
 def expand(input: Any, shape: tuple[int, ...]) -> Any:
     """`broadcast_to`, without its cost where the memory is contiguous."""
-    if prod(shape) == input.size:  # no element is repeated: the view may be written to
+    if prod(shape) == input.size:  # no element is repeated, so the view may be writable
         return input.reshape(shape)
-    given = input.shape
-    if given and not input.flags.c_contiguous:
+    input_shape = input.shape
+    if input_shape and not input.flags.c_contiguous:
         return np.broadcast_to(input, shape)
-    kept = [0 if n == 1 else step for n, step in zip(given, input.strides, strict=True)] if given else ()
-    made = np.ndarray(shape, input.dtype, input, 0, (*(0,) * (len(shape) - len(given)), *kept))
-    made.setflags(write=False)  # as broadcast_to has it: a write would be one to several elements
-    return made
+    strides = [0 if n == 1 else stride for n, stride in zip(input_shape, input.strides, strict=True)] if input_shape else ()
+    result = np.ndarray(shape, input.dtype, input, 0, (*(0,) * (len(shape) - len(input_shape)), *strides))
+    result.setflags(write=False)  # like broadcast_to's result: a write would change several elements
+    return result
 
 
 # --- joining ------------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
 @kernel
 def stack(*arrays: Any, dim: int = 0) -> Any:
     added = (slice(None),) * dim + (None,)
-    return np.concatenate([each[added] for each in arrays], dim)
+    return np.concatenate([array[added] for array in arrays], dim)
 
 
 # --- along a dimension --------------------------------------------------------------------------------------------
@@ -67,29 +67,29 @@ _extreme("min_dim", "argmin", np.minimum.reduce)
 
 
 @lru_cache(64)
-def _remembered(shape: tuple[int, ...], steps: tuple[int, ...], dim: int) -> Any:
-    return _starts(shape, steps, dim)
+def _remembered(shape: tuple[int, ...], strides: tuple[int, ...], dim: int) -> Any:
+    return _starts(shape, strides, dim)
 
 
-def _starts(shape: tuple[int, ...], steps: tuple[int, ...], dim: int) -> Any:
-    """Where, among all elements, those begin that lie along `dim`: for each place in the other dimensions of an index."""
-    made: Any = np.zeros((1,) * len(shape), np.intp)
-    for each, (length, step) in enumerate(zip(shape, steps, strict=True)):
-        if each != dim:
-            made = made + (np.arange(length) * step).reshape([length if i == each else 1 for i in range(len(shape))])
-    return made
+def _starts(shape: tuple[int, ...], strides: tuple[int, ...], dim: int) -> Any:
+    """Flat positions of the elements with index 0 along `dim`, for each position in the other dimensions."""
+    starts: Any = np.zeros((1,) * len(shape), np.intp)
+    for axis, (length, stride) in enumerate(zip(shape, strides, strict=True)):
+        if axis != dim:
+            starts = starts + (np.arange(length) * stride).reshape([length if i == axis else 1 for i in range(len(shape))])
+    return starts
 
 
 def _places(array: Any, index: Any, dim: int) -> Any:
-    """Where, among all elements of a contiguous array, those are that an index along `dim` means."""
-    steps = tuple([each // array.itemsize for each in array.strides])
-    starts = (_remembered if index.size <= _SMALL else _starts)(index.shape, steps, dim)
-    return np.multiply(index, steps[dim], dtype=np.intp) + starts
+    """Flat positions, in a contiguous array, of the elements that `index` selects along `dim`."""
+    strides = tuple([stride // array.itemsize for stride in array.strides])
+    starts = (_remembered if index.size <= _SMALL else _starts)(index.shape, strides, dim)
+    return np.multiply(index, strides[dim], dtype=np.intp) + starts
 
 
 @kernel
 def gather_along(input: Any, index: Any, dim: int) -> Any:
-    """`take_along_axis`, by one index into all elements."""
+    """`take_along_axis`, by a single index into the flattened array."""
     if not input.flags.c_contiguous:
         return OPS["gather_along"].forward(namespace, input, index, dim)
     return input.reshape(-1).take(_places(input, index, dim))
@@ -97,14 +97,14 @@ def gather_along(input: Any, index: Any, dim: int) -> Any:
 
 @kernel
 def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
-    made = input.copy()
-    made.reshape(-1)[_places(made, index, dim)] = src[tuple(map(slice, index.shape))]
-    return made
+    result = input.copy()
+    result.reshape(-1)[_places(result, index, dim)] = src[tuple(map(slice, index.shape))]
+    return result
 
 
 @kernel
 def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
-    made = np.ascontiguousarray(summing(input))
-    places, terms = _places(made, index, dim), src[tuple(map(slice, index.shape))]
-    np.add.at(made.reshape(-1), places.reshape(-1), terms.reshape(-1))  # of vectors it is many times as fast
-    return made.astype(input.dtype, copy=False)
+    result = np.ascontiguousarray(summing(input))
+    places, terms = _places(result, index, dim), src[tuple(map(slice, index.shape))]
+    np.add.at(result.reshape(-1), places.reshape(-1), terms.reshape(-1))  # many times faster on vectors
+    return result.astype(input.dtype, copy=False)

@@ -1,4 +1,4 @@
-"""Linear algebra that NumPy (or SciPy, where it is installed) has and the array API has not."""
+"""Linear algebra that NumPy (or SciPy, where it is installed) has and the array API lacks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def linalg_eigvalsh(A: Any) -> Any:
 
 # --- LAPACK by way of SciPy ---------------------------------------------------------------------------------------
 
-_WORTHWHILE = 32  # the size from which LAPACK, a matrix at a time, beats NumPy on the whole batch (and SciPy's import)
+_WORTHWHILE = 32  # matrix size from which LAPACK, one matrix at a time, beats NumPy on the batch, despite SciPy's import
 
 
 def _lapack(routine: str, like: Any) -> Any:
@@ -63,7 +63,7 @@ def linalg_lu_factor_ex(A: Any) -> Any:
 
 
 def _lu_by_columns(A: Any) -> Any:
-    """Elimination in place, a column at a time, for the whole batch."""
+    """LU factorization with partial pivoting, column by column, of the whole batch at once."""
     LU = A.reshape(prod(A.shape[:-2]), *A.shape[-2:]).copy()
     batch, rows, columns = LU.shape
     count = min(rows, columns)
@@ -89,13 +89,13 @@ def linalg_solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool = F
     solve = _lapack("trtrs", A) if A.shape[-1] >= _WORTHWHILE and B.size else None
     if solve is None:
         return _solve_triangular(A, B, upper, unitriangular)
-    made = np.empty_like(B)
+    solution = np.empty_like(B)
     for index in np.ndindex(B.shape[:-2]):
-        # the transpose of a row-major matrix is what LAPACK reads without a copy
-        made[index], info = solve(A[index].T, B[index], lower=upper, trans=1, unitdiag=unitriangular)
-        if info:  # a zero on the diagonal, by which LAPACK does not divide
+        # LAPACK reads the transpose of a row-major matrix without a copy
+        solution[index], info = solve(A[index].T, B[index], lower=upper, trans=1, unitdiag=unitriangular)
+        if info:  # a zero on the diagonal: LAPACK refuses to divide by it
             return _solve_triangular(A, B, upper, unitriangular)
-    return made
+    return solution
 
 
 @kernel
@@ -122,15 +122,15 @@ def linalg_ldl_factor_ex(A: Any, hermitian: bool = False) -> Any:
     factor = _symmetric("trf", A, hermitian)
     LD, pivots, info = np.empty_like(A), np.empty(A.shape[:-1], np.int64), np.empty(A.shape[:-2], np.int64)
     for index in np.ndindex(A.shape[:-2]):
-        made, swaps, info[index] = factor(A[index], lower=1)
-        LD[index], pivots[index] = np.tril(made), swaps
+        factored, swaps, info[index] = factor(A[index], lower=1)
+        LD[index], pivots[index] = np.tril(factored), swaps
     return LD, pivots, info
 
 
 @kernel
 def linalg_ldl_solve(LD: Any, B: Any, pivots: Any, hermitian: bool = False) -> Any:
     solve = _symmetric("trs", LD, hermitian)
-    made = np.empty_like(B)
+    solution = np.empty_like(B)
     for index in np.ndindex(B.shape[:-2]):
-        made[index] = solve(LD[index], pivots[index], B[index], lower=1)[0]
-    return made
+        solution[index] = solve(LD[index], pivots[index], B[index], lower=1)[0]
+    return solution

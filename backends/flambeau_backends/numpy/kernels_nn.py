@@ -1,4 +1,4 @@
-"""Losses of single elements, embedding, dropout, resampling, windows."""
+"""Squared error, embedding, dropout, resampling, padding, unfolding and folding."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def mse_loss(input: Any, target: Any, reduction: str) -> Any:
     if dtype.itemsize == 2:
         flat = flat.astype(np.float32)
     total = flat.dot(flat)
-    made = total / size if reduction == "mean" else total
-    return made if made.dtype is dtype else made.astype(dtype)
+    loss = total / size if reduction == "mean" else total
+    return loss if loss.dtype is dtype else loss.astype(dtype)
 
 
 @kernel
 @wide
 def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
-    error = np.asarray(np.subtract(input, target))  # a scalar, where both are 0-d
+    error = np.asarray(np.subtract(input, target))  # np.subtract returns a scalar where both are 0-d
     if reduction == "none":
         scale = g * g.dtype.type(2)
     else:
@@ -64,17 +64,17 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bo
 
 @kernel
 def sum_rows(input: Any, indices: Any, count: int) -> Any:
-    """Rows sorted by where they belong, then summed run by run."""
-    made = np.zeros((count, input.shape[-1]), input.dtype)
+    """Sum the rows that have the same index: rows are sorted by index, then each run of equal indices is summed."""
+    sums = np.zeros((count, input.shape[-1]), input.dtype)
     flat = indices.reshape(-1)
     if not flat.size:
-        return made
+        return sums
     order = flat.argsort(kind="stable")
     places = flat[order]
     starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
     rows = input.reshape(flat.size, input.shape[-1])[order]
-    made[places[starts]] = rows if len(starts) == len(rows) else np.add.reduceat(rows, starts, 0)
-    return made
+    sums[places[starts]] = rows if len(starts) == len(rows) else np.add.reduceat(rows, starts, 0)
+    return sums
 
 
 @kernel
@@ -105,10 +105,10 @@ def _along(input: Any, dim: int, matrix: Any) -> Any:
 def resample(input: Any, dim: int, taps: Taps) -> Any:
     if not input.size:
         return np.empty((*input.shape[:dim], len(taps.indices), *input.shape[dim + 1 :]), input.dtype)
-    made = _along(input, dim, _matrix(taps, input.dtype))
-    if not np.isfinite(made).all():  # infinities must not reach elements that they have no share in
+    output = _along(input, dim, _matrix(taps, input.dtype))
+    if not np.isfinite(output).all():  # 0 * inf would put NaN into outputs that do not depend on the infinity
         return resample_forward(np, input, dim, taps)
-    return made
+    return output
 
 
 @kernel
@@ -132,8 +132,8 @@ def constant_pad(input: Any, pad: Sequence[tuple[int, int]], value: Any = 0) -> 
 def im2col(input: Any, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
     size = output_size(input.shape[2:], window_size, stride, padding, dilation)
     g = Geometry(len(input), (1, input.shape[1], *window_size), size, stride, padding, dilation)
-    made = conv_columns.unfold(input, g)[:, 0]
-    return made.copy() if np.may_share_memory(made, input) else made
+    columns = conv_columns.unfold(input, g)[:, 0]
+    return columns.copy() if np.may_share_memory(columns, input) else columns
 
 
 @kernel
@@ -141,9 +141,9 @@ def col2im(input: Any, space: Sizes, window_size: Sizes, dilation: Sizes, paddin
     size = output_size(space, window_size, stride, padding, dilation)
     channels = input.shape[1] // prod(window_size)
     g = Geometry(len(input), (1, channels, *window_size), size, stride, padding, dilation)
-    made = np.zeros((len(input), channels, *padded_size(space, padding)), input.dtype)
-    conv_columns.fold(made, input.reshape(len(input), channels, *window_size, *size), g)
-    return np.ascontiguousarray(made[inside(space, padding)])
+    images = np.zeros((len(input), channels, *padded_size(space, padding)), input.dtype)
+    conv_columns.fold(images, input.reshape(len(input), channels, *window_size, *size), g)
+    return np.ascontiguousarray(images[inside(space, padding)])
 
 
 @kernel
@@ -154,16 +154,16 @@ def resample_nearest(input: Any, dim: int, taps: Taps) -> Any:
 
 @kernel
 def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
-    """The result, and what the input was multiplied by; draws go the way that the elements lie in memory."""
+    """The result and the scaled mask; random numbers are drawn in the memory order of the input."""
     if input.flags.c_contiguous:
         noise = generator.bernoulli(input.shape, input.dtype, keep)
     else:
         order = memory_order(input.shape, input.strides)
-        noise = generator.bernoulli([input.shape[each] for each in order], input.dtype, keep).transpose(np.argsort(order))
+        noise = generator.bernoulli([input.shape[dim] for dim in order], input.dtype, keep).transpose(np.argsort(order))
     return _dropped(input, noise, keep)
 
 
-@quiet  # or the operation would be done, and numbers drawn, again
+@quiet  # an error would make the caller compute the operation, and draw random numbers, a second time
 def _dropped(input: Any, noise: Any, keep: float) -> tuple[Any, Any]:
     noise /= input.dtype.type(keep)
     return input * noise, noise

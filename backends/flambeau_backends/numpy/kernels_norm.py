@@ -15,10 +15,10 @@ from .pieces import contiguous, over_pieces, pieces, wide
 from .sums import total
 
 Dims = Sequence[int]
-_FEW = 1 << 13  # elements for which it is the number of calls that counts
+_FEW = 1 << 13  # elements up to which the overhead of calls outweighs the computation
 
 
-# --- rows: what is normalized together lies together --------------------------------------------------------------
+# --- rows: statistics over contiguous elements --------------------------------------------------------------------
 
 
 class _Rows:
@@ -26,15 +26,15 @@ class _Rows:
 
     def __init__(self, input: Any, weight: Any, bias: Any, dims: Dims) -> None:
         self.length = prod(input.shape[dim] for dim in dims)
-        shapes = [each.shape for each in (weight, bias) if each is not None]
+        shapes = [parameter.shape for parameter in (weight, bias) if parameter is not None]
         extra = max(0, *(len(shape) - len(dims) for shape in shapes)) if shapes else 0
-        kept = input.ndim - len(dims) - extra  # dimensions that weight and bias know nothing of
-        inner = input.shape[kept:]
+        leading = input.ndim - len(dims) - extra  # leading dimensions that weight and bias do not have
+        inner = input.shape[leading:]
         self.tile = (prod(inner) // max(self.length, 1), self.length)
-        self.input = np.ascontiguousarray(input).reshape(prod(input.shape[:kept]), *self.tile)
+        self.input = np.ascontiguousarray(input).reshape(prod(input.shape[:leading]), *self.tile)
         self.weight, self.bias = (
-            None if each is None else np.ascontiguousarray(np.broadcast_to(each, inner)).reshape(self.tile)
-            for each in (weight, bias)
+            None if parameter is None else np.ascontiguousarray(np.broadcast_to(parameter, inner)).reshape(self.tile)
+            for parameter in (weight, bias)
         )
         self.inner = inner
 
@@ -42,79 +42,79 @@ class _Rows:
         average = np.full(self.length, 1 / max(self.length, 1), part.dtype)
         return (part.reshape(-1, self.length) @ average).reshape(*part.shape[:-1], 1)
 
-    def standardize(self, piece: slice, eps: float, kept: Any = None) -> tuple[Any, Any, Any]:
-        """A piece with mean 0 and variance 1, its mean, and what it was scaled by."""
+    def standardize(self, piece: slice, eps: float, saved: Any = None) -> tuple[Any, Any, Any]:
+        """A piece of the rows normalized to mean 0 and variance 1, its means, and its scales (inverse standard deviations)."""
         part, dtype = self.input[piece], self.input.dtype
-        if kept is not None:
-            mean, scale = (each[piece] for each in kept)
-            made = part - mean
+        if saved is not None:
+            mean, scale = (statistic[piece] for statistic in saved)
+            normalized = part - mean
         else:
             mean = self.means(part)
-            made = part - mean
-            scale = np.vecdot(made, made)[..., None]
+            normalized = part - mean
+            scale = np.vecdot(normalized, normalized)[..., None]
             scale *= dtype.type(1 / self.length)
             scale += dtype.type(eps)
             np.sqrt(scale, scale)
             np.reciprocal(scale, scale)
-        made *= scale
-        return made, mean, scale
+        normalized *= scale
+        return normalized, mean, scale
 
 
 def _one_row_each(dims: Dims, weight: Any, bias: Any) -> bool:
-    """Whether weight and bias are those of all rows, which lie one after the other."""
-    return all(each is None or each.ndim == len(dims) for each in (weight, bias))
+    """Whether all rows share one weight and one bias, as in layer norm."""
+    return all(parameter is None or parameter.ndim == len(dims) for parameter in (weight, bias))
 
 
 def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
     if _one_row_each(dims, weight, bias):
-        made, kept = row_norm.normalize(input, weight, bias, prod(input.shape[dim] for dim in dims), eps)
+        output, statistics = row_norm.normalize(input, weight, bias, prod(input.shape[dim] for dim in dims), eps)
         if workspace is not None:
-            workspace["means and scales"] = kept
-        return made
+            workspace["means and scales"] = statistics
+        return output
     rows = _Rows(input, weight, bias, dims)
-    made = np.empty(rows.input.shape, input.dtype)
+    output = np.empty(rows.input.shape, input.dtype)
     means = np.empty((*rows.input.shape[:2], 1), input.dtype)
     scales = np.empty_like(means)
-    for piece in pieces(len(made), prod(rows.tile)):
+    for piece in pieces(len(output), prod(rows.tile)):
         part, means[piece], scales[piece] = rows.standardize(piece, eps)
         if rows.weight is not None:
             part *= rows.weight
         if rows.bias is not None:
             part += rows.bias
-        made[piece] = part
+        output[piece] = part
     if workspace is not None:
         workspace["moments"] = means, scales
-    return made.reshape(input.shape)
+    return output.reshape(input.shape)
 
 
 def _row_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
     if _one_row_each(dims, weight, bias):
-        kept = workspace.get("means and scales") if workspace else None
-        return row_norm.normalize_backward(g, input, weight, bias, prod(input.shape[dim] for dim in dims), eps, kept)
+        saved = workspace.get("means and scales") if workspace else None
+        return row_norm.normalize_backward(g, input, weight, bias, prod(input.shape[dim] for dim in dims), eps, saved)
     rows = _Rows(input, weight, bias, dims)
-    slopes = np.ascontiguousarray(g).reshape(rows.input.shape)
-    kept = workspace.get("moments") if workspace else None
-    made = np.empty(slopes.shape, g.dtype)
-    weight_slope, bias_slope = (None if each is None else np.zeros(rows.tile, g.dtype) for each in (weight, bias))
-    for piece in pieces(len(made), prod(rows.tile)):
-        slope, out = slopes[piece], made[piece]
-        standard, _, scale = rows.standardize(piece, eps, kept)
-        if bias_slope is not None:
-            bias_slope += slope.sum(0)
-        if weight_slope is not None:
-            weight_slope += np.multiply(slope, standard, out).sum(0)
-        through = slope if rows.weight is None else slope * rows.weight
-        along = np.vecdot(through, standard)[..., None]
-        along *= g.dtype.type(1 / rows.length)
-        standard *= along
-        np.subtract(through, standard, out)
-        out -= rows.means(through)
+    grads = np.ascontiguousarray(g).reshape(rows.input.shape)
+    saved = workspace.get("moments") if workspace else None
+    grad_input = np.empty(grads.shape, g.dtype)
+    grad_weight, grad_bias = (None if parameter is None else np.zeros(rows.tile, g.dtype) for parameter in (weight, bias))
+    for piece in pieces(len(grad_input), prod(rows.tile)):
+        grad, out = grads[piece], grad_input[piece]
+        normalized, _, scale = rows.standardize(piece, eps, saved)
+        if grad_bias is not None:
+            grad_bias += grad.sum(0)
+        if grad_weight is not None:
+            grad_weight += np.multiply(grad, normalized, out).sum(0)
+        scaled = grad if rows.weight is None else grad * rows.weight
+        projection = np.vecdot(scaled, normalized)[..., None]
+        projection *= g.dtype.type(1 / rows.length)
+        normalized *= projection
+        np.subtract(scaled, normalized, out)
+        out -= rows.means(scaled)
         out *= scale
     return (
-        made.reshape(input.shape),
+        grad_input.reshape(input.shape),
         *(
-            None if each is None else _summed_to(slope.reshape(rows.inner), each.shape)
-            for each, slope in ((weight, weight_slope), (bias, bias_slope))
+            None if parameter is None else _summed_to(grad.reshape(rows.inner), parameter.shape)
+            for parameter, grad in ((weight, grad_weight), (bias, grad_bias))
         ),
     )
 
@@ -125,11 +125,11 @@ def _summed_to(array: Any, shape: Any) -> Any:
     return array.sum(dims, keepdims=True).reshape(shape) if dims else array.reshape(shape)
 
 
-# --- channels: what is normalized together is spread over the batch -----------------------------------------------
+# --- channels: statistics over the batch --------------------------------------------------------------------------
 
 
 def _batches(input: Any) -> Any:
-    """`(sample, channel, place)`."""
+    """The input as `(sample, channel, position)`."""
     return contiguous(input).reshape(input.shape[0], input.shape[1], -1)
 
 
@@ -138,14 +138,14 @@ def _over_channels(dims: Dims, ndim: int) -> bool:
 
 
 def _channel_sums(rows: Any) -> Any:
-    """Sums over samples and places."""
+    """Sums over samples and positions."""
     if rows.size <= _FEW:
         return total(rows, (0, 2))
     return total((rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)).reshape(rows.shape[:2]), 0)
 
 
 def _moments_of(rows: Any) -> tuple[int, Any, Any]:
-    """How many elements a channel has, their mean, and the sum of the squares of their distances from it."""
+    """For each channel: the number of elements, their mean, and the sum of squared deviations from it."""
     count = rows.shape[0] * rows.shape[2]
     mean = _channel_sums(rows) / rows.dtype.type(count)
     centered = rows - mean[:, None]
@@ -165,14 +165,14 @@ def moments(input: Any, dims: Dims) -> Any:
     if rows.size <= _FEW:
         _, mean, spread = _moments_of(rows)
         return mean.reshape(shape), (spread * share).reshape(shape)
-    found = over_pieces(lambda piece: _moments_of(rows[piece]), len(rows), rows[0].size)
-    mean = sum(part * count for count, part, _ in found) * share
-    spread = sum(part + np.square(center - mean) * count for count, center, part in found)  # Chan et al. (1983)
+    partial_moments = over_pieces(lambda piece: _moments_of(rows[piece]), len(rows), rows[0].size)
+    mean = sum(part * count for count, part, _ in partial_moments) * share
+    spread = sum(part + np.square(center - mean) * count for count, center, part in partial_moments)  # Chan et al. (1983)
     return mean.reshape(shape), (spread * share).reshape(shape)
 
 
 def _spread(values: Any, places: int) -> Any:
-    """A number for each channel as a row of one for each place: NumPy scales rows faster than it broadcasts."""
+    """Repeat each channel's value for all its positions: NumPy multiplies whole rows faster than it broadcasts."""
     return np.repeat(values, places).reshape(len(values), places)
 
 
@@ -186,75 +186,75 @@ def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, 
         offset = offset + bias.reshape(-1)
     factor, offset = factor.astype(dtype, copy=False), offset.astype(dtype, copy=False)
     if rows.size <= _FEW:
-        made = rows * factor[:, None]
-        made += offset[:, None]
-        return made.reshape(input.shape)
+        output = rows * factor[:, None]
+        output += offset[:, None]
+        return output.reshape(input.shape)
     factor, offset = _spread(factor, rows.shape[2]), _spread(offset, rows.shape[2])
-    made = np.empty(rows.shape, dtype)
+    output = np.empty(rows.shape, dtype)
 
     def compute(piece: slice) -> None:
-        part = made[piece]
+        part = output[piece]
         np.multiply(rows[piece], factor, part)
         part += offset
 
     over_pieces(compute, len(rows), factor.size)
-    return made.reshape(input.shape)
+    return output.reshape(input.shape)
 
 
-def _channel_slopes(slopes: Any, rows: Any, mean: Any) -> tuple[Any, Any]:
+def _channel_gradients(grads: Any, rows: Any, mean: Any) -> tuple[Any, Any]:
     """Sums of the gradient, and of its products with the centred input."""
     center = mean[:, None]
 
     def compute(piece: slice) -> tuple[Any, Any]:
-        return _channel_sums(slopes[piece]), total(np.vecdot(rows[piece] - center, slopes[piece]), 0)
+        return _channel_sums(grads[piece]), total(np.vecdot(rows[piece] - center, grads[piece]), 0)
 
-    found = over_pieces(compute, len(rows), rows[0].size)
-    return sum(each for each, _ in found), sum(each for _, each in found)
+    sums = over_pieces(compute, len(rows), rows[0].size)
+    return sum(s for s, _ in sums), sum(s for _, s in sums)
 
 
 def _channel_norm_backward(
     g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float, fixed: bool
 ) -> tuple[Any, Any, Any]:
-    """Gradients of input, weight and bias; `fixed` where mean and variance do not depend on the input."""
-    dtype, rows, slopes = g.dtype, _batches(input), _batches(g)
+    """Gradients of input, weight and bias; `fixed` if mean and variance do not depend on the input."""
+    dtype, rows, grads = g.dtype, _batches(input), _batches(g)
     mean = mean.reshape(-1).astype(dtype, copy=False)
     scale = (1 / np.sqrt(variance.reshape(-1) + variance.dtype.type(eps))).astype(dtype, copy=False)
-    total, along = _channel_slopes(slopes, rows, mean)
+    total, projection = _channel_gradients(grads, rows, mean)
     factor = scale if weight is None else scale * weight.reshape(-1).astype(dtype, copy=False)
-    made = _back_through(slopes, rows, factor, *(() if fixed else _tilt(rows, mean, scale, total, along)))
+    grad_input = _back_through(grads, rows, factor, *(() if fixed else _tilt(rows, mean, scale, total, projection)))
     return (
-        made.reshape(input.shape),
-        None if weight is None else (along * scale).reshape(weight.shape),
+        grad_input.reshape(input.shape),
+        None if weight is None else (projection * scale).reshape(weight.shape),
         None if bias is None else total.reshape(bias.shape),
     )
 
 
-def _tilt(rows: Any, mean: Any, scale: Any, total: Any, along: Any) -> tuple[Any, Any]:
-    """What the statistics' dependence on the input adds to the gradient: so many times the input, and so much."""
+def _tilt(rows: Any, mean: Any, scale: Any, total: Any, projection: Any) -> tuple[Any, Any]:
+    """The factor and the offset of the input in its gradient that account for mean and variance depending on it."""
     share = rows.dtype.type(1 / (rows.shape[0] * rows.shape[2]))
-    tilt = -along * scale * scale * share
+    tilt = -projection * scale * scale * share
     return tilt, -mean * tilt - total * share
 
 
-def _back_through(slopes: Any, rows: Any, factor: Any, tilt: Any = None, offset: Any = None) -> Any:
-    """`factor * (slopes + tilt * rows + offset)`, channel by channel."""
-    places, made = rows.shape[2], np.empty(slopes.shape, slopes.dtype)
+def _back_through(grads: Any, rows: Any, factor: Any, tilt: Any = None, offset: Any = None) -> Any:
+    """`factor * (grads + tilt * rows + offset)` for each channel."""
+    places, result = rows.shape[2], np.empty(grads.shape, grads.dtype)
     factor = _spread(factor, places)
     if tilt is not None:
         tilt, offset = _spread(tilt, places), _spread(offset, places)
 
     def compute(piece: slice) -> None:
-        part = made[piece]
+        part = result[piece]
         if tilt is None:
-            np.multiply(slopes[piece], factor, part)
+            np.multiply(grads[piece], factor, part)
             return
         np.multiply(rows[piece], tilt, part)
         part += offset
-        part += slopes[piece]
+        part += grads[piece]
         part *= factor
 
     over_pieces(compute, len(rows), factor.size)
-    return made
+    return result
 
 
 # --- the operations -----------------------------------------------------------------------------------------------
@@ -282,8 +282,8 @@ KERNELS.update(batch_norm=_norm_of_batch, fixed_norm=_norm_of_batch, layer_norm=
 
 
 def _nothing(*arrays: Any) -> tuple[Any, ...]:
-    """Gradients where there are no elements."""
-    return tuple(None if each is None else np.zeros_like(each) for each in arrays)
+    """Gradients of an empty input."""
+    return tuple(None if array is None else np.zeros_like(array) for array in arrays)
 
 
 @kernel

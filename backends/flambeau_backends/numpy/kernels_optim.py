@@ -1,4 +1,4 @@
-"""A step of an optimizer, a piece of a parameter at a time: piece, gradient and state stay in the cache for all of it."""
+"""Optimizer steps, computed piece by piece, so that a piece of parameter, gradient and state stays in the processor's cache."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .quiet import quiet
 
 @lru_cache(4)
 def _factors(dtype: Any, lr: float, beta1: float, beta2: float, eps: float, step: int) -> tuple[Any, ...]:
-    """The numbers of a step, as arrays, which a ufunc takes faster: the same for all parameters of a group."""
-    correction = math.sqrt(1 - beta2**step)  # of the denominator, outside of it: that saves a pass
+    """The scalars of a step, shared by all parameters of a group, as arrays, which ufuncs take faster than Python numbers."""
+    correction = math.sqrt(1 - beta2**step)  # bias correction of the denominator, moved to eps and lr to save a pass
     factors = 1 - beta1, beta2, 1 - beta2, eps * correction, lr / (1 - beta1**step) * correction
-    return tuple(np.asarray(each, dtype) for each in factors)
+    return tuple(np.asarray(factor, dtype) for factor in factors)
 
 
 @kernel
@@ -39,32 +39,32 @@ def adam_step(
     decoupled: bool = False,
     maximize: bool = False,
 ) -> None:
-    """Adam, or AdamW where the decay is `decoupled`; `largest` is AMSGrad's.  All arrays are contiguous."""
-    share, kept, new, least, rate = _factors(param.dtype, lr, beta1, beta2, eps, step)
+    """Adam, or AdamW where the decay is `decoupled`; `largest` is the running maximum of AMSGrad.  All arrays are contiguous."""
+    mean_weight, square_decay, square_weight, scaled_eps, step_size = _factors(param.dtype, lr, beta1, beta2, eps, step)
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
-    arrays = [each.reshape(-1) for each in (param, grad, mean, square) if each is not None]
+    arrays = [array.reshape(-1) for array in (param, grad, mean, square) if array is not None]
     scratch = np.empty(min(param.size, PIECE), param.dtype)
     for piece in pieces(param.size):
-        p, g, m, v = (each[piece] for each in arrays)
-        made = scratch[: p.size]
+        p, g, m, v = (array[piece] for array in arrays)
+        buffer = scratch[: p.size]
         if maximize:
             g = -g
         if shrink != 1:
             p *= shrink
         if decay:
             g = g + decay * p
-        np.subtract(g, m, made)
-        np.multiply(made, share, made)
-        np.add(m, made, m)
-        np.multiply(g, g, made)
-        np.multiply(made, new, made)
-        np.multiply(v, kept, v)
-        np.add(v, made, v)
+        np.subtract(g, m, buffer)
+        np.multiply(buffer, mean_weight, buffer)
+        np.add(m, buffer, m)
+        np.multiply(g, g, buffer)
+        np.multiply(buffer, square_weight, buffer)
+        np.multiply(v, square_decay, v)
+        np.add(v, buffer, v)
         if largest is not None:
-            most = largest.reshape(-1)[piece]
-            v = np.maximum(most, v, out=most)
-        np.sqrt(v, made)
-        np.add(made, least, made)
-        np.divide(m, made, made)
-        np.multiply(made, rate, made)
-        np.subtract(p, made, p)
+            maximum = largest.reshape(-1)[piece]
+            v = np.maximum(maximum, v, out=maximum)
+        np.sqrt(v, buffer)
+        np.add(buffer, scaled_eps, buffer)
+        np.divide(m, buffer, buffer)
+        np.multiply(buffer, step_size, buffer)
+        np.subtract(p, buffer, p)

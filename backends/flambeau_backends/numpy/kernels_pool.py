@@ -1,4 +1,4 @@
-"""Pooling by strided views: one for each place in the window."""
+"""Pooling by strided views, one for each position in the window."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CACHE = 1 << 16  # elements of the input that are worked on at a time
 
 
 def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, value: Any) -> Any:
-    """The input with room for every window to fit."""
+    """Pad the input so that every window fits."""
     after = [
         max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
         for o, k, s, p, d, n in zip(size, window, stride, padding, dilation, input.shape[2:], strict=True)
@@ -35,40 +35,40 @@ def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: 
 
 @lru_cache(64)
 def _along(dim: int, k: int, s: int, d: int, n: int) -> tuple[tuple[slice, ...], ...]:
-    """For each of the `k` places of `n` windows, an index of the elements that it meets along a dimension."""
+    """For each of the `k` positions in a window, the index of the elements at that position in all `n` windows along `dim`."""
     return tuple((*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s)) for p in range(k))
 
 
 def _combined(combine: Callable[..., Any], places: Sequence[Any]) -> Any:
-    """What is at each place of the windows, combined."""
-    made = places[0] if len(places) == 1 else combine(places[0], places[1])
-    for each in places[2:]:
-        combine(made, each, out=made)
-    return made
+    """Reduce the views of all window positions to one array with the ufunc `combine`."""
+    result = places[0] if len(places) == 1 else combine(places[0], places[1])
+    for place in places[2:]:
+        combine(result, place, out=result)
+    return result
 
 
 def _pooled(combine: Callable[..., Any], images: Any, window_size: Sizes, stride: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """Each window's elements combined, along one dimension after the other."""
+    """Reduce each window with the ufunc `combine`, along one dimension after the other."""
     for dim, geometry in enumerate(zip(window_size, stride, dilation, size, strict=True), 2):
-        images = _combined(combine, [images[each] for each in _along(dim, *geometry)])
+        images = _combined(combine, [images[index] for index in _along(dim, *geometry)])
     return images
 
 
 def _by_parts(compute: Callable[[Any], Any], shape: Sizes, *arrays: Any) -> Any:
-    """An array of this shape that `compute` gives a part of, from the same part of each of the arrays."""
-    batch, elements = shape[0], max(prod(shape), *(each.size for each in arrays))
+    """An array of this shape that `compute` fills part by part of the batch, from the same part of each of the arrays."""
+    batch, elements = shape[0], max(prod(shape), *(array.size for array in arrays))
     if elements <= _CACHE:
-        made = compute(*arrays)
-        return made if made.flags.owndata else made.copy()
+        result = compute(*arrays)
+        return result if result.flags.owndata else result.copy()
     pays = elements >= LARGE
-    todo = parts(batch, _CACHE * batch // elements, pays)
-    made = np.empty(shape, arrays[0].dtype)
+    slices = parts(batch, _CACHE * batch // elements, pays)
+    result = np.empty(shape, arrays[0].dtype)
 
     def compute_part(part: slice) -> None:
-        made[part] = compute(*(each[part] for each in arrays))
+        result[part] = compute(*(array[part] for array in arrays))
 
-    share(compute_part, todo, pays)
-    return made
+    share(compute_part, slices, pays)
+    return result
 
 
 # --- maxima -------------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ KERNELS["max_pool_indices"] = keeps_channels_last(partial(pooling.max_pool_indic
 
 @kernel
 def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    """Each gradient to the first element that equals the maximum."""
+    """Add each window's gradient to the first element that equals the window's maximum."""
     geometry = window_size, stride, padding, dilation, size
     dims = *range(len(size) - 1), len(size) + 1
     windows = [*zip(dims, window_size, stride, dilation, size, strict=True)]
@@ -99,57 +99,57 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
     def compute(g: Any, images: Any) -> Any:
         if np.isnan(images.max()):
             return _at_indices(g, images, *geometry)
-        made = _to_first_maximum(_rows_first(g), _rows_first(_padded(images, *geometry, np.nan)), windows)
-        return _images_first(made)[inside(input.shape[2:], padding)]
+        grad_rows = _to_first_maximum(_rows_first(g), _rows_first(_padded(images, *geometry, np.nan)), windows)
+        return _images_first(grad_rows)[inside(input.shape[2:], padding)]
 
     return _by_parts(compute, input.shape, g, input) if g.size else np.zeros(input.shape, g.dtype)
 
 
 def _rows_first(images: Any) -> Any:
-    """`(*row, image, channel, column)`: every other row, or column, of all images is then one long run, or one long stride."""
+    """Images as contiguous `(*row, image, channel, column)`: a strided selection of rows or columns covers all images at once."""
     return np.ascontiguousarray(images.transpose(*range(2, images.ndim - 1), 0, 1, images.ndim - 1))
 
 
 def _images_first(rows: Any) -> Any:
-    """The reverse, as a view."""
+    """The reverse of `_rows_first`, as a view."""
     return rows.transpose(rows.ndim - 3, rows.ndim - 2, *range(rows.ndim - 3), rows.ndim - 1)
 
 
 def _to_first_maximum(g: Any, images: Any, windows: Sequence[tuple[int, ...]]) -> Any:
     """The gradient of `images`, given those of the maxima of their windows.
 
-    Maxima are taken over the last dimension first: the first of equal ones is that in the first row, and there the first.
-    Nothing equals the NaN of the padding.
+    Maxima are taken over the last dimension first, so that among equal elements the first in row-major order is chosen.
+    The padding is NaN, which equals nothing and so is never chosen.
     """
     if not windows:
         return g
     *outer, (dim, k, s, d, n) = windows
     spots = _along(dim, k, s, d, n)
-    places = [images[each] for each in spots]
+    places = [images[spot] for spot in spots]
     if images.strides[-1] != places[0].strides[-1]:
-        places = [each.copy() for each in places]  # NumPy compares much faster what lies together
+        places = [place.copy() for place in places]  # NumPy compares contiguous arrays much faster
     best = _combined(np.fmax, places)
     g = _to_first_maximum(g, best, outer)
-    apart = s > d * (k - 1)  # whether no element is in two windows
-    made = (np.empty if apart and images.shape[dim] == n * k else np.zeros)(images.shape, g.dtype)
-    free = np.ones(g.shape, bool)  # windows whose maximum has not been met
-    for where, place in zip(spots, places, strict=True):
+    disjoint = s > d * (k - 1)  # whether windows do not overlap
+    gradient = (np.empty if disjoint and images.shape[dim] == n * k else np.zeros)(images.shape, g.dtype)
+    free = np.ones(g.shape, bool)  # windows whose maximum has not been found yet
+    for spot, place in zip(spots, places, strict=True):
         chosen = free
         if place is not places[-1]:
             chosen = (place == best) & free
             free ^= chosen
-        if apart:
-            made[where] = select(chosen, g)
+        if disjoint:
+            gradient[spot] = select(chosen, g)
         else:
-            made[where] += select(chosen, g)
-    return made
+            gradient[spot] += select(chosen, g)
+    return gradient
 
 
 def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:
     indices = pooling.max_pool_indices_forward(namespace, input, *geometry).reshape(-1, g[0, 0].size)
-    made = np.zeros((len(indices), input[0, 0].size), g.dtype)
-    np.add.at(made, (np.arange(len(indices))[:, None], indices), g.reshape(indices.shape))
-    return made.reshape(input.shape)
+    gradient = np.zeros((len(indices), input[0, 0].size), g.dtype)
+    np.add.at(gradient, (np.arange(len(indices))[:, None], indices), g.reshape(indices.shape))
+    return gradient.reshape(input.shape)
 
 
 # --- means --------------------------------------------------------------------------------------------------------
@@ -162,12 +162,12 @@ def _avg_pool(
         ones = (1,) * len(size)
         return _pooled(np.add, _padded(images, window_size, stride, padding, ones, size, 0), window_size, stride, ones, size)
 
-    made = _by_parts(compute, (*input.shape[:2], *size), input)
+    sums = _by_parts(compute, (*input.shape[:2], *size), input)
     counts = pooling.window_sizes(np, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     if input.dtype.kind not in "iu":
-        return made / counts
-    size = abs(made) // abs(counts)
-    return np.where((made < 0) != (counts < 0), -size, size)  # rounded towards zero
+        return sums / counts
+    quotient = abs(sums) // abs(counts)
+    return np.where((sums < 0) != (counts < 0), -quotient, quotient)  # rounded towards zero
 
 
 _avg_pool_of_images = keeps_channels_last(_avg_pool)
@@ -188,11 +188,11 @@ def avg_pool_backward(
     counts = pooling.window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, input.dtype)
     reach = [max(n + 2 * p, (o - 1) * s + k) for n, p, o, s, k in zip(space, padding, size, stride, window_size, strict=True)]
 
-    def compute(slopes: Any) -> Any:
-        shares = slopes / counts
-        made = np.zeros((*slopes.shape[:2], *reach), input.dtype)
+    def compute(grads: Any) -> Any:
+        shares = grads / counts
+        gradient = np.zeros((*grads.shape[:2], *reach), input.dtype)
         for place in product(*map(range, window_size)):
-            made[(..., *(slice(p, p + (n - 1) * s + 1, s) for p, n, s in zip(place, size, stride, strict=True)))] += shares
-        return made[inside(space, padding)]
+            gradient[(..., *(slice(p, p + (n - 1) * s + 1, s) for p, n, s in zip(place, size, stride, strict=True)))] += shares
+        return gradient[inside(space, padding)]
 
     return _by_parts(compute, (*input.shape[:2], *space), input)

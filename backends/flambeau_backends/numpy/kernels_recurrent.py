@@ -1,7 +1,7 @@
-"""Recurrent layers: a step at a time, in arrays made before, each gate of a step in one piece.
+"""Recurrent layers: one time step after the other, in preallocated arrays, with each gate of a step contiguous.
 
-What does not depend on the step before is computed for several steps at once, but for few enough to stay in the cache.  The
-products with the state are cut into some that OpenBLAS computes without packing their factors, or waking threads, first.
+What does not depend on the previous step is computed for several steps at once, but few enough to stay in the cache.  The
+products with the hidden state are split into small ones, which OpenBLAS computes without packing the factors or waking threads.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from .kernels import kernel
 from .pieces import pieces, wide
 from .sums import column_sums
 
-_SMALL = 10**6  # multiplications up to which a product is of that kind
-_WIDTHS = (64, 32)  # columns that suit the vector registers
+_SMALL = 10**6  # multiplications up to which OpenBLAS treats a product as small
+_WIDTHS = (64, 32)  # numbers of columns that suit the vector registers
 
 
 def _width(batch: int, size: int) -> int:
     """How many columns of a gate to compute at a time."""
-    return next((each for each in _WIDTHS if size % each == 0 and batch * size * each <= _SMALL), size)
+    return next((width for width in _WIDTHS if size % width == 0 and batch * size * width <= _SMALL), size)
 
 
 def _by_gate(array: Any, gates: int = 4) -> Any:
@@ -38,19 +38,19 @@ def _cut(array: Any, width: int) -> Any:
 def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, workspace: Any = None) -> tuple[Any, Any]:
     steps, (batch, size), dtype = len(gates), h.shape, gates.dtype
     output, cells = np.empty((steps, batch, size), dtype), np.empty((steps, batch, size), dtype)
-    kept = np.empty((1 if workspace is None else steps, 4, batch, size), dtype)
+    activations = np.empty((1 if workspace is None else steps, 4, batch, size), dtype)
     if workspace is not None:
-        workspace["gates"] = kept
+        workspace["gates"] = activations
     width = _width(batch, size)
     weights = np.ascontiguousarray(_cut(weight.reshape(4, size, size).swapaxes(1, 2), width))
-    products, given = _cut(kept, width), _by_gate(gates)
-    pairs, (inputs, forgets, news, outputs) = kept[:, :2], kept.swapaxes(0, 1)
-    half, other = np.asarray(0.5, dtype), np.empty((batch, size), dtype)
+    products, gate_inputs = _cut(activations, width), _by_gate(gates)
+    pairs, (inputs, forgets, news, outputs) = activations[:, :2], activations.swapaxes(0, 1)
+    half, scratch = np.asarray(0.5, dtype), np.empty((batch, size), dtype)
     for step in reversed(range(steps)) if reverse else range(steps):
         place = 0 if workspace is None else step
-        active, cell = kept[place], cells[step]
+        active, cell = activations[place], cells[step]
         np.matmul(h, weights, products[place])
-        np.add(active, given[step], active)
+        np.add(active, gate_inputs[step], active)
         i_and_f, o = pairs[place], outputs[place]
         for sigmoids in (i_and_f, o):  # sigmoid(x) = tanh(x / 2) / 2 + 1 / 2: one tanh serves all four gates
             np.multiply(sigmoids, half, sigmoids)
@@ -59,10 +59,10 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
             np.multiply(sigmoids, half, sigmoids)
             np.add(sigmoids, half, sigmoids)
         np.multiply(forgets[place], c, cell)
-        np.multiply(inputs[place], news[place], other)
-        np.add(cell, other, cell)
-        np.tanh(cell, other)
-        h, c = np.multiply(o, other, output[step]), cell
+        np.multiply(inputs[place], news[place], scratch)
+        np.add(cell, scratch, cell)
+        np.tanh(cell, scratch)
+        h, c = np.multiply(o, scratch, output[step]), cell
     return output, cells
 
 
@@ -72,46 +72,46 @@ def lstm_backward(
     g_output: Any, g_cells: Any, gates: Any, h: Any, c: Any, weight: Any, output: Any, cells: Any, reverse: bool, workspace: Any
 ) -> tuple[Any, Any, Any, Any]:
     steps, batch, size = output.shape
-    made = np.empty((steps, batch, 4 * size), output.dtype)
+    grad_gates = np.empty((steps, batch, 4 * size), output.dtype)
     order = slice(None, None, -1 if reverse else 1)
     if "gates" not in workspace:  # another kernel was the forward
         lstm_layer(gates, h, c, weight, reverse, workspace)
-    kept = workspace["gates"]
-    rows, active, g_output, output, cells = (each[order] for each in (made, kept, g_output, output, cells))
-    seen = g_cells if any(g_cells.strides) else g_cells[:1, :1, :1]  # where no gradient came, it is one zero expanded
+    activations = workspace["gates"]
+    rows, active, g_output, output, cells = (array[order] for array in (grad_gates, activations, g_output, output, cells))
+    seen = g_cells if any(g_cells.strides) else g_cells[:1, :1, :1]  # an undefined gradient arrives as an expanded zero
     g_cells = g_cells[order] if seen.any() else None
     d_gates, (d_h, d_c) = _by_gate(rows), np.zeros((2, batch, size), output.dtype)
     width = _width(batch, size)
     weights, products = np.ascontiguousarray(_cut(weight.reshape(4, size, size), width)), np.empty((4, batch, size), output.dtype)
-    through, places = np.empty_like(d_h), _cut(products, width)
+    scratch, places = np.empty_like(d_h), _cut(products, width)
     for piece in reversed(list(pieces(steps, 4 * d_h.size))):
         part = active[piece]
-        slopes, to_cell = _slopes(part, cells[piece.start - 1] if piece.start else c, cells[piece])
+        derivatives, to_cell = _lstm_derivatives(part, cells[piece.start - 1] if piece.start else c, cells[piece])
         for step in reversed(range(len(part))):
             now = piece.start + step
             np.add(d_h, g_output[now], d_h)
             if g_cells is not None:
                 np.add(d_c, g_cells[now], d_c)
-            np.add(d_c, np.multiply(d_h, to_cell[step], through), d_c)
-            np.multiply(slopes[step, :3], d_c, d_gates[now, :3])
-            np.multiply(slopes[step, 3], d_h, d_gates[now, 3])
+            np.add(d_c, np.multiply(d_h, to_cell[step], scratch), d_c)
+            np.multiply(derivatives[step, :3], d_c, d_gates[now, :3])
+            np.multiply(derivatives[step, 3], d_h, d_gates[now, 3])
             np.multiply(d_c, part[step, 1], d_c)
             np.matmul(d_gates[now, :, None], weights, places)
             np.add.reduce(products, 0, None, d_h)
     d_weight = rows[0].T @ h
     if steps > 1:
         d_weight += rows[1:].reshape(-1, 4 * size).T @ output[:-1].reshape(-1, size)
-    return made, d_h, d_c, d_weight
+    return grad_gates, d_h, d_c, d_weight
 
 
-def _slopes(active: Any, c: Any, cells: Any) -> tuple[Any, Any]:
-    """By how much the cell grows with the first three gates and the output with the last; and the output with the cell."""
+def _lstm_derivatives(active: Any, c: Any, cells: Any) -> tuple[Any, Any]:
+    """Derivatives of the cell by the first three gates and of the output by the last gate; and of the output by the cell."""
     i, _, g, o = active.swapaxes(0, 1)
-    slopes = np.square(active)
-    np.subtract(active, slopes, slopes)  # the slope of a sigmoid ...
-    in_i, in_f, in_g, in_o = slopes.swapaxes(0, 1)
+    derivatives = np.square(active)
+    np.subtract(active, derivatives, derivatives)  # the derivative of sigmoid ...
+    in_i, in_f, in_g, in_o = derivatives.swapaxes(0, 1)
     np.multiply(g, g, in_g)
-    np.subtract(1, in_g, in_g)  # ... and of a tanh
+    np.subtract(1, in_g, in_g)  # ... and of tanh
     np.multiply(in_i, g, in_i)
     np.multiply(in_g, i, in_g)
     np.multiply(in_f[0], c, in_f[0])
@@ -121,7 +121,7 @@ def _slopes(active: Any, c: Any, cells: Any) -> tuple[Any, Any]:
     np.multiply(squashed, squashed, squashed)
     np.subtract(1, squashed, squashed)
     np.multiply(squashed, o, squashed)
-    return slopes, squashed
+    return derivatives, squashed
 
 
 # --- gated recurrent units ----------------------------------------------------------------------------------------
@@ -131,15 +131,15 @@ def _slopes(active: Any, c: Any, cells: Any) -> tuple[Any, Any]:
 def gru_layer(gates: Any, h: Any, weight: Any, bias: Any = None, reverse: bool = False, workspace: Any = None) -> Any:
     steps, (batch, size), dtype = len(gates), h.shape, gates.dtype
     output, past = np.empty((steps, batch, size), dtype), np.empty((3, batch, size), dtype)
-    kept = np.empty((1 if workspace is None else steps, 4, batch, size), dtype)  # r, z, n, and what r is multiplied with
+    activations = np.empty((1 if workspace is None else steps, 4, batch, size), dtype)  # r, z, n, and the factor of r
     if workspace is not None:
-        workspace["gates"] = kept
+        workspace["gates"] = activations
     width, half = _width(batch, size), np.asarray(0.5, dtype)
     weights = np.ascontiguousarray(_cut(weight.reshape(3, size, size).swapaxes(1, 2), width))
-    given, products = _by_gate(gates, 3), _cut(past, width)
+    gate_inputs, products = _by_gate(gates, 3), _cut(past, width)
     bias = None if bias is None else bias.reshape(3, 1, size)
     for step in reversed(range(steps)) if reverse else range(steps):
-        active, now = kept[0 if workspace is None else step], given[step]
+        active, now = activations[0 if workspace is None else step], gate_inputs[step]
         r_and_z, (r, z, n, acted_on) = active[:2], active
         np.matmul(h, weights, products)
         if bias is not None:
@@ -153,9 +153,9 @@ def gru_layer(gates: Any, h: Any, weight: Any, bias: Any = None, reverse: bool =
         np.multiply(r, acted_on, n)
         np.add(n, now[2], n)
         np.tanh(n, n)
-        made = np.subtract(h, n, output[step])
-        np.multiply(made, z, made)
-        h = np.add(made, n, made)
+        state = np.subtract(h, n, output[step])
+        np.multiply(state, z, state)
+        h = np.add(state, n, state)
     return output
 
 
@@ -168,19 +168,21 @@ def gru_backward(
     if "gates" not in workspace:  # another kernel was the forward
         gru_layer(gates, h, weight, bias, reverse, workspace)
     order = slice(None, None, -1 if reverse else 1)
-    made, past = np.empty((2, steps, batch, 3 * size), output.dtype)
-    g, kept, rows, d_gates, d_past = (each[order] for each in (g, workspace["gates"], past, _by_gate(made, 3), _by_gate(past, 3)))
+    grad_gates, past = np.empty((2, steps, batch, 3 * size), output.dtype)
+    g, activations, rows, d_gates, d_past = (
+        array[order] for array in (g, workspace["gates"], past, _by_gate(grad_gates, 3), _by_gate(past, 3))
+    )
     before = np.concatenate((h[None], output[order][:-1]))
     d_h, width = np.zeros((batch, size), output.dtype), _width(batch, size)
     weights, products = np.ascontiguousarray(_cut(weight.reshape(3, size, size), width)), np.empty((3, batch, size), output.dtype)
     places = _cut(products, width)
     for piece in reversed(list(pieces(steps, 4 * d_h.size))):
-        part = kept[piece]
-        slopes = _gru_slopes(part, before[piece])
+        part = activations[piece]
+        derivatives = _gru_derivatives(part, before[piece])
         for step in reversed(range(len(part))):
             now = piece.start + step
             np.add(d_h, g[now], d_h)
-            np.multiply(slopes[step], d_h, d_gates[now])
+            np.multiply(derivatives[step], d_h, d_gates[now])
             d_past[now, :2] = d_gates[now, :2]
             np.multiply(d_gates[now, 2], part[step, 0], d_past[now, 2])
             np.multiply(d_h, part[step, 1], d_h)
@@ -188,18 +190,18 @@ def gru_backward(
             np.add(d_h, np.add.reduce(products), d_h)
     rows = rows.reshape(steps * batch, 3 * size)
     d_weight = rows.T @ before.reshape(steps * batch, size)
-    return made, d_h, d_weight, None if bias is None else column_sums(rows)
+    return grad_gates, d_h, d_weight, None if bias is None else column_sums(rows)
 
 
-def _gru_slopes(active: Any, before: Any) -> Any:
-    """By how much the new state grows with what comes into each gate: `(steps, gate, batch, size)`."""
+def _gru_derivatives(active: Any, before: Any) -> Any:
+    """Derivatives of the new state by the input of each gate, `(steps, gate, batch, size)`."""
     r, z, n, acted_on = active.swapaxes(0, 1)
-    slopes = np.empty((len(active), 3, *before.shape[1:]), active.dtype)
-    to_r, to_z, to_n = slopes.swapaxes(0, 1)
+    derivatives = np.empty((len(active), 3, *before.shape[1:]), active.dtype)
+    to_r, to_z, to_n = derivatives.swapaxes(0, 1)
     np.multiply(1 - z, 1 - n * n, to_n)
     np.multiply(to_n * acted_on, r - r * r, to_r)
     np.multiply(before - n, z - z * z, to_z)
-    return slopes
+    return derivatives
 
 
 # --- units without gates ------------------------------------------------------------------------------------------
@@ -207,9 +209,9 @@ def _gru_slopes(active: Any, before: Any) -> Any:
 
 @kernel
 def elman_layer(gates: Any, h: Any, weight: Any, relu: bool = False, reverse: bool = False) -> Any:
-    output, turned, zero = np.empty(gates.shape, gates.dtype), weight.T, np.zeros((), gates.dtype)
+    output, weight_t, zero = np.empty(gates.shape, gates.dtype), weight.T, np.zeros((), gates.dtype)
     for step in reversed(range(len(gates))) if reverse else range(len(gates)):
-        h = np.matmul(h, turned, output[step])
+        h = np.matmul(h, weight_t, output[step])
         np.add(h, gates[step], h)
         if relu:
             np.maximum(h, zero, out=h)
@@ -222,12 +224,12 @@ def elman_layer(gates: Any, h: Any, weight: Any, relu: bool = False, reverse: bo
 @wide
 def elman_backward(g: Any, h: Any, weight: Any, output: Any, relu: bool, reverse: bool) -> tuple[Any, Any, Any]:
     steps, batch, size = output.shape
-    made, order = np.empty((steps, batch, size), output.dtype), slice(None, None, -1 if reverse else 1)
-    g, rows, output = g[order], made[order], output[order]
-    slopes = output > 0 if relu else 1 - np.square(output)
+    grad_gates, order = np.empty((steps, batch, size), output.dtype), slice(None, None, -1 if reverse else 1)
+    g, rows, output = g[order], grad_gates[order], output[order]
+    derivatives = output > 0 if relu else 1 - np.square(output)
     d_h = np.zeros((batch, size), output.dtype)
     for step in reversed(range(steps)):
         np.add(d_h, g[step], d_h)
-        np.matmul(np.multiply(d_h, slopes[step], rows[step]), weight, d_h)
+        np.matmul(np.multiply(d_h, derivatives[step], rows[step]), weight, d_h)
     before = np.concatenate((h[None], output[:-1])).reshape(-1, size)
-    return made, d_h, rows.reshape(-1, size).T @ before
+    return grad_gates, d_h, rows.reshape(-1, size).T @ before

@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, and the losses of classes."""
+"""Softmax, log-softmax, attention and classification losses."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .pieces import PIECE, pieces, wide
 from .quiet import quiet
 from .sums import ones
 
-_SAFE = 46.0  # what exp() of, or of its negative, may be summed without overflow, and with little lost to underflow
-_EXACT = 24.0  # up to where a logarithm of such a sum is as exact as the small loss that it is a part of
+_SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
+_EXACT = 24.0  # magnitude up to which the logarithm of such a sum is precise enough for a small loss
 
 
 # --- exponentials and their sums ----------------------------------------------------------------------------------
 
 
 def _last(input: Any, dim: int) -> Any:
-    """The array with `dim` last, contiguous, as a matrix."""
+    """The array as a contiguous matrix whose rows run along `dim`."""
     if input.ndim == 2 and dim in (1, -1):
         return np.ascontiguousarray(input)
     moved = input if dim % max(input.ndim, 1) == input.ndim - 1 else np.moveaxis(input, dim, -1)
@@ -29,7 +29,7 @@ def _last(input: Any, dim: int) -> Any:
 
 
 def _back(rows: Any, like: Any, dim: int) -> Any:
-    """The matrix in the shape of `like` again."""
+    """The reverse of `_last`: the matrix in the shape of `like`."""
     if dim % max(like.ndim, 1) == like.ndim - 1:
         return rows.reshape(like.shape)
     moved = np.moveaxis(like, dim, -1).shape
@@ -41,9 +41,9 @@ def _row_sums(rows: Any) -> Any:
 
 
 def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
-    """Fill `out` with exponentials; return their sums, and what was subtracted before, if anything.
+    """Fill `out` with exponentials; return their row sums, and the shift that was subtracted first (None if there was none).
 
-    The largest of each row has to be subtracted only where numbers are beyond `limit`: finding it takes longest.
+    Row maxima are subtracted only if some number exceeds `limit`, since finding them takes longest.
     """
     if -limit < rows.item(rows.argmax()) < limit:
         np.exp(rows, out)
@@ -68,19 +68,19 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
     if not first.size:
         return np.empty(shape, first.dtype)
     if first.size <= PIECE and dim % len(shape) == len(shape) - 1:
-        made = np.empty(shape, first.dtype)
-        compute(*[each.reshape(-1, shape[-1]) for each in (made, *arrays)])
-        return made
-    matrices = [_last(each, dim) for each in arrays]
-    made = np.empty(matrices[0].shape, first.dtype)
-    _compute_pieces(compute, made, *matrices)
-    return _back(made, first, dim)
+        result = np.empty(shape, first.dtype)
+        compute(*[array.reshape(-1, shape[-1]) for array in (result, *arrays)])
+        return result
+    matrices = [_last(array, dim) for array in arrays]
+    result = np.empty(matrices[0].shape, first.dtype)
+    _compute_pieces(compute, result, *matrices)
+    return _back(result, first, dim)
 
 
 @quiet
-def _compute_pieces(compute: Callable[..., None], made: Any, *matrices: Any) -> None:
-    for piece in pieces(*made.shape):
-        compute(made[piece], *(each[piece] for each in matrices))
+def _compute_pieces(compute: Callable[..., None], result: Any, *matrices: Any) -> None:
+    for piece in pieces(*result.shape):
+        compute(result[piece], *(matrix[piece] for matrix in matrices))
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
@@ -108,9 +108,9 @@ def log_softmax(input: Any, dim: int) -> Any:
 @kernel
 @wide
 def softmax_backward(g: Any, out: Any, dim: int) -> Any:
-    def compute(made: Any, slope: Any, shares: Any) -> None:
-        np.subtract(slope, np.vecdot(slope, shares)[:, None], made)
-        made *= shares
+    def compute(result: Any, grad: Any, probabilities: Any) -> None:
+        np.subtract(grad, np.vecdot(grad, probabilities)[:, None], result)
+        result *= probabilities
 
     return _by_rows(compute, dim, g, out)
 
@@ -118,30 +118,30 @@ def softmax_backward(g: Any, out: Any, dim: int) -> Any:
 @kernel
 @wide
 def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
-    def compute(made: Any, slope: Any, logs: Any) -> None:
-        np.exp(logs, made)
-        made *= _row_sums(slope)
-        np.subtract(slope, made, made)
+    def compute(result: Any, grad: Any, log_probabilities: Any) -> None:
+        np.exp(log_probabilities, result)
+        result *= _row_sums(grad)
+        np.subtract(grad, result, result)
 
     return _by_rows(compute, dim, g, out)
 
 
 @kernel
 def log_sum_exp(input: Any, dim: int) -> Any:
-    """In two parts along `dim`: what was subtracted, which is 0 where nothing had to be, and the logarithm of the sum."""
+    """Two entries along `dim`: the shift that was subtracted (0 if none), and the logarithm of the sum of exponentials."""
     rows = _last(input, dim)
-    made = np.zeros((2, len(rows)), input.dtype)
+    result = np.zeros((2, len(rows)), input.dtype)
     if not rows.size:
-        made[1] = -np.inf
+        result[1] = -np.inf
     elif rows.size <= PIECE:
-        _log_sums(made, rows)
+        _log_sums(result, rows)
     else:
         for piece in pieces(*rows.shape):
-            _log_sums(made[:, piece], rows[piece])
+            _log_sums(result[:, piece], rows[piece])
     if input.ndim == 2:
-        return made.T if dim in (1, -1) else made
+        return result.T if dim in (1, -1) else result
     along = dim % input.ndim
-    return np.moveaxis(made.reshape(2, *input.shape[:along], *input.shape[along + 1 :]), 0, along)
+    return np.moveaxis(result.reshape(2, *input.shape[:along], *input.shape[along + 1 :]), 0, along)
 
 
 def _log_sums(out: Any, rows: Any) -> None:
@@ -157,37 +157,38 @@ def _log_sums(out: Any, rows: Any) -> None:
 @kernel
 @quiet
 def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
-    """`softmax(query @ key.T * scale) @ value`, where it is the result that is divided by the sums of the exponentials."""
-    turned = np.ascontiguousarray(key.swapaxes(-1, -2))  # small products with it take two thirds of the time
+    """`softmax(query @ key.T * scale) @ value`, with the division by the sums applied to the result."""
+    key_t = np.ascontiguousarray(key.swapaxes(-1, -2))  # makes small products a third faster
     query = query * query.dtype.type(scale)
-    scores = np.matmul(query, turned)
+    scores = np.matmul(query, key_t)
     if not scores.size:
         return np.matmul(scores, value)
     rows = scores.reshape(-1, scores.shape[-1])
     np.exp(rows, rows)
     sums = _row_sums(rows)
-    if not exp(-_SAFE) < sums.item(sums.argmin()) <= sums.item(sums.argmax()) < exp(_SAFE):  # once more, with care
-        np.matmul(query, turned, scores)
+    # sums that overflow or underflow: again, with the maxima subtracted
+    if not exp(-_SAFE) < sums.item(sums.argmin()) <= sums.item(sums.argmax()) < exp(_SAFE):
+        np.matmul(query, key_t, scores)
         np.subtract(rows, rows.max(1, keepdims=True), rows)
         np.exp(rows, rows)
         sums = _row_sums(rows)
-    made = np.matmul(scores, value)
+    output = np.matmul(scores, value)
     np.reciprocal(sums, sums)
-    if made.shape[:-1] != scores.shape[:-1]:  # values for more batches
-        return made * sums.reshape(*scores.shape[:-1], 1)
-    columns = made.reshape(-1, made.shape[-1])
-    np.multiply(columns, sums.dot(ones(made.shape[-1], made.dtype)[None]), columns)
-    return made
+    if output.shape[:-1] != scores.shape[:-1]:  # value has more batch dimensions
+        return output * sums.reshape(*scores.shape[:-1], 1)
+    columns = output.reshape(-1, output.shape[-1])
+    np.multiply(columns, sums.dot(ones(output.shape[-1], output.dtype)[None]), columns)
+    return output
 
 
 # --- classes ------------------------------------------------------------------------------------------------------
 
 
 def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Flat target classes, 0 for those to ignore, and what each counts for (None: all the same)."""
+    """Flat target classes, with 0 for ignored ones, and the weight of each target (None: all 1)."""
     flat = target.reshape(-1)
     if weight is None and flat.size and not 0 <= ignore_index < count:
-        seen = flat.view(np.uint64)  # where negative numbers are larger than any class
+        seen = flat.view(np.uint64)  # as unsigned, negative numbers are larger than any class
         if seen[seen.argmax()] < count:
             return flat, None
     ignored = flat == ignore_index
@@ -247,7 +248,7 @@ def cross_entropy(
     return _reduced(losses, weights, target, reduction)
 
 
-def _sample_slopes(g: Any, target: Any, weights: Any, reduction: str, ignore_index: int) -> Any:
+def _sample_gradients(g: Any, target: Any, weights: Any, reduction: str, ignore_index: int) -> Any:
     """The gradient of each sample's loss."""
     if reduction == "none":
         g = g.reshape(-1)
@@ -263,11 +264,11 @@ def _sample_slopes(g: Any, target: Any, weights: Any, reduction: str, ignore_ind
 def nll_loss_backward(
     input: Any, target: Any, weight: Any = None, shape: Any = (), reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    made = np.zeros(shape, input.dtype)
-    joined = _joined(made)
+    grad_input = np.zeros(shape, input.dtype)
+    joined = _joined(grad_input)
     classes, weights = _classes(target, shape[1], weight, input.dtype, ignore_index)
-    joined[_places(joined.shape, classes)] = -_sample_slopes(input, target, weights, reduction, ignore_index)
-    return made
+    joined[_places(joined.shape, classes)] = -_sample_gradients(input, target, weights, reduction, ignore_index)
+    return grad_input
 
 
 @kernel
@@ -275,23 +276,23 @@ def nll_loss_backward(
 def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
     """Probabilities minus one at the target, scaled sample by sample."""
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    slopes = _sample_slopes(g, target, weights, reduction, ignore_index)
-    each = slopes.reshape(log_sum[:, :1].shape) if slopes.ndim else slopes
-    made = np.empty(input.shape, input.dtype)
-    if made.size <= PIECE:
-        _probabilities(made, input, log_sum, each)
+    sample_grads = _sample_gradients(g, target, weights, reduction, ignore_index)
+    factor = sample_grads.reshape(log_sum[:, :1].shape) if sample_grads.ndim else sample_grads
+    grad_input = np.empty(input.shape, input.dtype)
+    if grad_input.size <= PIECE:
+        _probabilities(grad_input, input, log_sum, factor)
     else:
-        for piece in pieces(len(made), prod(made.shape[1:])):
-            _probabilities(made[piece], input[piece], log_sum[piece], each[piece] if slopes.ndim else each)
-    joined = _joined(made)
-    joined[_places(joined.shape, classes)] -= slopes
-    return made
+        for piece in pieces(len(grad_input), prod(grad_input.shape[1:])):
+            _probabilities(grad_input[piece], input[piece], log_sum[piece], factor[piece] if sample_grads.ndim else factor)
+    joined = _joined(grad_input)
+    joined[_places(joined.shape, classes)] -= sample_grads
+    return grad_input
 
 
 def _probabilities(out: Any, input: Any, log_sum: Any, factor: Any) -> None:
-    shift, rest = log_sum[:, :1], log_sum[:, 1:]
+    shift, log_of_sum = log_sum[:, :1], log_sum[:, 1:]
     if np.count_nonzero(shift):
         input = np.subtract(input, shift, out)
-    np.subtract(input, rest, out)
+    np.subtract(input, log_of_sum, out)
     np.exp(out, out)
     np.multiply(out, factor, out)

@@ -1,4 +1,4 @@
-"""Functions of numbers that NumPy has itself: parts of complex numbers, angles, pairs of numbers, integers' divisors."""
+"""Special functions that NumPy has itself, conversions between real and complex, and writing to views."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ KERNELS.update({
 
 @kernel
 def complex(input: Any, imag: Any) -> Any:
-    made = np.empty(np.broadcast_shapes(input.shape, imag.shape), np.result_type(input.dtype, np.complex64))
-    made.real, made.imag = input, imag
-    return made
+    result = np.empty(np.broadcast_shapes(input.shape, imag.shape), np.result_type(input.dtype, np.complex64))
+    result.real, result.imag = input, imag
+    return result
 
 
 @kernel
@@ -47,14 +47,14 @@ KERNELS["pairs_of_complex"] = view_as_real
 
 @kernel
 def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> Any:
-    if view in ("conj_view", "neg_view"):  # the elements shown are not those in memory
+    if view in ("conj_view", "neg_view"):  # lazy views: their values differ from those in memory
         return OPS[view].forward(np, value)
-    if view == "as_strided":  # goes by memory that a copy does not have
+    if view == "as_strided":  # refers to the original memory, which a copy does not have
         return OPS["view_scatter"].forward(np, input, value, view, params)
-    made = np.array(input, order="C")  # of which any view can be had
-    shown = KERNELS[view](made, *params) if view in KERNELS else OPS[view].forward(np, made, *params)
+    result = np.array(input, order="C")  # contiguous, so that any view of it exists
+    shown = KERNELS[view](result, *params) if view in KERNELS else OPS[view].forward(np, result, *params)
     shown[...] = value
-    return made
+    return result
 
 
 @kernel

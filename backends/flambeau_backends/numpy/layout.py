@@ -1,4 +1,4 @@
-"""Channels-last memory: where an argument of an operation has it, the result gets it too."""
+"""Channels-last memory format: operations on arrays that have it return results that have it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def channels_last(array: Any) -> Any:
 
 
 def channels_second(array: Any) -> Any:
-    """The reverse."""
+    """The reverse of `channels_last`."""
     return array.transpose(0, array.ndim - 1, *range(1, array.ndim - 1))
 
 
@@ -28,13 +28,13 @@ def has_channels_last(array: Any) -> bool:
 
 
 def keeps_channels_last(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel whose result lies in memory as its input does, or its weight."""
+    """Wrap a kernel so that its result is in channels-last memory if its input or its weight is."""
 
     @functools.wraps(kernel)
     def keeping(input: Any, weight: Any = None, *args: Any, **kwargs: Any) -> Any:
-        made = kernel(input, weight, *args, **kwargs)
+        result = kernel(input, weight, *args, **kwargs)
         if has_channels_last(input) or (type(weight) is np.ndarray and has_channels_last(weight)):
-            return channels_second(np.ascontiguousarray(channels_last(made)))
-        return made
+            return channels_second(np.ascontiguousarray(channels_last(result)))
+        return result
 
     return keeping

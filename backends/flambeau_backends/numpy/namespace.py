@@ -1,4 +1,4 @@
-"""The array-API namespace of the backend: NumPy's own, made to know bfloat16 as the floating-point dtype that it is."""
+"""The array-API namespace of the backend: NumPy's own, extended to recognize bfloat16 as a floating-point dtype."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     """`numpy.isdtype`, which refuses dtypes that are not NumPy's."""
     if getattr(dtype, "kind", "") != "V":
         return np.isdtype(dtype, kind)
-    return any(each in ("real floating", "numeric") or each == dtype for each in (kind if isinstance(kind, tuple) else (kind,)))
+    return any(
+        category in ("real floating", "numeric") or category == dtype
+        for category in (kind if isinstance(kind, tuple) else (kind,))
+    )
 
 
 def finfo(dtype: Any) -> Any:
@@ -27,7 +30,7 @@ def finfo(dtype: Any) -> Any:
 
 
 class _Writable:
-    """The memory of an array, for one that may write to it."""
+    """Exposes the memory of an array as writable."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array  # keeps the memory
@@ -35,7 +38,7 @@ class _Writable:
 
 
 def from_dlpack(x: Any, /, **options: Any) -> np.ndarray:
-    """`numpy.from_dlpack`, which takes memory for read-only where the protocol's first version did not say."""
+    """`numpy.from_dlpack`, but with a writable result: NumPy returns a read-only one for version 0 of the protocol."""
     array = np.from_dlpack(x, **options)
     return array if array.flags.writeable else np.asarray(_Writable(array))
 

@@ -1,9 +1,9 @@
-"""What kernel packs for the NumPy backend may use of it; the rest of this package may change from one version to the next.
+"""The interface for kernel packs of the NumPy backend; the rest of this package may change from one version to the next.
 
-- `kernels`, `kernels_conv`, `winograd`: the backend's own kernels, to fall back on where a pack's does not pay.
+- `kernels`, `kernels_conv`, `winograd`: the backend's own kernels, to fall back on where a pack's are not faster.
 - `Generator`: PyTorch's random stream, for kernels that draw.
-- `follow`, `keep_products_serial`: how many threads there are to be, and products in one thread beside those of a pack.
-- `quiet`: lets a function compute infinities and NaN without a word.
+- `follow`, `keep_products_serial`: be told the number of threads; keep matrix products in one thread beside a pack's threads.
+- `quiet`: lets a function compute infinities and NaN without warnings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Infinities and NaN without a word, as in PyTorch, whatever NumPy has been told to do about them in the user's own arrays.
+"""Computing infinities and NaN without warnings or errors, as PyTorch does, whatever `np.errstate` the user has set.
 
-NumPy keeps its error state in a context variable.  Kernels run in contexts of their own, in which it says "ignore": to enter one
-that there is already takes a twentieth of the time of `np.errstate`.
+NumPy keeps its error state in a context variable.  Kernels run in contexts of their own, in which the state is "ignore":
+entering an existing context takes a twentieth of the time of `np.errstate`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["quiet", "quiet_in_place"]
 Run = Callable[..., Any]
 C = TypeVar("C", bound=Callable[..., Any])
 
-_free: list[Run] = []  # of the contexts that no call is in at present: a context takes one call at a time
+_free: list[Run] = []  # `run` of contexts that are not in use; a context can run only one call at a time
 
 
 def _new() -> Run:
@@ -28,16 +28,16 @@ def _new() -> Run:
 
 
 def quiet(function: C) -> C:
-    """A function that computes, so that it does not depend on NumPy's error state, nor changes it for anybody else.
+    """Wrap a function so that it neither depends on NumPy's error state nor changes it for others.
 
-    It must not run a user's code: other context variables have their defaults in it.
+    The function must not run user code: other context variables have their default values inside it.
     """
 
     @functools.wraps(function)
     def quieted(*args: Any, **kwargs: Any) -> Any:
         try:
             run = _free.pop()
-        except IndexError:  # all are in use: by other threads, or by the call that this one is a part of
+        except IndexError:  # all are in use: by other threads, or by an enclosing call
             run = _new()
         try:
             return run(function, *args, **kwargs)
@@ -48,7 +48,7 @@ def quiet(function: C) -> C:
 
 
 def quiet_in_place(ufunc: np.ufunc) -> Callable[..., None]:
-    """`quiet`, of a ufunc that writes over its first argument; what every `x += y` calls."""
+    """`quiet` for a ufunc that writes to its first argument; every `x += y` calls one of these."""
 
     def unary(target: Any) -> None:
         try:

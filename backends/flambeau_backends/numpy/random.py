@@ -1,7 +1,7 @@
 """PyTorch's CPU random stream on NumPy: the same seed gives the same values.
 
 One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), feeds every sampler with words of 32
-bits. How many words a value takes, and what is made of them, is part of the behaviour:
+bits. How many words a value consumes, and how it is computed from them, is part of the behaviour:
 
 - `uniform` and `integers` take one word for a value, two if it needs more bits;
 - `bernoulli`, `exponential`, `geometric` and `cauchy` transform a double, two words, for each value;
@@ -28,8 +28,8 @@ Shape = Sequence[int]
 Uniform = Callable[[], float]
 
 DEFAULT_SEED = 67280421310721
-_WORD = 2**32 - 1  # the bits of one word
-_CHUNK = 2**15  # values made at a time, so that temporaries stay in the processor's cache
+_WORD = 2**32 - 1  # mask of one word
+_CHUNK = 2**15  # values drawn at a time, so that temporaries stay in the processor's cache
 
 # A float keeps as many low bits of its word as its mantissa holds: 24, or 53 of two words.
 _MASK_24, _SCALE_24 = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
@@ -81,7 +81,7 @@ class Generator:
         return self._seed
 
     def get_state(self) -> np.ndarray:
-        """All that decides what comes next, in PyTorch's layout of 5056 bytes."""
+        """The complete state, in PyTorch's layout of 5056 bytes."""
         engine = self._bits.state["state"]
         key, used = engine["key"], engine["pos"]
         fresh = used == 624 and key[0] == self._seed & _WORD  # seeded, and nothing drawn since
@@ -113,9 +113,9 @@ class Generator:
 
     def clone(self) -> Generator:
         """An independent generator in the same state."""
-        other = Generator()
-        other.set_state(self.get_state())
-        return other
+        copy = Generator()
+        copy.set_state(self.get_state())
+        return copy
 
     # --- uniform and integer values ---
 
@@ -134,7 +134,7 @@ class Generator:
             unit = draw(count)
             start = unit.dtype.type(low)
             values = _cast(_fused_multiply_add(unit, unit.dtype.type(high) - start, start), dtype)
-            values[values == dtype.type(high)] = low  # rounded up to the end that is open
+            values[values == dtype.type(high)] = low  # rounded up to `high`, which is excluded
             return values
 
         return _in_chunks_quietly(draw_between, shape, dtype)
@@ -254,12 +254,12 @@ class Generator:
     ) -> np.ndarray:
         """Normal values (Box & Muller 1958); a complex dtype splits the variance between its parts.
 
-        Arrays of means and deviations shift and scale standard values. `contiguous=False` draws what
+        Arrays of means and deviations shift and scale standard normal values. `contiguous=False` draws what
         PyTorch draws into a tensor that is not contiguous.
         """
         dtype = np.dtype(dtype)
         is_standard = type(mean) is float and mean == 0 and type(std) is float and std == 1
-        draw = self._normal if is_standard and dtype.itemsize > 2 else self._normal_quietly  # standard ones do not overflow
+        draw = self._normal if is_standard and dtype.itemsize > 2 else self._normal_quietly  # standard values do not overflow
         return draw(shape, dtype, mean, std, contiguous)
 
     def _normal(
@@ -299,27 +299,27 @@ class Generator:
         return values
 
     def _normal_blocks(self, shape: Shape, dtype: np.dtype, mean: float, std: float) -> np.ndarray:
-        """Blocks of 16 values; an incomplete last block is replaced by 16 new values that end at the end."""
+        """Blocks of 16 values; if the last block is incomplete, the last 16 values are drawn anew, as in PyTorch."""
         draw = self._doubles if dtype.itemsize == 8 else self._floats
 
         def block(count: int) -> np.ndarray:
             return _scale(_box_muller(draw(count)), mean, std)
 
         n = math.prod(shape)
-        rest = n % 16
-        if rest and n <= _FEW and dtype.itemsize > 2:  # all that follows, in one go
+        remainder = n % 16
+        if remainder and n <= _FEW and dtype.itemsize > 2:  # the code below, in a single draw
             units = draw(n + 16)
-            values = _scale(_box_muller(np.concatenate([units[: n - rest], units[n:]])), mean, std)
+            values = _scale(_box_muller(np.concatenate([units[: n - remainder], units[n:]])), mean, std)
             return np.concatenate([values[: n - 16], values[-16:]]).reshape(shape)
-        values = _in_chunks(block, (n - rest,), dtype)
-        if rest:
+        values = _in_chunks(block, (n - remainder,), dtype)
+        if remainder:
             if dtype.itemsize > 2:  # PyTorch draws the incomplete block too, but not in 16 bits
-                draw(rest)
+                draw(remainder)
             values = np.concatenate([values[: n - 16], _cast(block(16), dtype)])
         return values.reshape(shape)
 
     def _normal_pairs(self, count: int) -> np.ndarray:
-        """Standard normal doubles, two from two uniforms; one that is left over waits for the next call."""
+        """Standard normal doubles, computed in pairs; the second of an incomplete pair is saved for the next call."""
         waiting = [] if self._spare is None else [self._spare]
         uniforms = self._doubles(2 * ((count - len(waiting) + 1) // 2))
         if count < 16:  # faster one by one
@@ -332,7 +332,7 @@ class Generator:
         return values[:count]
 
     def _next_normal(self, uniform: Uniform) -> float:
-        """One standard normal double, as `_normal_pairs` makes them."""
+        """One standard normal double, from the same pairs as `_normal_pairs`."""
         value, self._spare = self._spare, None
         if value is None:
             angle = 2 * math.pi * uniform()
@@ -344,7 +344,7 @@ class Generator:
 
     @quiet
     def poisson(self, rates: np.ndarray) -> np.ndarray:
-        """Counts with the given mean, one for each rate, in the dtype of `rates`."""
+        """Poisson counts, one for each rate, in the dtype of `rates`."""
         if not (rates >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
         counts, live = np.zeros(rates.shape), rates > 0
@@ -404,8 +404,8 @@ class Generator:
     def _each(self, sample: Callable[..., float], *parameters: np.ndarray) -> list[float]:
         """`sample(uniform, *scalars)` for one element after the other.
 
-        Uniforms are drawn ahead, as many as there are elements to come: each of them uses at least one, so
-        none is drawn in vain and the engine stops where PyTorch's does.
+        Uniforms are drawn in batches, as many as there are elements left: each element uses at least one, so
+        none is wasted and the engine ends in the same state as PyTorch's.
         """
         to_come = parameters[0].size
 
@@ -423,10 +423,10 @@ class Generator:
     # --- words and uniforms ---
 
     def _words(self, count: int, wide: bool = False) -> np.ndarray:
-        """The next `count` words of 32 bits, or of 64 made of two, the first one high."""
+        """The next `count` words of 32 bits; with `wide` of 64 bits, made of two words with the high one first."""
         if not wide:
             return self._bits.random_raw(count).astype(np.uint32)
-        if count < 1000:  # NumPy's own assembly of words is the faster, but slower to start
+        if count < 1000:  # NumPy's own way of joining words is faster, but has more overhead
             return self._bits.random_raw(2 * count).astype(">u4").view(">u8").astype(np.uint64)
         return self._wide.integers(0, 2**64, count, np.uint64)
 
@@ -450,16 +450,18 @@ class Generator:
 _THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # PyTorch has them in single precision
 
 
-_FEW = 1 << 10  # values for which it is the number of calls that counts
-_FACTORS = {kind: [np.array(each, kind) for each in (1, -2, 2 * math.pi)] for kind in "fd"}  # taken faster than numbers
+_FEW = 1 << 10  # values up to which the overhead of calls outweighs the computation
+_FACTORS = {
+    kind: [np.array(factor, kind) for factor in (1, -2, 2 * math.pi)] for kind in "fd"
+}  # ufuncs take arrays faster than Python numbers
 
 
 def _box_muller(unit: np.ndarray) -> np.ndarray:
     """Turn uniforms into normal values, in blocks of eight radii and eight angles (Box & Muller 1958)."""
     if unit.size <= _FEW:
-        one, minus_two, turn = _FACTORS[unit.dtype.char]
+        one, minus_two, two_pi = _FACTORS[unit.dtype.char]
         first, second = unit.reshape(-1, 2, 8).swapaxes(0, 1)
-        radius, angle = np.subtract(one, first), np.multiply(second, turn)
+        radius, angle = np.subtract(one, first), np.multiply(second, two_pi)
         np.sqrt(np.multiply(np.log(radius, radius), minus_two, radius), radius)
         np.multiply(np.cos(angle), radius, first)
         np.multiply(np.sin(angle, angle), radius, second)
@@ -478,7 +480,7 @@ def _box_muller(unit: np.ndarray) -> np.ndarray:
 
 
 def _scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
-    """`values * std + mean` in place."""
+    """Compute `values * std + mean` in place."""
     if std != 1:
         values *= std
     if mean != 0:
@@ -489,10 +491,10 @@ def _scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
 def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """`places = steps`, after swapping places i and `targets[i]`, never less than i, for each i in turn.
 
-    With no loop: step i settles place i with what its target holds by then. The last earlier step k with
-    that target left there what place k held before step k; without one it is the target itself. And what
-    place k held before step k came the same way from the last earlier step aimed at k: follow these links
-    to the end.
+    Computed without a loop over steps. After step i, place i is final: it holds what `targets[i]` held before
+    that step. If an earlier step k had the same target, the last such step left there what place k held before
+    step k; otherwise the target still holds its own number. What place k held before step k came in the same
+    way from the last earlier step whose target was k. Follow these links to the end.
     """
     order = np.sort(targets << 32 | steps)  # by target, then by step
     target, step = order >> 32, order & _WORD
@@ -624,7 +626,7 @@ def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _fused_multiply_add(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:
-    """`x * scale + shift` rounded once, as the processor's instruction in PyTorch's loop does it.
+    """`x * scale + shift` rounded once, like the fused multiply-add instruction that PyTorch uses.
 
     float32 goes through float64; float64 keeps the rounding errors of product (Dekker 1971) and sum.
     """

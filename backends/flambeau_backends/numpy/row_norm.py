@@ -1,11 +1,12 @@
-"""Normalization of rows, with a weight and a bias for each of their elements: what `layer_norm` is.
+"""Normalization of rows, with one weight and one bias for each column: the computation of `layer_norm`.
 
-It takes NumPy twice as long to multiply a matrix by a number for each row, or for each column, as by another matrix, and BLAS
-next to no time to make a matrix of rank two.  So what is computed is
+NumPy takes twice as long to broadcast a row or a column against a matrix as to multiply two matrices elementwise, and BLAS takes
+next to no time to compute a matrix of rank two.  So this computes
 
     x_ij * (scale_i * weight_j) + (bias_j - mean_i * scale_i * weight_j)
 
-and its gradient likewise.  Where a mean is so far from zero that digits would cancel, it is subtracted first.
+with matrices of rank two, and the gradient likewise.  Where a mean is so far from zero that digits would cancel, it is
+subtracted first.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from .sums import ones
 
 __all__ = ["normalize", "normalize_backward"]
 
-_FAR = 2.0  # standard deviations
-_SMALL = 1 << 12  # elements
+_FAR = 2.0  # standard deviations that a mean may be away from zero
+_SMALL = 1 << 12  # elements up to which `_normalize_few` is faster
 
 
 class _RankTwo:
-    """Matrices `a_i * right_j + b_i * other_right_j`, one after the other in the same memory."""
+    """Computes matrices `a_i * right_j + b_i * other_right_j`; each call reuses the memory of the previous result."""
 
     def __init__(self, rows: int, right: Any, other_right: Any) -> None:
         self.left, self.right = np.empty((rows, 2), right.dtype), np.stack((right, other_right))
-        self.made = np.empty((rows, len(right)), right.dtype)
+        self.product = np.empty((rows, len(right)), right.dtype)
 
     def __call__(self, a: Any, b: Any) -> Any:
         count = len(a)
         left = self.left[:count]
         left[:, 0], left[:, 1] = a, b
-        return np.matmul(left, self.right, self.made[:count])
+        return np.matmul(left, self.right, self.product[:count])
 
 
 def _as_rows(array: Any, length: int) -> Any:
@@ -46,12 +47,15 @@ def _rows_at_a_time(rows: Any) -> int:
 
 
 def _centred(part: Any, mean: Any) -> tuple[Any, Any]:
-    """The rows without their means, and their means then."""
+    """The rows with their means subtracted, and their new means, which are zero."""
     return part - mean[:, None], np.zeros_like(mean)
 
 
 def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tuple[Any, Any]:
-    """Fill in the mean of each row, and the scale that gives it variance 1; the rows, maybe without their means, and theirs."""
+    """Fill `mean` and `scale` (the inverse standard deviation) of each row; return the rows and their means.
+
+    Rows whose means are far from zero are returned centred, with means of zero.
+    """
     part.dot(average, mean)
     near, square = mean, np.square(mean)
     np.vecdot(part, part, scale)
@@ -68,26 +72,26 @@ def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tupl
 
 
 def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float) -> tuple[Any, Any]:
-    """The normalized rows of `length`, and the means and scales, for the backward."""
+    """The normalized rows of `length`, and their means and scales for the backward."""
     rows, dtype = _as_rows(input, length), input.dtype
-    made, moments = np.empty(input.shape, dtype), np.empty((2, len(rows)), dtype)
-    outs, step = made.reshape(rows.shape), _rows_at_a_time(rows)
+    output, moments = np.empty(input.shape, dtype), np.empty((2, len(rows)), dtype)
+    output_rows, step = output.reshape(rows.shape), _rows_at_a_time(rows)
     if rows.size <= _SMALL:
-        _normalize_few(rows, weight, bias, eps, outs, *moments)
-        return made, moments
+        _normalize_few(rows, weight, bias, eps, output_rows, *moments)
+        return output, moments
     zeros, average = np.zeros(length, dtype), np.full(length, 1 / length, dtype)
     weight = np.ones(length, dtype) if weight is None else weight.reshape(length)
     scaled, shifted = _RankTwo(step, weight, zeros), _RankTwo(step, weight, zeros if bias is None else bias.reshape(length))
     for piece in pieces(*rows.shape):
-        out, (mean, scale) = outs[piece], moments[:, piece]
+        out, (mean, scale) = output_rows[piece], moments[:, piece]
         part, mean = _measure(rows[piece], mean, scale, average, eps)
         np.multiply(part, scaled(scale, 0), out)
         np.add(out, shifted(-mean * scale, 1), out)
-    return made, moments
+    return output, moments
 
 
 def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean: Any, scale: Any) -> None:
-    """The same, term by term: for few elements it is the number of calls that counts."""
+    """Like `normalize`, in fewer calls, whose overhead is what counts for few elements."""
     length = rows.shape[1]
     rows.dot(ones(length, rows.dtype), mean)
     np.divide(mean, length, mean)
@@ -107,35 +111,35 @@ def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean
 def normalize_backward(g: Any, input: Any, weight: Any, bias: Any, length: int, eps: float, moments: Any) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias.
 
-    With `t = g * weight` and a normalized row `s`, that of the row is `scale * (t - mean(t) - s * mean(t * s))`.
+    With `t = g * weight` and a normalized row `s`, the gradient of the row is `scale * (t - mean(t) - s * mean(t * s))`.
     """
     if moments is None:
         moments = normalize(input, None, None, length, eps)[1]
-    rows, slopes, dtype = _as_rows(input, length), _as_rows(g, length), input.dtype
-    made, d_weight, d_bias = np.empty(input.shape, dtype), np.zeros(length, dtype), np.zeros(length, dtype)
-    outs, step = made.reshape(rows.shape), _rows_at_a_time(rows)
+    rows, grads, dtype = _as_rows(input, length), _as_rows(g, length), input.dtype
+    grad_input, d_weight, d_bias = np.empty(input.shape, dtype), np.zeros(length, dtype), np.zeros(length, dtype)
+    grad_rows, step = grad_input.reshape(rows.shape), _rows_at_a_time(rows)
     factor = np.ones(length, dtype) if weight is None else weight.reshape(length)
     scaled = _RankTwo(step, factor, np.zeros(length, dtype))
     scratch, lefts = np.empty((step, length), dtype), np.ones((2, step), dtype)
     for piece in pieces(*rows.shape):
-        part, slope, out, (mean, scale) = rows[piece], slopes[piece], outs[piece], moments[:, piece]
+        part, grad, out, (mean, scale) = rows[piece], grads[piece], grad_rows[piece], moments[:, piece]
         if not (np.abs(mean) * scale <= _FAR).all():
             part, mean = _centred(part, mean)
-        product = np.multiply(slope, part, scratch[: len(part)])
-        along, tilt = slope.dot(factor), product.dot(factor)
-        tilt -= mean * along
+        product = np.multiply(grad, part, scratch[: len(part)])
+        projection, tilt = grad.dot(factor), product.dot(factor)
+        tilt -= mean * projection
         tilt *= scale * scale * scale / length
         left = lefts[:, : len(part)]
         np.multiply(mean, scale, left[1])
-        sums = left.dot(slope)
+        sums = left.dot(grad)
         d_bias += sums[0]
         d_weight += scale.dot(product)
         d_weight -= sums[1]
         np.multiply(part, tilt[:, None], out)
-        np.add(out, (along * scale / length - mean * tilt)[:, None], out)
-        np.subtract(np.multiply(slope, scaled(scale, 0), product), out, out)
+        np.add(out, (projection * scale / length - mean * tilt)[:, None], out)
+        np.subtract(np.multiply(grad, scaled(scale, 0), product), out, out)
     return (
-        made,
+        grad_input,
         None if weight is None else d_weight.reshape(weight.shape),
         None if bias is None else d_bias.reshape(bias.shape),
     )

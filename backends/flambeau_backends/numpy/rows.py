@@ -1,7 +1,7 @@
-"""Results that lie in memory row by row.
+"""Kernels whose results are contiguous (row-major), as PyTorch's are.
 
-NumPy's results lie in memory as its arguments do.  So do PyTorch's of elementwise operations; most others return rows, and
-programs take a `view` of them.
+NumPy's results have the memory order of the arguments.  In PyTorch that holds for elementwise operations; most others return
+contiguous tensors, and programs rely on that when they take a `view` of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from flambeau.calls.op import OPS
 
-from . import kernels_index, kernels_nn, sums  # noqa: F401  (their kernels come first)
+from . import kernels_index, kernels_nn, sums  # noqa: F401  (registers their kernels first)
 from .kernels import KERNELS
 from .namespace import namespace
 
@@ -23,8 +23,8 @@ __all__: list[str] = []
 
 def _returning_rows(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def returning(*args: Any, **kwargs: Any) -> Any:
-        made = kernel(*args, **kwargs)
-        return made if made.flags.c_contiguous else np.ascontiguousarray(made)
+        result = kernel(*args, **kwargs)
+        return result if result.flags.c_contiguous else np.ascontiguousarray(result)
 
     return returning
 
@@ -34,27 +34,27 @@ for _name in ("cumprod", "cumsum", "logcumsumexp", "logsumexp", "masked_fill", "
 
 
 def _of_images(array: Any) -> bool:
-    """Whether the strides are those of a part, at least, of an array in channels-last memory."""
+    """Whether the strides are those of an array in channels-last memory, or of a part of one."""
     if array.ndim not in (4, 5):
         return False
     least = 0
     for dim in (1, *range(array.ndim - 1, 1, -1), 0):
-        length, step = array.shape[dim], array.strides[dim]
-        if not length or step < least or (dim == 0 and least == array.strides[1]):
+        length, stride = array.shape[dim], array.strides[dim]
+        if not length or stride < least or (dim == 0 and least == array.strides[1]):
             return False
-        least = step * max(length, 1)
+        least = stride * max(length, 1)
     return True
 
 
 def _joining(name: str) -> None:
-    """Rows again, but channels-last memory where all arguments have it."""
+    """Make the kernel return contiguous results, or channels-last ones if all arguments are in channels-last memory."""
     kernel = KERNELS.get(name) or partial(OPS[name].forward, namespace)
 
     def join(*args: Any, **options: Any) -> Any:
-        made = kernel(*args, **options)
-        if made.flags.c_contiguous or all(_of_images(each) for each in args if type(each) is np.ndarray):
-            return made
-        return np.ascontiguousarray(made)
+        result = kernel(*args, **options)
+        if result.flags.c_contiguous or all(_of_images(arg) for arg in args if type(arg) is np.ndarray):
+            return result
+        return np.ascontiguousarray(result)
 
     KERNELS[name] = join
 

@@ -1,7 +1,7 @@
-"""Threads: how many, and large work shared between them.
+"""Threads: how many there are, and sharing large work between them.
 
-Matrix products have threads of their own, those of the OpenBLAS library that comes with NumPy.  NumPy's other functions compute
-in the thread that calls them, but let others run meanwhile: several threads can each work on a part of the arrays.
+Matrix products use the threads of the OpenBLAS library that comes with NumPy.  NumPy's other functions compute in the calling
+thread, but release the GIL, so that several threads can each work on a part of the arrays.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = [
     "set_num_threads", "share",
 ]  # fmt: skip
 
-LARGE = 2_000_000  # elements from which on work that mostly reads and writes is shared: fewer stay in one processor's cache
-HEAVY = 1 << 25  # multiplications from which on arithmetic is: below, it is done before another thread is well at work
-SMALL_PRODUCT, _LARGE_PRODUCT = 1 << 18, 1 << 23  # multiplications: up to which OpenBLAS uses one thread; from which several pay
+LARGE = 2_000_000  # elements from which on memory-bound work is shared between threads; fewer fit into one core's cache
+HEAVY = 1 << 25  # multiplications from which on compute-bound work is shared; less is done before another thread has started
+SMALL_PRODUCT, _LARGE_PRODUCT = 1 << 18, 1 << 23  # multiplications up to which OpenBLAS uses one thread; from which several pay
 
-Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set it
+Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set the number of threads
 
 _PLACES = ("../numpy.libs/*openblas*", ".dylibs/*openblas*")  # beside NumPy on Linux and Windows, inside it on macOS
 _NAMES = (
@@ -61,12 +61,12 @@ def _switch() -> Number | None:
 
 
 _followers: list[Callable[[int], None]] = []
-_asked: list[int] = []  # the last number that was set
-_besides: list[int] = []  # the number for all but products, where those are kept to one thread
+_asked: list[int] = []  # the number that was set last
+_besides: list[int] = []  # the number of threads for all but matrix products, if those are kept to one thread
 
 
 def follow(setter: Callable[[int], None]) -> None:
-    """Call `setter` with the number whenever it is set, and now if it has been: for kernels that have threads of their own."""
+    """Call `setter` with the number of threads whenever it is set, and now if it has been: for kernels with their own threads."""
     _followers.append(setter)
     for count in _asked:
         setter(count)
@@ -78,14 +78,14 @@ def get_num_threads() -> int:
         return _team.size
     if _besides:
         return _besides[0]
-    found = _switch()
-    return 1 if found is None else found[0]()
+    functions = _switch()
+    return 1 if functions is None else functions[0]()
 
 
 def keep_products_serial() -> None:
-    """Let NumPy's products use one thread from now on: for kernels that multiply with threads of their own.
+    """Let NumPy's matrix products use one thread from now on: for kernels that multiply with threads of their own.
 
-    OpenBLAS's would spin on while those have work to do.
+    OpenBLAS's idle threads would spin and compete with those.
     """
     if not _besides:
         _besides.append(get_num_threads())
@@ -103,9 +103,9 @@ def set_num_threads(count: int) -> None:
 
 
 def _set_for_products(count: int) -> None:
-    found = _switch()
-    if found is not None:
-        found[1](1 if _besides else count)
+    functions = _switch()
+    if functions is not None:
+        functions[1](1 if _besides else count)
 
 
 # --- shared work --------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class _Work:
 
 
 class _Team:
-    """Threads that help the one which has work to share."""
+    """Helper threads of the thread that has work to share."""
 
     def __init__(self) -> None:
         self.free = Lock()
@@ -142,7 +142,7 @@ class _Team:
 
     def do(self, work: _Work, size: int) -> None:
         self.size = size
-        with suppress(RuntimeError):  # no more threads can be started: then with those that there are
+        with suppress(RuntimeError):  # no more threads can be started: go on with fewer
             while self.helpers < size - 1:
                 Thread(target=_help, args=[self.calls], name="flambeau", daemon=True).start()
                 self.helpers += 1
@@ -155,14 +155,14 @@ def _help(calls: SimpleQueue[Callable[[], None]]) -> None:
     while True:
         call = calls.get()
         call()
-        del call  # and with it the arrays that it knows
+        del call  # releases the arrays that it refers to
 
 
 _team = _Team()
 
 
 def _leave_threads_behind() -> None:
-    """After a fork, the threads are the parent's, and so is a lock that one of them held."""
+    """Start afresh after a fork: the child has none of the parent's threads, but may have inherited a held lock."""
     global _team
     size, _team = _team.size, _Team()
     if size:
@@ -174,9 +174,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def serially(compute: Callable[..., Any], *args: Any) -> Any:
-    """`compute(*args)`, where matrix products use one thread each.
+    """`compute(*args)`, with matrix products that use one thread each.
 
-    OpenBLAS's threads are soon at work, but spin for some 20 ms afterwards, on processors that shared work might use.
+    OpenBLAS's threads spin for some 20 ms after a product, and occupy cores that shared work could use.
     """
     team = _team
     if not team.free.acquire(blocking=False):  # inside shared work, or beside it: one thread each already
@@ -201,16 +201,16 @@ def product(left: Any, right: Any) -> Any:
     if not _besides or left.dtype != right.dtype:
         return left.dot(right)
     rows = len(left)
-    made = np.empty((rows, right.shape[1]), left.dtype)
-    share(lambda part: np.matmul(left[part], right, made[part]), parts(rows, rows, True))
-    return made
+    result = np.empty((rows, right.shape[1]), left.dtype)
+    share(lambda part: np.matmul(left[part], right, result[part]), parts(rows, rows, True))
+    return result
 
 
 def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True) -> list[Any]:
     """What `compute` returns for each part, in order.
 
-    Several threads take the parts one by one, so that one that is late does fewer; if that pays.  Matrix products use one thread
-    each.
+    If sharing pays, several threads take the parts one by one, so that slower threads do fewer.  Matrix products use one
+    thread each.
     """
     size, team = get_num_threads() if pays and len(parts) > 1 else 1, _team
     if size == 1:
@@ -221,8 +221,8 @@ def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True
         work = _Work(compute, parts)
         _set_for_products(1)
         team.do(work, size)
-        done = sorted((work.done.get() for _ in parts), key=lambda each: each[0])
-        work.compute = None  # it knows arrays, and a thread that comes late may know it for a while
+        done = sorted((work.done.get() for _ in parts), key=lambda item: item[0])
+        work.compute = None  # it refers to arrays, and a late thread may refer to `work` for a while
     finally:
         team.size = 0
         _set_for_products(size)
@@ -234,7 +234,7 @@ def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True
 
 
 def parts(length: int, most: int, pays: bool) -> list[slice]:
-    """Slices of `range(length)`, of at most `most` and about the same length: as many for each thread, if sharing pays."""
+    """Slices of `range(length)` of about equal length, at most `most`; the same number for each thread, if sharing pays."""
     count = get_num_threads() if pays else 1
     rounds = -(-length // (max(most, 1) * count))
     step = -(-length // max(rounds * count, 1))

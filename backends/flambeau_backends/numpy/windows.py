@@ -1,4 +1,4 @@
-"""Windows on images: how they lie, and how much of them is worked on at a time."""
+"""The geometry of convolution windows, and how many images are worked on at a time."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["Geometry", "Sizes", "geometry", "inside", "output_size", "padded", "
 Sizes = Sequence[int]
 
 _CACHE = 1 << 18  # elements of windows that are worked on at a time
-_SHARED = 1 << 20  # where threads share the work: the more calls, the more often one has to wait for another
+_SHARED = 1 << 20  # the same with several threads: larger parts mean that threads wait for each other less often
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """How the windows of a convolution lie, with an entry for each dimension of space, and what they are multiplied by."""
+    """The sizes of a convolution: its windows, with an entry for each spatial dimension, and its weight."""
 
     batch: int  # images
     shape: Sizes  # of the weight: (output, channel in the group, *place)
-    size: Sizes  # how many windows
+    size: Sizes  # number of windows
     stride: Sizes
     padding: Sizes
     dilation: Sizes
@@ -38,7 +38,7 @@ class Geometry:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether each element is a window of its own."""
+        """Whether each element is a window of its own (a 1 x 1 convolution)."""
         return prod(self.places) == max(self.stride) == 1 and not any(self.padding)
 
     @cached_property
@@ -57,30 +57,30 @@ class Geometry:
 
     @property
     def pays(self) -> bool:
-        """Whether several threads are worth it."""
+        """Whether several threads are faster."""
         return self.multiplications >= HEAVY
 
     @property
     def parts(self) -> list[slice]:
-        """Parts of the batch whose windows stay in the cache, though no fewer than make it worth going through the weights."""
+        """Parts of the batch whose windows fit into the cache, but not smaller than the weight."""
         most = max(_SHARED if self.pays else _CACHE, prod(self.shape))
         return parts(self.batch, most // max(self.elements, 1), self.pays)
 
-    def share(self, compute: Callable[[Any], Any], todo: Sequence[Any]) -> list[Any]:
-        """What `compute` returns for each of these parts, in order, from several threads where they are worth it."""
+    def share(self, compute: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+        """What `compute` returns for each of these parts, in order; computed by several threads if that is faster."""
         if self.multiplications <= SMALL_PRODUCT:
-            return [compute(each) for each in todo]
-        return share(compute, todo, self.pays)
+            return [compute(part) for part in parts]
+        return share(compute, parts, self.pays)
 
 
-geometry = lru_cache(256)(Geometry)  # what has been found out about one is kept
+geometry = lru_cache(256)(Geometry)  # equal arguments give the same object, with its cached properties
 
 
 @lru_cache(256)
-def output_size(given: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
-    """How many windows there are."""
+def output_size(space: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
+    """The number of windows along each dimension."""
     return tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(given, places, stride, padding, dilation, strict=True)
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(space, places, stride, padding, dilation, strict=True)
     )
 
 
@@ -89,36 +89,36 @@ def padded_size(space: Sizes, padding: Sizes) -> tuple[int, ...]:
 
 
 def inside(space: Sizes, padding: Sizes) -> tuple[Any, ...]:
-    """An index of what is not padding."""
+    """The index of the padded images that selects the images without padding."""
     return (..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))
 
 
 def padded(images: Any, padding: Sizes) -> Any:
-    """The images with zeros around; themselves where there is no padding."""
+    """The images padded with zeros; the images themselves if there is no padding."""
     if not any(padding):
         return images
     space = images.shape[2:]
-    made = np.zeros((*images.shape[:2], *padded_size(space, padding)), images.dtype)
-    made[inside(space, padding)] = images
-    return made
+    result = np.zeros((*images.shape[:2], *padded_size(space, padding)), images.dtype)
+    result[inside(space, padding)] = images
+    return result
 
 
 def strided(array: Any, shape: Sizes, strides: Sizes) -> Any:
-    """`as_strided`, without its cost where the array is contiguous."""
+    """`as_strided`, without its overhead if the array is contiguous."""
     if array.flags.c_contiguous:
         return np.ndarray(tuple(shape), array.dtype, array, 0, tuple(strides))
     return np.lib.stride_tricks.as_strided(array, shape, strides)
 
 
 def spots(place: Sizes, g: Geometry) -> tuple[Any, ...]:
-    """An index of the elements that one place in the window meets."""
+    """The index of the elements at one place in all windows."""
     steps = (slice(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in zip(place, g.size, g.stride, g.dilation, strict=True))
     return (..., *steps)
 
 
 def total(arrays: Sequence[Any]) -> Any:
-    """The sum of arrays that nobody else needs."""
-    made = arrays[0]
-    for each in arrays[1:]:
-        made += each
-    return made
+    """The sum of the arrays; the first one is overwritten."""
+    result = arrays[0]
+    for array in arrays[1:]:
+        result += array
+    return result

@@ -1,9 +1,9 @@
 """Convolution of 3 x 3 windows with a quarter of the multiplications.
 
 Lavin & Gray (2016), "Fast algorithms for convolutional neural networks", after S. Winograd.  The image is cut into tiles of
-6 x 6 that give 4 x 4 results each.  Tiles and weights are transformed; 36 products of matrices, one for each place in a tile,
-take the place of the convolution; and their results are transformed back.  Transforms are products with small matrices, too.
-A few tiles are worked on at a time, in the processor's cache.
+6 x 6 that give 4 x 4 results each.  Tiles and weights are transformed; 36 matrix products, one for each place in a tile,
+replace the convolution; and their results are transformed back.  The transforms are products with small matrices.
+A few tiles are worked on at a time, so that they stay in the processor's cache.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _WEIGHT = np.array(
     np.float32,
 )
 _RESULT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]], np.float32)
-_TILE2, _WEIGHT2, _RESULT2 = (np.kron(each, each) for each in (_TILE, _WEIGHT, _RESULT))  # both dimensions at once
+_TILE2, _WEIGHT2, _RESULT2 = (np.kron(matrix, matrix) for matrix in (_TILE, _WEIGHT, _RESULT))  # both dimensions at once
 _AT_ONCE = 64  # tiles: more would leave the cache, and fewer would make products of too small matrices
 
 
 def suits(shape: Sizes, weight_shape: Sizes, size: Sizes, dtype: Any) -> bool:
-    """Whether this way is likely to be the faster one, for windows next to each other."""
+    """Whether this is likely to be faster than `conv_rows` and `conv_columns`, for a stride of 1."""
     tiles = shape[0] * -(-size[0] // 4) * -(-size[1] // 4)
     return dtype == np.float32 and min(weight_shape[:2]) >= 16 and tiles >= 32 and min(size) >= 4
 
@@ -56,7 +56,7 @@ def _tiles(size: Sizes) -> tuple[int, int]:
 
 
 def _blocks(batch: int, tiles: Sizes, most: int, pays: bool) -> list[tuple[slice, slice]]:
-    """Some images, or some rows of tiles of one, with so many tiles at most."""
+    """Blocks of several images, or of several rows of tiles of one image, of at most `most` tiles each."""
     if tiles[0] * tiles[1] <= most:
         return [(part, slice(0, tiles[0])) for part in parts(batch, most // (tiles[0] * tiles[1]), pays)]
     rows = parts(tiles[0], most // tiles[1], pays)
@@ -64,20 +64,20 @@ def _blocks(batch: int, tiles: Sizes, most: int, pays: bool) -> list[tuple[slice
 
 
 def _pays(input: Any, outputs: int, tiles: Sizes) -> bool:
-    """Whether several threads are worth it."""
+    """Whether several threads are faster."""
     return 36 * len(input) * tiles[0] * tiles[1] * input.shape[1] * outputs >= HEAVY
 
 
 def _channels_last(images: Any, first: int, shape: Sizes, left: int = 0) -> Any:
-    """So many rows of the images from the `first` on, with zeros where there is no image."""
-    made = np.zeros((len(images), *shape, images.shape[1]), np.float32)
+    """Rows of the images from `first` on, channels last, with zeros outside of the images; `shape` is that of the result."""
+    result = np.zeros((len(images), *shape, images.shape[1]), np.float32)
     start, stop = max(first, 0), min(first + shape[0], images.shape[2])
-    made[:, start - first : stop - first, left : left + images.shape[3]] = images[:, :, start:stop].transpose(0, 2, 3, 1)
-    return made
+    result[:, start - first : stop - first, left : left + images.shape[3]] = images[:, :, start:stop].transpose(0, 2, 3, 1)
+    return result
 
 
 def _input_tiles(images: Any, padding: Sizes, rows: slice, across: int) -> Any:
-    """Tiles of some rows, transformed: `(36, tile, channel)`."""
+    """Transformed tiles of some rows of tiles: `(36, tile, channel)`."""
     down = rows.stop - rows.start
     padded = _channels_last(images, 4 * rows.start - padding[0], (4 * down + 2, 4 * across + 2), padding[1])
     sample, row, column, channel = padded.strides
@@ -86,25 +86,25 @@ def _input_tiles(images: Any, padding: Sizes, rows: slice, across: int) -> Any:
     return (_TILE2 @ view.reshape(36, -1)).reshape(36, -1, images.shape[1])
 
 
-def _slope_tiles(slopes: Any, rows: slice, across: int) -> Any:
-    """Tiles of the gradient of the results, transformed: `(36, tile, output)`."""
-    down, outputs = rows.stop - rows.start, slopes.shape[1]
-    whole = _channels_last(slopes, 4 * rows.start, (4 * down, 4 * across))
-    apart = whole.reshape(-1, down, 4, across, 4, outputs).transpose(2, 4, 0, 1, 3, 5)
-    return (_RESULT2.T @ apart.reshape(16, -1)).reshape(36, -1, outputs)
+def _gradient_tiles(grads: Any, rows: slice, across: int) -> Any:
+    """Transformed tiles of the gradient of the results: `(36, tile, output)`."""
+    down, outputs = rows.stop - rows.start, grads.shape[1]
+    whole = _channels_last(grads, 4 * rows.start, (4 * down, 4 * across))
+    blocks = whole.reshape(-1, down, 4, across, 4, outputs).transpose(2, 4, 0, 1, 3, 5)
+    return (_RESULT2.T @ blocks.reshape(16, -1)).reshape(36, -1, outputs)
 
 
 def _weights(weight: Any) -> Any:
     """Transformed weights: `(36, channel, output)`."""
     outputs, channels = weight.shape[:2]
-    made = np.empty((36, channels, outputs), np.float32)
+    result = np.empty((36, channels, outputs), np.float32)
 
     def transform(part: slice) -> None:
         places = weight[:, part].transpose(2, 3, 1, 0).reshape(9, -1)
-        np.matmul(_WEIGHT2, places, out=made[:, part].reshape(36, -1, copy=False))
+        np.matmul(_WEIGHT2, places, out=result[:, part].reshape(36, -1, copy=False))
 
-    share(transform, parts(channels, channels, made.size >= LARGE), made.size >= LARGE)
-    return made
+    share(transform, parts(channels, channels, result.size >= LARGE), result.size >= LARGE)
+    return result
 
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
@@ -112,21 +112,21 @@ def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
     outputs, size = len(weight), [n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True)]
     tiles = _tiles(size)
     weights = _weights(weight)
-    made = np.empty((len(input), outputs, *size), np.float32)
+    output = np.empty((len(input), outputs, *size), np.float32)
 
     def compute(block: tuple[slice, slice]) -> None:
         images, rows = block
         products = np.matmul(_input_tiles(input[images], padding, rows, tiles[1]), weights)
         results = (_RESULT2 @ products.reshape(36, -1)).reshape(4, 4, -1, rows.stop - rows.start, tiles[1], outputs)
         whole = np.ascontiguousarray(results.transpose(2, 3, 0, 4, 1, 5)).reshape(len(input[images]), -1, 4 * tiles[1], outputs)
-        out = made[images, :, 4 * rows.start : 4 * rows.stop]
+        out = output[images, :, 4 * rows.start : 4 * rows.stop]
         out[...] = whole[:, : out.shape[2], : size[1]].transpose(0, 3, 1, 2)
         if bias is not None:
             out += bias[:, None, None]
 
     pays = _pays(input, outputs, tiles)
     share(compute, _blocks(len(input), tiles, _AT_ONCE, pays), pays)
-    return made
+    return output
 
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
@@ -136,17 +136,17 @@ def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
     pays = _pays(input, outputs, tiles)
 
     def compute(grad: Any, blocks: list[tuple[slice, slice]]) -> Any:
-        found: Any = None
+        accumulated: Any = None
         for images, rows in blocks:
-            slopes = _slope_tiles(grad[images], rows, tiles[1]).swapaxes(1, 2)
-            products = np.matmul(slopes, _input_tiles(input[images], padding, rows, tiles[1]))
-            found = products if found is None else np.add(found, products, found)
-        return found.reshape(36, -1).T @ _WEIGHT2
+            grad_tiles = _gradient_tiles(grad[images], rows, tiles[1]).swapaxes(1, 2)
+            products = np.matmul(grad_tiles, _input_tiles(input[images], padding, rows, tiles[1]))
+            accumulated = products if accumulated is None else np.add(accumulated, products, accumulated)
+        return accumulated.reshape(36, -1).T @ _WEIGHT2
 
     if batch * tiles[0] * tiles[1] < outputs:  # more weights than tiles: rather transform tiles twice than add up weights
         blocks = _blocks(batch, tiles, most, False)
-        made = np.concatenate(share(lambda part: compute(grad[:, part], blocks), parts(outputs, outputs, pays), pays))
+        grad_weight = np.concatenate(share(lambda part: compute(grad[:, part], blocks), parts(outputs, outputs, pays), pays))
     else:
         blocks = _blocks(batch, tiles, most, pays)
-        made = total(share(lambda part: compute(grad, blocks[part]), parts(len(blocks), len(blocks), pays), pays))
-    return made.reshape(outputs, channels, 3, 3)
+        grad_weight = total(share(lambda part: compute(grad, blocks[part]), parts(len(blocks), len(blocks), pays), pays))
+    return grad_weight.reshape(outputs, channels, 3, 3)

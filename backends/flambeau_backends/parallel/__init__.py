@@ -1,7 +1,7 @@
-"""Groups of devices: what goes from one to all, from all to one, and work done on all at once.
+"""Collectives among the devices of a process: broadcast, scatter, gather, reduce, and running functions on all devices.
 
-`collectives("cpu")` and `collectives("cuda")` are what the backends of these device types answer to the hook
-`flambeau_collectives`.  Everything is in terms of tensors without history; derivatives are made above.
+`collectives("cpu")` and `collectives("cuda")` are what the backends of these device types return from the hook
+`flambeau_collectives`.  They work on tensors without history; autograd is added by their callers.
 """
 
 from __future__ import annotations

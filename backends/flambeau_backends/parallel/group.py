@@ -1,4 +1,4 @@
-"""Collectives by copies from device to device."""
+"""Collectives that copy from device to device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Collectives"]
 
 
 class Collectives:
-    """What a group of devices of one type does together.
+    """Collective operations on devices of one type.
 
     Tensors come in without history and results have none.  `devices` may name a device twice.
 
@@ -35,13 +35,13 @@ class Collectives:
         return run_on(devices, calls)
 
     def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
-        """For each device, a copy of all tensors; those that are there already are themselves."""
-        return [[each.to(place) for each in tensors] for place in devices]
+        """For each device, copies of all tensors; tensors that are on it already are not copied."""
+        return [[tensor.to(place) for tensor in tensors] for place in devices]
 
     def scatter(
         self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None = None, dim: int = 0
     ) -> list[Tensor]:
-        """For each device a part of the tensor, of these sizes or as even as can be; fewer parts than devices if it is short.
+        """A chunk of the tensor for each device, of these sizes or as even as possible; fewer if the tensor is short.
 
         Raises:
             RuntimeError: the sizes do not add up to the tensor's.
@@ -59,13 +59,13 @@ class Collectives:
 
     def gather(self, tensors: Sequence[Tensor], destination: device, dim: int = 0) -> Tensor:
         """The tensors of all devices joined on one."""
-        return torch.cat([each.to(destination) for each in tensors], dim)
+        return torch.cat([tensor.to(destination) for tensor in tensors], dim)
 
     def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
         """The sum of the tensors of all devices, on one: always added in the same order."""
-        return reduce(torch.add, [each.to(destination) for each in tensors])
+        return reduce(torch.add, [tensor.to(destination) for tensor in tensors])
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """The sum of the tensors, on the device of each."""
         total = self.reduce_add(tensors, tensors[0].device)
-        return [total.to(each.device) for each in tensors]
+        return [total.to(tensor.device) for tensor in tensors]

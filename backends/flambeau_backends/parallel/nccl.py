@@ -1,4 +1,4 @@
-"""Collectives by NCCL: over NVLink where there is any, and all devices at once."""
+"""Collectives by NCCL, which uses NVLink where there is any and all devices at once."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ def is_available() -> bool:
 
 
 class NcclCollectives(Collectives):
-    """Sums and broadcasts among distinct devices; what NCCL does not do goes by copies."""
+    """Sums and broadcasts among distinct devices; everything else copies from device to device."""
 
     def __init__(self, device_type: str) -> None:
         super().__init__(device_type)
         self._communicators: dict[tuple[int, ...], Any] = {}
 
     def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
-        if not tensors or not self._serves(tensors, devices) or any(each.device != devices[0] for each in tensors):
+        if not tensors or not self._serves(tensors, devices) or any(tensor.device != devices[0] for tensor in tensors):
             return super().broadcast(tensors, devices)
-        sources = [each.contiguous() for each in tensors]
+        sources = [tensor.contiguous() for tensor in tensors]
         copies = [
-            [each if place == devices[0] else torch.empty(each.shape, dtype=each.dtype, device=place) for each in sources]
+            [tensor if place == devices[0] else torch.empty(tensor.shape, dtype=tensor.dtype, device=place) for tensor in sources]
             for place in devices
         ]
         for position in range(len(sources)):
-            group = [each[position] for each in copies]
+            group = [tensors_of_device[position] for tensors_of_device in copies]
             self._together(
                 group, lambda communicator, here, there, *kind: communicator.broadcast(here, *kind[:2], 0, kind[2]), group
             )
         return [list(tensors), *copies[1:]]
 
     def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
-        places = [each.device for each in tensors]
+        places = [tensor.device for tensor in tensors]
         if not self._serves(tensors, places) or destination not in places:
             return super().reduce_add(tensors, destination)
-        root, tensors = places.index(destination), [each.contiguous() for each in tensors]
-        results = [torch.empty_like(each) for each in tensors]
+        root, tensors = places.index(destination), [tensor.contiguous() for tensor in tensors]
+        results = [torch.empty_like(tensor) for tensor in tensors]
         self._together(
             tensors,
             lambda communicator, here, there, count, kind, stream: communicator.reduce(
@@ -60,10 +60,10 @@ class NcclCollectives(Collectives):
         return results[root]
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        if not self._serves(tensors, [each.device for each in tensors]):
+        if not self._serves(tensors, [tensor.device for tensor in tensors]):
             return super().all_reduce(tensors)
-        tensors = [each.contiguous() for each in tensors]
-        results = [torch.empty_like(each) for each in tensors]
+        tensors = [tensor.contiguous() for tensor in tensors]
+        results = [torch.empty_like(tensor) for tensor in tensors]
         self._together(
             tensors,
             lambda communicator, here, there, count, kind, stream: communicator.allReduce(
@@ -74,14 +74,14 @@ class NcclCollectives(Collectives):
         return results
 
     def _serves(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> bool:
-        """NCCL wants several distinct devices and dtypes that it knows."""
-        return len(set(devices)) == len(devices) > 1 and all(each.dtype in _kinds() for each in tensors)
+        """Whether NCCL can do it: it needs several distinct devices, and dtypes that it supports."""
+        return len(set(devices)) == len(devices) > 1 and all(tensor.dtype in _kinds() for tensor in tensors)
 
     def _together(self, tensors: Sequence[Tensor], call: Callable[..., Any], results: Sequence[Tensor]) -> None:
         """`call(communicator, address, address of result, count, kind, stream)` on every device, as one operation."""
         from cupy.cuda import Device, get_current_stream, nccl
 
-        indices = tuple(each.device.index or 0 for each in tensors)
+        indices = tuple(tensor.device.index or 0 for tensor in tensors)
         if indices not in self._communicators:
             self._communicators[indices] = nccl.NcclCommunicator.initAll(list(indices))
         nccl.groupStart()
@@ -107,7 +107,7 @@ def _sum() -> int:
 
 
 def _kinds() -> dict[Any, int]:
-    """NCCL's number for each dtype."""
+    """NCCL's constant for each dtype."""
     from cupy.cuda import nccl
 
     return {

@@ -1,4 +1,4 @@
-"""One thread for each device, kept: libraries hold handles, caches and the current device by thread."""
+"""A permanent thread for each device, because libraries keep handles, caches and the current device per thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Worker", "run_on", "worker"]
 
 
 class Worker:
-    """The thread of one device.  What it runs sees that device as current, and the caller's context variables."""
+    """The thread of one device.  Calls run with that device as the current one, and with the caller's context variables."""
 
     def __init__(self, place: device) -> None:
         self._guard = backends.for_device_type(place.type).guard
@@ -27,12 +27,12 @@ class Worker:
         self._thread.start()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Run `call` in the thread; at once, if this is that thread, which would wait for itself otherwise."""
+        """Run `call` in the thread; at once if this is that thread, which would otherwise wait for itself."""
         future: Future[Any] = Future()
         context = copy_context()
         task = future, lambda: context.run(call)
         if threading.current_thread() is self._thread:
-            _settle(*task)
+            _run_task(*task)
         else:
             self._tasks.put(task)
         return future
@@ -40,10 +40,10 @@ class Worker:
     def _serve(self) -> None:
         with self._guard(self._index):
             while True:
-                _settle(*self._tasks.get())
+                _run_task(*self._tasks.get())
 
 
-def _settle(future: Future[Any], call: Callable[[], Any]) -> None:
+def _run_task(future: Future[Any], call: Callable[[], Any]) -> None:
     try:
         future.set_result(call())
     except BaseException as error:
@@ -64,7 +64,7 @@ def worker(place: device) -> Worker:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_workers.clear)  # a fork has none of its parent's threads
+    os.register_at_fork(after_in_child=_workers.clear)  # a forked process has none of its parent's threads
 
 
 def run_on(devices: Sequence[device], calls: Sequence[Callable[[], Any]]) -> list[Any]:

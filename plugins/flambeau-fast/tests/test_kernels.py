@@ -29,7 +29,7 @@ def copied(value):
     if isinstance(value, Generator):
         return value.clone()
     if isinstance(value, dict):
-        return {name: copied(each) for name, each in value.items()}
+        return {name: copied(item) for name, item in value.items()}
     return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
 
@@ -74,9 +74,9 @@ def test_kernel(call, monkeypatch):
     expected = plain(call.name)(*theirs)
     without_fallback(monkeypatch)
     assert_same_result(call.name, KERNELS[call.name](*ours), expected)
-    for given, kept in zip(ours, call.args, strict=True):
-        if isinstance(given, np.ndarray):
-            np.testing.assert_array_equal(given, kept, "an input was written to")
+    for argument, original in zip(ours, call.args, strict=True):
+        if isinstance(argument, np.ndarray):
+            np.testing.assert_array_equal(argument, original, "an input was written to")
 
 
 def without_fallback(monkeypatch):
@@ -99,11 +99,11 @@ def test_samples_reach_every_kernel_and_every_loop_once():
     assert names == {(name, False) for name in choice.KERNELS} | {(name, True) for name in choice.IN_PLACE}
     for call in calls():
         (IN_PLACE if call.in_place else KERNELS)[call.name](*map(copied, call.args), **call.options)
-    for found in pkgutil.iter_modules(loops.__path__):
-        module = importlib.import_module(f"{loops.__name__}.{found.name}")
+    for module_info in pkgutil.iter_modules(loops.__path__):
+        module = importlib.import_module(f"{loops.__name__}.{module_info.name}")
         for name, loop in vars(module).items():
             if not name.startswith("_") and getattr(loop, "targetoptions", {}).get("parallel"):
-                assert len(loop.signatures) == 1, f"{found.name}.{name}: compiled for {loop.signatures}"
+                assert len(loop.signatures) == 1, f"{module_info.name}.{name}: compiled for {loop.signatures}"
 
 
 # --- what is left to NumPy ---
@@ -152,11 +152,11 @@ def test_losses_of_large_logits_keep_their_digits(offset):
     small = np.round(random.standard_normal((300, 300)) * 256) / 256
     x, target = (small + offset).astype(np.float32), random.integers(0, 300, 300)
     parts = KERNELS["log_sum_exp"](x, 1)
-    slopes = KERNELS["cross_entropy_backward"](np.ones(300, np.float32), x, parts, target, None, "none", -100)
+    grads = KERNELS["cross_entropy_backward"](np.ones(300, np.float32), x, parts, target, None, "none", -100)
     losses = KERNELS["cross_entropy"](x, parts, target, None, "none", -100)
     logs = small - np.log(np.exp(small).sum(1, keepdims=True))
     np.testing.assert_allclose(losses, -logs[np.arange(300), target], rtol=2e-6)
-    np.testing.assert_allclose(slopes, np.exp(logs) - np.eye(300)[target], rtol=2e-5, atol=1e-9)
+    np.testing.assert_allclose(grads, np.exp(logs) - np.eye(300)[target], rtol=2e-5, atol=1e-9)
 
 
 @pytest.mark.parametrize(("name", "arrays"), [("add", 1), ("lerp", 1), ("addcmul", 2), ("addcdiv", 2)])
@@ -205,10 +205,10 @@ def test_pooling_of_nan(stride):
 def test_numpys_backward_after_the_forward_of_the_pack():
     for call in calls(7):
         if call.name == "lstm_layer" and call.args[-1] is not None:
-            kept, (gates, h, c, weight, reverse) = {}, call.args[:5]
-            made = KERNELS["lstm_layer"](*call.args[:5], kept)
-            slopes = [np.ones_like(made[0]), np.ones_like(made[1])]
-            arguments = (*slopes, gates, h, c, weight, *made, reverse, kept)
+            workspace, (gates, h, c, weight, reverse) = {}, call.args[:5]
+            outputs = KERNELS["lstm_layer"](*call.args[:5], workspace)
+            grads = [np.ones_like(outputs[0]), np.ones_like(outputs[1])]
+            arguments = (*grads, gates, h, c, weight, *outputs, reverse, workspace)
             assert_same(numpy_kernels.KERNELS["lstm_backward"](*arguments), KERNELS["lstm_backward"](*arguments))
 
 
@@ -216,7 +216,7 @@ def test_what_onednn_cannot_do(monkeypatch):
     def refuse(*args):
         raise choice.Declined
 
-    monkeypatch.setattr(onednn, "kept", refuse)
+    monkeypatch.setattr(onednn, "cached_plan", refuse)
     for call in calls(9):
         if call.name in ("mm", "convolution", "lstm_layer"):
             assert_same(KERNELS[call.name](*call.args), numpy_kernels.KERNELS[call.name](*call.args))

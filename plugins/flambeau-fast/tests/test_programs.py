@@ -39,7 +39,7 @@ for _ in range(4):
 
 
 def test_training_as_without_the_pack():
-    ours, plain = (python(TRAINING, **each).stdout.split() for each in ({}, {"FLAMBEAU_PLUGINS": ""}))
+    ours, plain = (python(TRAINING, **variables).stdout.split() for variables in ({}, {"FLAMBEAU_PLUGINS": ""}))
     np.testing.assert_allclose([*map(float, ours)], [*map(float, plain)], rtol=1e-3)
 
 
@@ -65,7 +65,9 @@ def test_adam(optimizer, options, monkeypatch):
     backend = find("numpy")
     monkeypatch.setattr(backend, "all_kernels", {**backend.all_kernels, "adam_step": numpy_kernels.KERNELS["adam_step"]})
     torch.testing.assert_close(ours, trained())
-    monkeypatch.setattr(backend, "all_kernels", {name: each for name, each in backend.all_kernels.items() if name != "adam_step"})
+    monkeypatch.setattr(
+        backend, "all_kernels", {name: function for name, function in backend.all_kernels.items() if name != "adam_step"}
+    )
     torch.testing.assert_close(ours, trained())
 
 
@@ -106,8 +108,8 @@ def test_several_threads_at_once():
                 wrong.append(1)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not wrong

@@ -17,10 +17,10 @@ from flambeau.conformance import FAMILIES, run
 @pytest.mark.parametrize("family", FAMILIES)
 def test_conformance(family):
     """XLA compiles for every shape: this takes a while, and little of it the next time."""
-    (found,) = run("jax", [family])
+    (report,) = run("jax", [family])
     PROGRAMS.forget()  # each family has shapes of its own
     jax.clear_caches()
-    assert not found.failures, "\n".join(found.failures)
+    assert not report.failures, "\n".join(report.failures)
 
 
 # --- compilation ----------------------------------------------------------------------------------------------------
@@ -62,8 +62,8 @@ def test_a_program_is_compiled_once_for_each_shape_and_parameter():
 def test_floats_are_no_parameters_to_compile_for():
     kernel, traced = counted(lambda x, /, rate: x * rate)
     for rate in (0.1, 0.2, 0.3):
-        made = kernel(jnp.ones(2, "float32"), rate)
-        assert made.dtype == jnp.float32 and jnp.allclose(made, rate)
+        result = kernel(jnp.ones(2, "float32"), rate)
+        assert result.dtype == jnp.float32 and jnp.allclose(result, rate)
     assert len(traced) == 1
 
 
@@ -153,14 +153,14 @@ def test_many_tensors_are_joined():
 def test_convolutions_are_those_on_the_cpu(groups, stride, padding, dilation):
     torch.manual_seed(0)
     x, weight = torch.randn(2, 4, 9, 8), torch.randn(6, 4 // groups, 3, 2)
-    found = []
+    results = []
     for place in ("cpu", "jax"):
-        a, w = (each.clone().to(place).requires_grad_() for each in (x, weight))
-        made = torch.nn.functional.conv2d(a, w, None, stride, padding, dilation, groups)
-        back = torch.nn.functional.conv_transpose2d(made, w, None, stride, padding, 0, groups, dilation)
+        a, w = (tensor.clone().to(place).requires_grad_() for tensor in (x, weight))
+        output = torch.nn.functional.conv2d(a, w, None, stride, padding, dilation, groups)
+        back = torch.nn.functional.conv_transpose2d(output, w, None, stride, padding, 0, groups, dilation)
         (back * back).sum().backward()
-        found.append([each.detach().cpu() for each in (made, back, a.grad, w.grad)])
-    for there, here in zip(*found, strict=True):
+        results.append([tensor.detach().cpu() for tensor in (output, back, a.grad, w.grad)])
+    for there, here in zip(*results, strict=True):
         torch.testing.assert_close(here, there, rtol=1e-4, atol=1e-3)
 
 

@@ -11,8 +11,8 @@ from flambeau.conformance import FAMILIES, run
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_conformance(family):
-    (found,) = run("strict", [family])
-    assert not found.failures, "\n".join(found.failures)
+    (report,) = run("strict", [family])
+    assert not report.failures, "\n".join(report.failures)
 
 
 def test_all_flags_are_strict():

@@ -1,6 +1,6 @@
 """Faster kernels for flambeau's NumPy backend: loops compiled by numba, matrix products and convolutions by oneDNN.
 
-Installed, it is in use: `pip install flambeau-fast`.  Nothing else changes.
+It is used as soon as it is installed: `pip install flambeau-fast`.  Programs need not change.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m flambeau_fast`: compile every loop now, so that no program waits for one, and tell what there is to be used."""
+"""`python -m flambeau_fast`: compile every loop ahead of time, so that no program has to wait, and print what is available."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention where no gradient is asked for: no matrix of all scores."""
+"""Attention without a gradient, which never stores the matrix of all scores."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ LEAST = 1 << 12
 
 
 def _suits(array: Any, like: Any) -> bool:
-    """Whether its rows, which may lie apart, are in one piece each."""
+    """Whether each row is contiguous (rows may be strided) and batch and heads are those of `like`."""
     comparable = array.ndim == 4 and array.dtype is FLOAT and array.shape[:2] == like.shape[:2]
     return comparable and array.strides[3] == 4 <= array.strides[2]
 
 
 @fast(LEAST)
 def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
-    if not (all(_suits(each, query) for each in (query, key, value)) and key.size and value.size and onednn.available()):
+    if not (all(_suits(array, query) for array in (query, key, value)) and key.size and value.size and onednn.available()):
         return None
     batch, heads, length, size = query.shape
     if key.shape[3] != size or key.shape[2] != value.shape[2]:
         return None
-    made = np.empty((batch, length, heads, value.shape[3]), FLOAT).swapaxes(1, 2)  # so that the heads of a place lie together
-    loops.attention(onednn.gemm(), made, query, key, value, FLOAT.type(scale))
-    return made
+    output = np.empty((batch, length, heads, value.shape[3]), FLOAT).swapaxes(1, 2)  # the heads of a position are adjacent
+    loops.attention(onednn.gemm(), output, query, key, value, FLOAT.type(scale))
+    return output

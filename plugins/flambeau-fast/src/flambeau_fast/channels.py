@@ -1,4 +1,4 @@
-"""Batch normalization: what is computed channel by channel."""
+"""Batch normalization."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST = 1 << 12
 
 
 def _images(input: Any) -> Any:
-    """`(sample, channel, place)`."""
+    """The input as `(sample, channel, position)`."""
     return input.reshape(*input.shape[:2], -1)
 
 
@@ -24,10 +24,10 @@ def _images(input: Any) -> Any:
 def moments(input: Any, dims: Any) -> Any:
     if tuple(dims) != (0, *range(2, input.ndim)) or input.ndim < 3 or not is_dense(input):
         return None
-    made = np.empty((2, input.shape[1]), FLOAT)
-    loops.moments(*made, _images(input))
+    statistics = np.empty((2, input.shape[1]), FLOAT)
+    loops.moments(*statistics, _images(input))
     shape = (1, -1, *(1,) * (input.ndim - 2))
-    return made[0].reshape(shape), made[1].reshape(shape)
+    return statistics[0].reshape(shape), statistics[1].reshape(shape)
 
 
 def _scale(variance: Any, eps: float) -> Any:
@@ -37,7 +37,9 @@ def _scale(variance: Any, eps: float) -> Any:
 
 def _fits(input: Any, *parameters: Any) -> bool:
     channels = input.shape[1] if input.ndim > 2 else -1
-    return is_dense(input) and all(each is None or (each.dtype is FLOAT and each.size == channels) for each in parameters)
+    return is_dense(input) and all(
+        parameter is None or (parameter.dtype is FLOAT and parameter.size == channels) for parameter in parameters
+    )
 
 
 def _affine(
@@ -58,9 +60,9 @@ def _affine(
     offset = -mean.reshape(-1) * factor
     if bias is not None:
         offset += bias.reshape(-1)
-    made = np.empty(input.shape, FLOAT)
-    loops.affine(_images(made), _images(input), factor, offset)
-    return made
+    output = np.empty(input.shape, FLOAT)
+    loops.affine(_images(output), _images(input), factor, offset)
+    return output
 
 
 @fast(LEAST)
@@ -78,14 +80,21 @@ def _backward(g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: A
         return None
     scale = _scale(variance, eps)
     factor = scale if weight is None else scale * weight.reshape(-1)
-    made, slopes = np.empty(input.shape, FLOAT), np.empty((2, input.shape[1]), FLOAT)
+    grad_input, grad_parameters = np.empty(input.shape, FLOAT), np.empty((2, input.shape[1]), FLOAT)
     loops.norm_backward(
-        _images(made), *slopes, _images(g), _images(input), np.ascontiguousarray(mean).reshape(-1), scale, factor, fixed
+        _images(grad_input),
+        *grad_parameters,
+        _images(g),
+        _images(input),
+        np.ascontiguousarray(mean).reshape(-1),
+        scale,
+        factor,
+        fixed,
     )
     return (
-        made,
-        None if weight is None else slopes[0].reshape(weight.shape),
-        None if bias is None else slopes[1].reshape(bias.shape),
+        grad_input,
+        None if weight is None else grad_parameters[0].reshape(weight.shape),
+        None if bias is None else grad_parameters[1].reshape(bias.shape),
     )
 
 

@@ -1,7 +1,7 @@
-"""Which arrays a kernel of this pack takes; the NumPy backend's own kernel takes all others.
+"""Choosing between a kernel of this pack and the NumPy backend's own kernel.
 
-Small arrays, dtypes other than float32, and whatever a kernel declines (it returns None) go to the kernel that it replaces,
-so that errors, broadcasting, dtypes and empty arrays are that one's business alone.
+Small arrays, dtypes other than float32, and calls that a kernel declines by returning None go to the NumPy backend's kernel,
+which alone deals with errors, broadcasting, other dtypes and empty arrays.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Kernel = Callable[..., Any]
 KERNELS: dict[str, Kernel] = {}
 IN_PLACE: dict[str, Kernel] = {}
 FLOAT = np.dtype(np.float32)
-_LEAST = os.environ.get("FLAMBEAU_FAST_LEAST")  # elements from which on to use any kernel, for tests with small arrays
+_LEAST = os.environ.get("FLAMBEAU_FAST_LEAST")  # replaces every kernel's least number of elements, for tests
 
 
 class Declined(Exception):
-    """A kernel cannot serve after all."""
+    """Raised where a kernel finds out late that it cannot compute a call."""
 
 
 class Process:
-    """What is known about this process."""
+    """The state of this process."""
 
-    forked = False  # after a fork, OpenMP's threads are gone, and to wait for them would be forever
+    forked = False  # after a fork, OpenMP's threads are gone, and waiting for them would never end
 
     def leave_threads_alone(self) -> None:
         self.forked = True
@@ -44,7 +44,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
-    """Register a kernel under its name, for float32 arrays of `least` elements; argument `of` is the one looked at."""
+    """Register a kernel under its name, for float32 arrays of at least `least` elements; argument `of` is the one checked."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
@@ -55,7 +55,7 @@ def fast(least: int, of: int = 0) -> Callable[[Kernel], Kernel]:
 
 
 def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
-    """The same for a kernel that writes into its first argument, and returns whether it did."""
+    """Like `fast`, for a kernel that writes into its first argument and returns whether it did."""
 
     def register(kernel: Kernel) -> Kernel:
         name = kernel.__name__.rstrip("_")
@@ -66,7 +66,7 @@ def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
 
 
 def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
-    """For each number of arguments that small arrays come with, a function that gets to the plain kernel without a detour."""
+    """The function that chooses; kernels of one or two arrays get one with less overhead for small arrays."""
 
     if _LEAST is not None:
         least = int(_LEAST)
@@ -81,16 +81,16 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
         return array.size >= least and array.dtype is FLOAT and not process.forked
 
     def chosen(*args: Any, **options: Any) -> Any:
-        made = tried(*args, **options) if is_large(args[of]) else None
-        return plain(*args, **options) if made is None else made
+        result = tried(*args, **options) if is_large(args[of]) else None
+        return plain(*args, **options) if result is None else result
 
     def chosen_of_one(input: Any) -> Any:
-        made = tried(input) if input.size >= least and is_large(input) else None
-        return plain(input) if made is None else made
+        result = tried(input) if input.size >= least and is_large(input) else None
+        return plain(input) if result is None else result
 
     def chosen_of_two(input: Any, other: Any) -> Any:
-        made = tried(input, other) if input.size >= least and is_large(input) else None
-        return plain(input, other) if made is None else made
+        result = tried(input, other) if input.size >= least and is_large(input) else None
+        return plain(input, other) if result is None else result
 
     code = kernel.__code__  # type: ignore[attr-defined]  # a kernel is a function
     if code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of:  # type: ignore[attr-defined]
@@ -99,5 +99,5 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
 
 
 def is_dense(*arrays: Any) -> bool:
-    """Whether all are float32 in row-major order, and writable: numba would compile each loop again for those that are not."""
-    return all(each.dtype is FLOAT and each.flags.c_contiguous and each.flags.writeable for each in arrays)
+    """Whether all are float32, row-major and writable: for other arrays numba would compile each loop again."""
+    return all(array.dtype is FLOAT and array.flags.c_contiguous and array.flags.writeable for array in arrays)

@@ -1,4 +1,4 @@
-"""Gradients of convolutions of few channels, for which oneDNN would fill up vectors with zeros."""
+"""Gradients of convolutions with few channels, for which oneDNN would pad its vectors with zeros."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ loops = Lazy("loops.columns")
 
 Sizes = Sequence[int]
 
-LANES = 16  # numbers of a vector
-STRIPS = 4  # of rows of windows whose gradients are summed apart, whatever the number of threads: so results do not depend on it
+LANES = 16  # numbers in a vector register
+STRIPS = 4  # partial sums of gradients; a fixed number, so that results do not depend on the number of threads
 
 
 def suits(batch: int, shape: Sizes, stride: Sizes) -> bool:
-    """Whether this way is likely to be the faster one for a weight of this shape, where the input's gradient is wanted."""
+    """Whether this is likely to be faster than oneDNN for the input's gradient, for a weight of this shape."""
     return batch >= LANES and max(stride) == 1 and prod(shape[2:]) > 1 and shape[1] < LANES
 
 
 def suits_weight(batch: int, shape: Sizes, stride: Sizes) -> bool:
-    """The same where the weight's gradient is wanted."""
+    """Whether this is likely to be faster than oneDNN for the weight's gradient."""
     return suits(batch, shape, stride) and shape[1] >= LANES // 2
 
 
 def _batch_last(array: Any, padding: Sizes = (0, 0)) -> Any:
-    """`(channel, row, column, sample)`, with zeros around the images."""
+    """The images as `(channel, row, column, sample)`, padded with zeros."""
     batch, channels, height, width = array.shape
-    (down, right), wide = padding, any(padding)
-    made = (np.zeros if wide else np.empty)((channels, height + 2 * down, width + 2 * right, batch), FLOAT)
-    onednn.copied(array.transpose(1, 2, 3, 0), made[:, down : down + height, right : right + width])
-    return made
+    (down, right), is_padded = padding, any(padding)
+    result = (np.zeros if is_padded else np.empty)((channels, height + 2 * down, width + 2 * right, batch), FLOAT)
+    onednn.copied(array.transpose(1, 2, 3, 0), result[:, down : down + height, right : right + width])
+    return result
 
 
 def weight_gradient(grad: Any, input: Any, shape: Sizes, padding: Sizes, dilation: Sizes) -> Any:
     """The gradient of the weight, given that of the result."""
-    slopes = _batch_last(grad)
-    parts = np.zeros((min(STRIPS, slopes.shape[1]), shape[0], prod(shape[1:])), FLOAT)
+    grads = _batch_last(grad)
+    parts = np.zeros((min(STRIPS, grads.shape[1]), shape[0], prod(shape[1:])), FLOAT)
     loops.weight_gradient(
-        onednn.gemm(), parts, slopes.reshape(*slopes.shape[:2], -1), _batch_last(input, padding), *shape[2:], *dilation
+        onednn.gemm(), parts, grads.reshape(*grads.shape[:2], -1), _batch_last(input, padding), *shape[2:], *dilation
     )
     return parts.reshape(len(parts), *shape).sum(0)
 
 
 def input_gradient(grad: Any, weight: Any, size: Sizes, padding: Sizes, dilation: Sizes) -> Any:
     """The gradient of the input, given that of the result."""
-    slopes, (down, right) = _batch_last(grad), padding
+    grads, (down, right) = _batch_last(grad), padding
     images = np.zeros((weight.shape[1], size[0] + 2 * down, size[1] + 2 * right, len(grad)), FLOAT)
     loops.input_gradient(
         onednn.gemm(),
         images,
-        slopes.reshape(*slopes.shape[:2], -1),
+        grads.reshape(*grads.shape[:2], -1),
         weight.reshape(len(weight), -1),
         *weight.shape[2:],
         *dilation,

@@ -1,4 +1,4 @@
-"""Dropout: the draws, the scaling and the product in one loop, from PyTorch's stream of random numbers."""
+"""Dropout in one loop (random numbers, scaling and product), from PyTorch's stream of random numbers."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ LEAST = 1 << 12
 @fast(LEAST)
 def fused_dropout(input: Any, keep: float, generator: Generator) -> Any:
     order = memory_order(input.shape, input.strides)
-    turned = input.transpose(order)
-    if not turned.flags.c_contiguous:
+    permuted = input.transpose(order)
+    if not permuted.flags.c_contiguous:
         return None
     back = np.argsort(order)
-    return tuple(each.transpose(back) for each in _by_loop(turned, keep, generator))
+    return tuple(array.transpose(back) for array in _by_loop(permuted, keep, generator))
 
 
 def _by_loop(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
     engine = generator._bits.state
     state, below = engine["state"], math.ceil(keep * 2**53)
-    made = np.empty((2, *input.shape), FLOAT)
-    result, noise = made.reshape(2, -1)
+    outputs = np.empty((2, *input.shape), FLOAT)
+    result, noise = outputs.reshape(2, -1)
     state["pos"] = loops.dropout(
         result,
         noise,
@@ -44,4 +44,4 @@ def _by_loop(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
         FLOAT.type(1) / FLOAT.type(keep),
     )
     generator._bits.state = engine
-    return made[0], made[1]
+    return outputs[0], outputs[1]

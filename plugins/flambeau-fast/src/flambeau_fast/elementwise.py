@@ -12,39 +12,39 @@ from .lazy import Lazy
 
 loops = Lazy("loops.elementwise")
 
-ARITHMETIC = 1 << 16  # elements from which on two threads and no temporary array gain more than a call costs
+ARITHMETIC = 1 << 16  # elements from which on threads and fewer temporary arrays gain more than the call costs
 FUNCTIONS = 1 << 13
 
 
 def _flat(*arrays: Any) -> tuple[Any, ...] | None:
-    """The arrays as vectors; None unless they are alike."""
+    """The arrays as vectors; None unless all are dense and of one shape."""
     shape = arrays[0].shape
-    if not is_dense(*arrays) or any(each.shape != shape for each in arrays):
+    if not is_dense(*arrays) or any(array.shape != shape for array in arrays):
         return None
-    return tuple(each.reshape(-1) for each in arrays)
+    return tuple(array.reshape(-1) for array in arrays)
 
 
 def _apply(loop: Callable[..., None], *arrays: Any) -> Any:
-    """A new array that the loop fills; None where the arrays are not alike."""
+    """A new array that the loop fills; None unless all arrays are dense and of one shape."""
     flat = _flat(*arrays)
     if flat is None:
         return None
-    made = np.empty(arrays[0].shape, FLOAT)  # and not as a vector: a view of it would be copied where it is to be kept
-    loop(made.reshape(-1), *flat)
-    return made
+    result = np.empty(arrays[0].shape, FLOAT)  # in its final shape: a result that is a view would be copied later
+    loop(result.reshape(-1), *flat)
+    return result
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------
 
 
 def _with_row(loop: Callable[..., None], input: Any, other: Any) -> Any:
-    """The same for an array and one whose elements go with the last dimensions of the other."""
+    """Like `_apply`, for an array and one that broadcasts along its last dimensions."""
     length = other.size
     if length < 16 or not is_dense(input, other) or input.shape[input.ndim - other.ndim :] != other.shape:
         return None
-    made = np.empty(input.shape, FLOAT)
-    loop(made.reshape(-1, length), input.reshape(-1, length), other.reshape(-1))
-    return made
+    result = np.empty(input.shape, FLOAT)
+    loop(result.reshape(-1, length), input.reshape(-1, length), other.reshape(-1))
+    return result
 
 
 @fast(ARITHMETIC)
@@ -103,9 +103,9 @@ def relu(input: Any) -> Any:
 def masked(input: Any, mask: Any, of: Any = None) -> Any:
     if input.shape != mask.shape or mask.dtype != bool or not (input.flags.c_contiguous and mask.flags.c_contiguous):
         return None
-    made = np.empty(input.shape, FLOAT)
-    loops.masked(made.reshape(-1), input.reshape(-1), mask.reshape(-1))
-    return made
+    result = np.empty(input.shape, FLOAT)
+    loops.masked(result.reshape(-1), input.reshape(-1), mask.reshape(-1))
+    return result
 
 
 @fast(FUNCTIONS)
@@ -143,9 +143,9 @@ def leaky_relu(input: Any, negative_slope: float) -> Any:
     flat = _flat(input)
     if flat is None:
         return None
-    made = np.empty(input.shape, FLOAT)
-    loops.leaky_relu(made.reshape(-1), *flat, FLOAT.type(negative_slope))
-    return made
+    result = np.empty(input.shape, FLOAT)
+    loops.leaky_relu(result.reshape(-1), *flat, FLOAT.type(negative_slope))
+    return result
 
 
 # --- squared error ------------------------------------------------------------------------------------------------
@@ -165,24 +165,24 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
     flat = _flat(input, target)
     if flat is None or g.ndim or g.dtype is not FLOAT:
         return None
-    made = np.empty(input.shape, FLOAT)
-    loops.squared_error_slope(made.reshape(-1), *flat, FLOAT.type(g * (2 / input.size if reduction == "mean" else 2)))
-    return made
+    result = np.empty(input.shape, FLOAT)
+    loops.squared_error_gradient(result.reshape(-1), *flat, FLOAT.type(g * (2 / input.size if reduction == "mean" else 2)))
+    return result
 
 
 # --- in place -----------------------------------------------------------------------------------------------------
 
 
 def _into(target: Any, *others: Any) -> tuple[Any, ...] | None:
-    """The arrays as vectors, where none overlaps the target without being it: NumPy copies, loops do not."""
+    """The arrays as vectors; None if one overlaps the target in part, in which case NumPy makes a copy and loops would not."""
     flat = _flat(target, *others)
-    if flat is None or any(np.may_share_memory(target, each) and each.ctypes.data != target.ctypes.data for each in others):
+    if flat is None or any(np.may_share_memory(target, array) and array.ctypes.data != target.ctypes.data for array in others):
         return None
     return flat
 
 
 def _scalar(value: Any) -> Any:
-    """A 0-d array, or None for 1, as a number."""
+    """A 0-d array as a number; 1 for None."""
     return FLOAT.type(1) if value is None else FLOAT.type(value)
 
 

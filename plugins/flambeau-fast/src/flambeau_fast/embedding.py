@@ -20,6 +20,6 @@ def sum_rows(input: Any, indices: Any, count: int) -> Any:
     if not is_dense(input) or places.min() < 0 or places.max() >= count:
         return None
     width = input.shape[-1]
-    made = np.zeros((count, width), FLOAT)
-    loops.sum_rows(made, input.reshape(-1, width), places, loops.strips(width))
-    return made
+    sums = np.zeros((count, width), FLOAT)
+    loops.sum_rows(sums, input.reshape(-1, width), places, loops.strips(width))
+    return sums

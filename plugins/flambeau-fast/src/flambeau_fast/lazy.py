@@ -1,4 +1,4 @@
-"""Modules that are imported when something in them is first used: numba alone takes longer to import than NumPy."""
+"""Modules that are imported on first use: numba alone takes longer to import than NumPy."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["Lazy"]
 
 
 class Lazy:
-    """Stands for a module of this package; what has been looked up once is an attribute like any other."""
+    """A placeholder for a module of this package, which keeps what has been looked up as attributes."""
 
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(import_module(f"flambeau_fast.{self._name}"), name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(import_module(f"flambeau_fast.{self._name}"), name)
+        setattr(self, name, attribute)
+        return attribute

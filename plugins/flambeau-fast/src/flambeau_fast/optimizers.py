@@ -37,8 +37,8 @@ def adam_step(
     if largest is not None or not is_dense(param, grad, mean, square):
         return None
     correction = math.sqrt(1 - beta2**step)
-    rate, eps = lr / (1 - beta1**step) * correction, eps * correction  # corrected outside of the denominator
+    rate, eps = lr / (1 - beta1**step) * correction, eps * correction  # the denominator's bias correction, moved outside of it
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     numbers = map(FLOAT.type, (-1 if maximize else 1, decay, shrink, 1 - beta1, beta2, rate, eps))
-    loops.adam_step(*(each.reshape(-1) for each in (param, grad, mean, square)), *numbers)
+    loops.adam_step(*(array.reshape(-1) for array in (param, grad, mean, square)), *numbers)
     return True

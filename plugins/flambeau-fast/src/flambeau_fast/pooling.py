@@ -23,13 +23,13 @@ def _images(array: Any) -> Any:
 
 
 def _is_2x2(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes) -> bool:
-    """Whether the windows are of two by two, side by side, and no element is left over."""
+    """Whether the windows are 2 x 2, do not overlap, and cover every element."""
     height, width = input.shape[2:]
     return tuple(window_size) == tuple(stride) == (2, 2) and not any(padding) and height % 2 == width % 2 == 0
 
 
 def _windows(array: Any) -> Any:
-    """`(image, window, row, window, column)`."""
+    """The images as `(image, window, row, window, column)`."""
     height, width = array.shape[2:]
     return array.reshape(-1, height // 2, 2, width // 2, 2)
 
@@ -38,12 +38,12 @@ def _windows(array: Any) -> Any:
 def max_pool2d(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     if max(dilation) > 1 or not is_dense(input):
         return None
-    made = np.empty((*input.shape[:2], *size), FLOAT)
+    output = np.empty((*input.shape[:2], *size), FLOAT)
     if _is_2x2(input, window_size, stride, padding):
-        loops.max_pool_2x2(_images(made), _windows(input))
+        loops.max_pool_2x2(_images(output), _windows(input))
     else:
-        loops.max_pool(_images(made), _images(input), *window_size, *stride, *padding)
-    return made
+        loops.max_pool(_images(output), _images(input), *window_size, *stride, *padding)
+    return output
 
 
 @fast(LEAST, of=1)
@@ -51,18 +51,18 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
     if input.ndim != 4 or max(dilation) > 1 or not is_dense(g, input):
         return None
     if _is_2x2(input, window_size, stride, padding):
-        made = np.empty(input.shape, FLOAT)
-        loops.max_pool_2x2_backward(_windows(made), _images(g), _windows(input))
+        grad_input = np.empty(input.shape, FLOAT)
+        loops.max_pool_2x2_backward(_windows(grad_input), _images(g), _windows(input))
     else:
-        made = np.zeros(input.shape, FLOAT)
-        loops.max_pool_backward(_images(made), _images(g), _images(input), *window_size, *stride, *padding)
-    return made
+        grad_input = np.zeros(input.shape, FLOAT)
+        loops.max_pool_backward(_images(grad_input), _images(g), _images(input), *window_size, *stride, *padding)
+    return grad_input
 
 
 def _shares(
     space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
-    """One over how many elements each window has."""
+    """One over the number of elements of each window."""
     counts = window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, FLOAT)
     return np.array(np.broadcast_to(FLOAT.type(1) / np.asarray(counts, FLOAT), tuple(size)), order="C")
 
@@ -73,10 +73,10 @@ def avg_pool2d_windows(
 ) -> Any:
     if not is_dense(input):
         return None
-    made = np.empty((*input.shape[:2], *size), FLOAT)
+    output = np.empty((*input.shape[:2], *size), FLOAT)
     shares = _shares(input.shape[2:], window_size, stride, padding, size, count_padding, divisor)
-    loops.avg_pool(_images(made), _images(input), shares, *window_size, *stride, *padding)
-    return made
+    loops.avg_pool(_images(output), _images(input), shares, *window_size, *stride, *padding)
+    return output
 
 
 @fast(LEAST)
@@ -85,7 +85,7 @@ def avg_pool_backward(
 ) -> Any:
     if g.ndim != 4 or not is_dense(g):
         return None
-    made = np.zeros((*g.shape[:2], *space), FLOAT)
+    grad_input = np.zeros((*g.shape[:2], *space), FLOAT)
     shares = _shares(space, window_size, stride, padding, size, count_padding, divisor)
-    loops.avg_pool_backward(_images(made), _images(g), shares, *window_size, *stride, *padding)
-    return made
+    loops.avg_pool_backward(_images(grad_input), _images(g), shares, *window_size, *stride, *padding)
+    return grad_input

@@ -1,4 +1,4 @@
-"""The LSTM: all steps of a layer in one call."""
+"""The LSTM: all time steps of a layer in one call."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
         return None
     active = np.empty((1 if workspace is None else len(gates), *gates.shape[1:]), FLOAT)
     output, cells = np.empty((2, len(gates), *h.shape), FLOAT)
-    turned = np.ascontiguousarray(weight.T)
-    loops.lstm(onednn.gemm(), active, cells, output, gates, h, c, turned, reverse, loops.strips(len(h)))
+    weight_t = np.ascontiguousarray(weight.T)
+    loops.lstm(onednn.gemm(), active, cells, output, gates, h, c, weight_t, reverse, loops.strips(len(h)))
     if workspace is not None:
         workspace["active gates"] = active
-        workspace["gates"] = active.reshape(*gates.shape[:2], 4, -1).swapaxes(1, 2)  # as NumPy's kernel would have it
+        workspace["gates"] = active.reshape(*gates.shape[:2], 4, -1).swapaxes(1, 2)  # in the layout of NumPy's kernel
     return output, cells
 
 
@@ -39,12 +39,12 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
 def lstm_backward(
     g_output: Any, g_cells: Any, gates: Any, h: Any, c: Any, weight: Any, output: Any, cells: Any, reverse: bool, workspace: Any
 ) -> Any:
-    active = workspace.get("active gates")  # unless another kernel was the forward
-    slopes = [np.ascontiguousarray(each) for each in (g_output, g_cells)]
-    if active is None or not (_suits(gates, h, c, weight) and is_dense(output, cells, *slopes)):
+    active = workspace.get("active gates")  # missing if another kernel computed the forward
+    grads = [np.ascontiguousarray(array) for array in (g_output, g_cells)]
+    if active is None or not (_suits(gates, h, c, weight) and is_dense(output, cells, *grads)):
         return None
-    made, (d_h, d_c), d_weight = np.empty(gates.shape, FLOAT), np.zeros((2, *h.shape), FLOAT), np.empty(weight.shape, FLOAT)
+    grad_gates, (d_h, d_c), d_weight = np.empty(gates.shape, FLOAT), np.zeros((2, *h.shape), FLOAT), np.empty(weight.shape, FLOAT)
     loops.lstm_backward(
-        onednn.gemm(), made, d_h, d_c, d_weight, *slopes, active, h, c, weight, output, cells, reverse, loops.strips(len(h))
+        onednn.gemm(), grad_gates, d_h, d_c, d_weight, *grads, active, h, c, weight, output, cells, reverse, loops.strips(len(h))
     )
-    return made, d_h, d_c, d_weight
+    return grad_gates, d_h, d_c, d_weight

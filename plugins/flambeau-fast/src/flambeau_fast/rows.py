@@ -1,4 +1,4 @@
-"""Softmax, losses of classes and layer normalization: what is computed row by row."""
+"""Softmax, classification losses and layer normalization, row by row."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .lazy import Lazy
 loops = Lazy("loops.rows")
 
 LEAST = 1 << 12
-STRIPS = 16  # of rows whose gradients are summed apart, whatever the number of threads: so results do not depend on it
+STRIPS = 16  # partial sums of gradients; a fixed number, so that results do not depend on the number of threads
 
 
 def _rows(dim: int, *arrays: Any) -> list[Any] | None:
-    """The arrays as matrices, where `dim` is the last."""
-    if dim not in (-1, arrays[0].ndim - 1) or not is_dense(*arrays) or len({each.shape for each in arrays}) > 1:
+    """The arrays as matrices; None unless `dim` is the last dimension and all are dense and of one shape."""
+    if dim not in (-1, arrays[0].ndim - 1) or not is_dense(*arrays) or len({array.shape for array in arrays}) > 1:
         return None
-    return [each.reshape(-1, each.shape[-1]) for each in arrays]
+    return [array.reshape(-1, array.shape[-1]) for array in arrays]
 
 
 def _by_rows(loop: Any, dim: int, *arrays: Any) -> Any:
     rows = _rows(dim, *arrays)
     if rows is None:
         return None
-    made = np.empty(arrays[0].shape, FLOAT)
-    loop(made.reshape(rows[0].shape), *rows)
-    return made
+    result = np.empty(arrays[0].shape, FLOAT)
+    loop(result.reshape(rows[0].shape), *rows)
+    return result
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
@@ -60,9 +60,9 @@ def log_sum_exp(input: Any, dim: int) -> Any:
     rows = _rows(dim, input)
     if rows is None:
         return None
-    made = np.empty((*input.shape[:-1], 2), FLOAT)
-    loops.log_sum_exp(made.reshape(-1, 2), *rows)
-    return made
+    result = np.empty((*input.shape[:-1], 2), FLOAT)
+    loops.log_sum_exp(result.reshape(-1, 2), *rows)
+    return result
 
 
 @fast(LEAST, of=1)
@@ -70,33 +70,33 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
     if input.ndim != 2 or weight is not None or not is_dense(input) or g.dtype is not FLOAT:
         return None
     classes = np.ascontiguousarray(target, np.int64)
-    if classes.min() < 0 or classes.max() >= input.shape[1]:  # to be ignored, or an error
+    if classes.min() < 0 or classes.max() >= input.shape[1]:  # ignored targets, or an error
         return None
-    slope = g / FLOAT.type(len(classes)) if reduction == "mean" else g
-    made = np.empty(input.shape, FLOAT)
-    slopes = np.full(len(classes), slope, FLOAT) if slope.ndim == 0 else np.ascontiguousarray(slope)
-    shifts, rests = np.ascontiguousarray(log_sum.T, FLOAT)
-    loops.cross_entropy_backward(made, input, shifts, rests, classes, slopes)
-    return made
+    scale = g / FLOAT.type(len(classes)) if reduction == "mean" else g
+    grad_input = np.empty(input.shape, FLOAT)
+    scales = np.full(len(classes), scale, FLOAT) if scale.ndim == 0 else np.ascontiguousarray(scale)
+    shifts, logs = np.ascontiguousarray(log_sum.T, FLOAT)
+    loops.cross_entropy_backward(grad_input, input, shifts, logs, classes, scales)
+    return grad_input
 
 
 # --- layer normalization ------------------------------------------------------------------------------------------
 
 
 def _normal_rows(input: Any, weight: Any, bias: Any, dims: Any) -> tuple[Any, Any, Any] | None:
-    """The input as a matrix, and weight and bias, or what stands for them; None unless the last dimensions are normalized."""
+    """The input as a matrix, and weight and bias (or their defaults); None unless the last dimensions are normalized."""
     count = len(dims)
     length = prod(input.shape[input.ndim - count :])
     if tuple(dims) not in (tuple(range(-count, 0)), tuple(range(input.ndim - count, input.ndim))) or not is_dense(input):
         return None
-    made = []
-    for each, value in ((weight, 1), (bias, 0)):
-        if each is None:
-            each = np.full(length, value, FLOAT)
-        elif each.size != length or each.ndim > count or not is_dense(each):
+    parameters = []
+    for parameter, value in ((weight, 1), (bias, 0)):
+        if parameter is None:
+            parameter = np.full(length, value, FLOAT)
+        elif parameter.size != length or parameter.ndim > count or not is_dense(parameter):
             return None
-        made.append(each.reshape(-1))
-    return input.reshape(-1, length), *made
+        parameters.append(parameter.reshape(-1))
+    return input.reshape(-1, length), *parameters
 
 
 @fast(LEAST)
@@ -110,29 +110,29 @@ def layer_norm(
     eps: float = 0.0,
     workspace: Any = None,
 ) -> Any:
-    found = _normal_rows(input, weight, bias, dims)
-    if found is None or mean is not None:
+    arguments = _normal_rows(input, weight, bias, dims)
+    if arguments is None or mean is not None:
         return None
-    rows, weight, bias = found
-    made, moments = np.empty(input.shape, FLOAT), np.empty((2, len(rows)), FLOAT)
-    loops.layer_norm(made.reshape(rows.shape), *moments, rows, weight, bias, FLOAT.type(eps))
+    rows, weight, bias = arguments
+    output, moments = np.empty(input.shape, FLOAT), np.empty((2, len(rows)), FLOAT)
+    loops.layer_norm(output.reshape(rows.shape), *moments, rows, weight, bias, FLOAT.type(eps))
     if workspace is not None:
         workspace["row moments"] = moments
-    return made
+    return output
 
 
 def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, workspace: Any) -> Any:
-    """The part of `norm_backward` that is of `layer_norm` here, with the moments that it kept; None if it is not."""
+    """The gradients of `layer_norm`, from the moments that its forward saved; None if another kernel was the forward."""
     moments = workspace.get("row moments") if workspace else None
-    found = None if moments is None or not is_dense(g) else _normal_rows(input, weight, None, dims)
-    if found is None:
+    arguments = None if moments is None or not is_dense(g) else _normal_rows(input, weight, None, dims)
+    if arguments is None:
         return None
-    rows, weights, _ = found
-    made, slopes = np.empty(input.shape, FLOAT), np.zeros((2, STRIPS, rows.shape[1]), FLOAT)
-    loops.layer_norm_backward(made.reshape(rows.shape), *slopes, g.reshape(rows.shape), rows, *moments, weights)
-    of_weight, of_bias = slopes.sum(1)
+    rows, weights, _ = arguments
+    grad_input, grad_parameters = np.empty(input.shape, FLOAT), np.zeros((2, STRIPS, rows.shape[1]), FLOAT)
+    loops.layer_norm_backward(grad_input.reshape(rows.shape), *grad_parameters, g.reshape(rows.shape), rows, *moments, weights)
+    grad_weight, grad_bias = grad_parameters.sum(1)
     return (
-        made,
-        None if weight is None else of_weight.reshape(weight.shape),
-        None if bias is None else of_bias.reshape(bias.shape),
+        grad_input,
+        None if weight is None else grad_weight.reshape(weight.shape),
+        None if bias is None else grad_bias.reshape(bias.shape),
     )

@@ -1,4 +1,4 @@
-"""A call, or several, of every kernel, in arguments that it does not decline: what is compiled ahead, and tested."""
+"""Sample calls of every kernel, with arguments that it does not decline: for compiling ahead of time and for tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Call(NamedTuple):
 
 
 class _Draw:
-    """Random arrays, by the size that they have at least."""
+    """Random arrays and shapes."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -36,8 +36,8 @@ class _Draw:
 
     def shape(self, least: int, ndim: int = 3) -> tuple[int, ...]:
         """A shape of `least` elements or somewhat more."""
-        rest = [int(n) for n in self.random.integers(1, 20, ndim - 1)]
-        return -(-least // prod(rest)), *rest
+        other_sizes = [int(n) for n in self.random.integers(1, 20, ndim - 1)]
+        return -(-least // prod(other_sizes)), *other_sizes
 
 
 def calls(seed: int = 0) -> Iterator[Call]:
@@ -109,9 +109,9 @@ def _rows(draw: _Draw) -> Iterator[Call]:
     rows, g = (draw.normal(-(-(1 << 14) // length), length) for _ in range(2))
     cube = rows[None]
     for name in ("softmax", "log_softmax"):
-        made = numpy_kernels.KERNELS[name](cube, 2)
+        output = numpy_kernels.KERNELS[name](cube, 2)
         yield Call(name, (5 * cube, 2))
-        yield Call(f"{name}_backward", (g[None], made, -1))
+        yield Call(f"{name}_backward", (g[None], output, -1))
     yield Call("log_sum_exp", (cube, -1))
     target = draw.random.integers(0, length, len(rows))
     sums = numpy_kernels.KERNELS["log_sum_exp"](rows, 1)
@@ -119,17 +119,17 @@ def _rows(draw: _Draw) -> Iterator[Call]:
     yield Call("cross_entropy_backward", (draw.normal(len(rows)), rows, sums, target, None, "none", -100))
     weight, bias = draw.normal(length), draw.normal(length)
     for parameters in ((weight, bias), (None, None), (weight, None)):
-        kept: dict[str, Any] = {}
-        _kept("layer_norm", kept, cube, *parameters, None, None, (2,), 1e-5)
+        workspace: dict[str, Any] = {}
+        _forward("layer_norm", workspace, cube, *parameters, None, None, (2,), 1e-5)
         yield Call("layer_norm", (cube, *parameters, None, None, (2,), 1e-5, {}))
-        yield Call("norm_backward", (g[None], cube, *parameters, None, None, (2,), 1e-5, kept))
+        yield Call("norm_backward", (g[None], cube, *parameters, None, None, (2,), 1e-5, workspace))
 
 
-def _kept(name: str, workspace: dict[str, Any], *args: Any) -> Any:
-    """The result of a forward; the workspace gets what both kernels, this pack's and NumPy's, leave in it for the backward."""
-    made = KERNELS[name](*args, workspace)
+def _forward(name: str, workspace: dict[str, Any], *args: Any) -> Any:
+    """The result of a forward; `workspace` gets what this pack's kernel and NumPy's each save for the backward."""
+    output = KERNELS[name](*args, workspace)
     numpy_kernels.KERNELS[name](*args, workspace)
-    return made
+    return output
 
 
 def _channels(draw: _Draw) -> Iterator[Call]:
@@ -159,9 +159,9 @@ def _pooling(draw: _Draw) -> Iterator[Call]:
         yield Call("max_pool2d", (x, *geometry))
         yield Call("max_pool_backward", (draw.normal(*x.shape[:2], *size), x, *geometry))
         for count_padding, divisor in ((True, None), (False, None), (True, 3)):
-            rest = (window, stride, padding, size, count_padding, divisor)
-            yield Call("avg_pool2d_windows", (x, *rest))
-            yield Call("avg_pool_backward", (draw.normal(*x.shape[:2], *size), (height, width), *rest))
+            options = (window, stride, padding, size, count_padding, divisor)
+            yield Call("avg_pool2d_windows", (x, *options))
+            yield Call("avg_pool_backward", (draw.normal(*x.shape[:2], *size), (height, width), *options))
 
 
 def _matrices(draw: _Draw) -> Iterator[Call]:
@@ -180,9 +180,9 @@ def _embedding(draw: _Draw) -> Iterator[Call]:
 
 
 def _attention(draw: _Draw) -> Iterator[Call]:
-    batch, heads, length, other, size = (int(n) for n in draw.random.integers((2, 4, 20, 9, 30), (5, 9, 40, 40, 70)))
-    query, key = draw.normal(batch, heads, length, size), draw.normal(batch, heads, other, size)
-    yield Call("attention", (query, key, draw.normal(batch, heads, other, 11), 0.2))
+    batch, heads, length, key_length, size = (int(n) for n in draw.random.integers((2, 4, 20, 9, 30), (5, 9, 40, 40, 70)))
+    query, key = draw.normal(batch, heads, length, size), draw.normal(batch, heads, key_length, size)
+    yield Call("attention", (query, key, draw.normal(batch, heads, key_length, 11), 0.2))
     packed = draw.normal(batch, length, 3, heads, size).transpose(2, 0, 3, 1, 4)
     yield Call("attention", (*packed, 3.0))
 
@@ -192,12 +192,12 @@ def _recurrent(draw: _Draw) -> Iterator[Call]:
     gates, weight = draw.normal(steps, batch, 4 * size), draw.normal(4 * size, size) / FLOAT.type(10)
     h, c = draw.normal(batch, size), draw.normal(batch, size)
     for reverse in (False, True):
-        kept: dict[str, Any] = {}
-        made = _kept("lstm_layer", kept, gates, h, c, weight, reverse)
-        slopes = [draw.normal(steps, batch, size) for _ in range(2)]
+        workspace: dict[str, Any] = {}
+        outputs = _forward("lstm_layer", workspace, gates, h, c, weight, reverse)
+        grads = [draw.normal(steps, batch, size) for _ in range(2)]
         yield Call("lstm_layer", (gates, h, c, weight, reverse, {}))
         yield Call("lstm_layer", (gates, h, c, weight, reverse, None))
-        yield Call("lstm_backward", (*slopes, gates, h, c, weight, *made, reverse, kept))
+        yield Call("lstm_backward", (*grads, gates, h, c, weight, *outputs, reverse, workspace))
 
 
 def _convolutions(draw: _Draw) -> Iterator[Call]:

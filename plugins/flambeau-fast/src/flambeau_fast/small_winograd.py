@@ -1,6 +1,6 @@
 """Winograd's convolution of 3 x 3 windows for many channels of small images: F(2 x 2, 3 x 3), with tiles of 4 x 4.
 
-There are so few tiles that what counts is the size of the transformed weights, 16 numbers for 9.  All transforms are products.
+With so few tiles, the size of the transformed weights counts most: 16 numbers for 9.  All transforms are matrix products.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ Sizes = Sequence[int]
 _TILE = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]], FLOAT)
 _WEIGHT = np.array([[1, 0, 0], [1 / 2, 1 / 2, 1 / 2], [1 / 2, -1 / 2, 1 / 2], [0, 0, 1]], FLOAT)
 _RESULT = np.array([[1, 1, 1, 0], [0, 1, -1, -1]], FLOAT)
-_TILE2, _WEIGHT2, _RESULT2 = (np.kron(each, each) for each in (_TILE, _WEIGHT, _RESULT))  # both dimensions at once
-_TURNED2 = np.ascontiguousarray(_WEIGHT2[:, ::-1])  # of windows upside down and back to front
-_CHANNELS, _FEW, _MOST = 128, 32, 128  # channels, and tiles, for which this is the faster way
+_TILE2, _WEIGHT2, _RESULT2 = (np.kron(matrix, matrix) for matrix in (_TILE, _WEIGHT, _RESULT))  # both dimensions at once
+_FLIPPED2 = np.ascontiguousarray(_WEIGHT2[:, ::-1])  # for kernels flipped in both dimensions
+_CHANNELS, _FEW, _MOST = 128, 32, 128  # least channels, least and most tiles for which this is faster
 
 
 def suits(shape: Sizes, weight_shape: Sizes, size: Sizes) -> bool:
-    """Whether this way is likely to be the faster one, for windows next to each other."""
+    """Whether this is likely to be the fastest algorithm, for a stride of 1."""
     return min(weight_shape[:2]) >= _CHANNELS and _FEW <= shape[0] * -(-size[0] // 2) * -(-size[1] // 2) <= _MOST
 
 
 def _transformed(matrix: Any, array: Any) -> Any:
     """The product of a matrix and an array along its first dimension."""
-    made = np.empty((len(matrix), *array.shape[1:]), FLOAT)
-    products.product(onednn.gemm(), made.reshape(len(matrix), -1), matrix, False, array.reshape(len(array), -1), False)
-    return made
+    result = np.empty((len(matrix), *array.shape[1:]), FLOAT)
+    products.product(onednn.gemm(), result.reshape(len(matrix), -1), matrix, False, array.reshape(len(array), -1), False)
+    return result
 
 
 def _tiles(images: Any, size: int, start: Sizes, down: int, right: int) -> Any:
-    """`(place, tile, channel)`: tiles of `size x size`, two apart, of images that begin at `start` of the first."""
+    """Tiles of `size x size` at a distance of two, as `(place, tile, channel)`; `start` is the padding before the images."""
     batch, channels, height, width = images.shape
-    room = np.zeros((batch, 2 * down + size - 2, 2 * right + size - 2, channels), FLOAT)
-    rows, columns = (min(n, end - at) for n, end, at in zip((height, width), room.shape[1:3], start, strict=True))
-    inside = room[:, start[0] : start[0] + rows, start[1] : start[1] + columns]
+    padded = np.zeros((batch, 2 * down + size - 2, 2 * right + size - 2, channels), FLOAT)
+    rows, columns = (min(n, end - at) for n, end, at in zip((height, width), padded.shape[1:3], start, strict=True))
+    inside = padded[:, start[0] : start[0] + rows, start[1] : start[1] + columns]
     inside[...] = images[:, :, :rows, :columns].transpose(0, 2, 3, 1)
-    image, row, column, channel = room.strides
-    tiles = as_strided(room, (size, size, batch, down, right, channels), (row, column, image, 2 * row, 2 * column, channel))
+    image, row, column, channel = padded.strides
+    tiles = as_strided(padded, (size, size, batch, down, right, channels), (row, column, image, 2 * row, 2 * column, channel))
     return tiles.reshape(size * size, batch * down * right, channels)
 
 
@@ -61,8 +61,8 @@ def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
 
 
 def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
-    """Its transpose, from the outputs to the channels."""
-    return _convolve(input, weight, False, bias, [2 - each for each in padding])
+    """The transposed convolution, from the outputs to the channels."""
+    return _convolve(input, weight, False, bias, [2 - p for p in padding])
 
 
 def _convolve(input: Any, weight: Any, forward: bool, bias: Any, padding: Sizes) -> Any:
@@ -71,14 +71,14 @@ def _convolve(input: Any, weight: Any, forward: bool, bias: Any, padding: Sizes)
     down, right = _halves((height, width))
     tiles = _transformed(_TILE2, _tiles(input, 4, padding, down, right))
     weights, results = np.empty((16, *weight.shape[:2]), FLOAT), np.empty((*tiles.shape[:2], outputs), FLOAT)
-    products.product(gemm, weights.reshape(16, -1), _WEIGHT2 if forward else _TURNED2, False, weight.reshape(-1, 9), True)
+    products.product(gemm, weights.reshape(16, -1), _WEIGHT2 if forward else _FLIPPED2, False, weight.reshape(-1, 9), True)
     products.products(gemm, results, tiles, False, weights, forward)
     places = _transformed(_RESULT2, results).reshape(2, 2, len(input), down, right, outputs)
-    made = np.empty((len(input), outputs, height, width), FLOAT)
+    output = np.empty((len(input), outputs, height, width), FLOAT)
     for r, c in np.ndindex(2, 2):
-        target = made[:, :, r::2, c::2]
+        target = output[:, :, r::2, c::2]
         target[...] = places[r, c].transpose(0, 3, 1, 2)[:, :, : target.shape[2], : target.shape[3]]
-    return made if bias is None else np.add(made, bias.reshape(-1, 1, 1), made)
+    return output if bias is None else np.add(output, bias.reshape(-1, 1, 1), output)
 
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
@@ -86,8 +86,8 @@ def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
     outputs, channels, gemm = grad.shape[1], input.shape[1], onednn.gemm()
     down, right = _halves(grad.shape[2:])
     tiles = _transformed(_TILE2, _tiles(input, 4, padding, down, right))
-    slopes = _transformed(np.ascontiguousarray(_RESULT2.T), _tiles(grad, 2, (0, 0), down, right))
-    total, made = np.empty((16, outputs, channels), FLOAT), np.empty((outputs, channels, 3, 3), FLOAT)
-    products.products(gemm, total, slopes, True, tiles, False)
-    products.product(gemm, made.reshape(-1, 9), total.reshape(16, -1), True, _WEIGHT2, False)
-    return made
+    grad_tiles = _transformed(np.ascontiguousarray(_RESULT2.T), _tiles(grad, 2, (0, 0), down, right))
+    total, grad_weight = np.empty((16, outputs, channels), FLOAT), np.empty((outputs, channels, 3, 3), FLOAT)
+    products.products(gemm, total, grad_tiles, True, tiles, False)
+    products.product(gemm, grad_weight.reshape(-1, 9), total.reshape(16, -1), True, _WEIGHT2, False)
+    return grad_weight

@@ -1,4 +1,4 @@
-"""Sums over all dimensions, or over the last and perhaps the first of them, as the biases of channels want them."""
+"""Sums over all dimensions, over the last ones, or over first and last ones as for the gradient of a channel's bias."""
 
 from __future__ import annotations
 
@@ -16,29 +16,33 @@ LEAST = 1 << 14
 STRIP = 1 << 15  # elements of a vector for a thread at a time
 
 
-def _kept(ndim: int, dim: Any) -> range | None:
-    """The dimensions that are not summed; None where they are not side by side."""
+def _kept_dims(ndim: int, dim: Any) -> range | None:
+    """The dimensions that are not summed; None if they are not adjacent."""
     dims = dim if isinstance(dim, (tuple, list)) else [dim]
-    summed = range(ndim) if dim is None or dim == () else {each % ndim for each in dims}
-    kept = [each for each in range(ndim) if each not in summed]
-    found = range(kept[0], kept[-1] + 1) if kept else range(0)
-    return found if len(found) == len(kept) else None
+    summed = range(ndim) if dim is None or dim == () else {d % ndim for d in dims}
+    remaining = [d for d in range(ndim) if d not in summed]
+    span = range(remaining[0], remaining[-1] + 1) if remaining else range(0)
+    return span if len(span) == len(remaining) else None
 
 
 @fast(LEAST)
 def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    kept = _kept(input.ndim, dim) if is_dense(input) else None
-    if kept is None or not input.size:
+    kept_dims = _kept_dims(input.ndim, dim) if is_dense(input) else None
+    if kept_dims is None or not input.size:
         return None
     shape = input.shape
-    before, width, after = prod(shape[: kept.start]), prod(shape[kept.start : kept.stop]), prod(shape[kept.stop :])
-    if not kept:
+    before, width, after = (
+        prod(shape[: kept_dims.start]),
+        prod(shape[kept_dims.start : kept_dims.stop]),
+        prod(shape[kept_dims.stop :]),
+    )
+    if not kept_dims:
         strips = np.empty(-(-input.size // STRIP), np.float64)
         loops.of_strips(strips, input.reshape(-1))
-        made = strips.sum().astype(FLOAT)
+        sums = strips.sum().astype(FLOAT)
     elif after > 1:
-        made = np.empty(width, FLOAT)
-        loops.of_channels(made, input.reshape(before, width, after))
-    else:  # a column each, for which there is no better way than NumPy's
+        sums = np.empty(width, FLOAT)
+        loops.of_channels(sums, input.reshape(before, width, after))
+    else:  # sums of columns: NumPy's kernel is as fast
         return None
-    return made.reshape([n if each in kept else 1 for each, n in enumerate(input.shape) if keepdim or each in kept])
+    return sums.reshape([n if d in kept_dims else 1 for d, n in enumerate(input.shape) if keepdim or d in kept_dims])

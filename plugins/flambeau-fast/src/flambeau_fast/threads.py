@@ -1,6 +1,6 @@
-"""How many threads compute: numba's and oneDNN's, each of which may not be there yet when somebody asks for a number.
+"""The number of threads of numba and of oneDNN, either of which may be loaded only after the number was set.
 
-As with OpenMP, whose threads they are, the number is that of the Python thread that sets it.
+Both use OpenMP's threads, so the number holds for the Python thread that sets it.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def _follow(setter: Callable[[int], None]) -> None:
 
 
 def of_numba() -> None:
-    """Numba has been imported."""
+    """Called when numba has been imported."""
     import numba
 
     _follow(lambda count: numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS)))
 
 
 def of_openmp() -> None:
-    """GNU OpenMP's library has been loaded, as oneDNN's."""
+    """Called when oneDNN has been loaded, and with it GNU OpenMP."""
     with contextlib.suppress(OSError):  # another OpenMP
         _follow(ctypes.CDLL("libgomp.so.1").omp_set_num_threads)

@@ -21,23 +21,23 @@ jax.config.update("jax_enable_x64", True)  # PyTorch programs count in int64
 if jax.config.jax_compilation_cache_dir is None:
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "flambeau-jax"))
-if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # small programs, many of them, the same ones in every run
+if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # programs are small and many, and the same in every run
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 class _New:
-    """`jax.numpy` with new arrays from NumPy: for JAX to fill them, XLA would compile a program for each shape."""
+    """`jax.numpy`, but new arrays are created by NumPy: XLA would compile a program for each shape to fill."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(jnp, name)
+        function = getattr(jnp, name)
         if name in ("arange", "empty", "eye", "full", "linspace", "ones", "zeros"):
             make = getattr(numpy, name)
 
-            def found(*args: Any, **kwargs: Any) -> Any:
+            def function(*args: Any, **kwargs: Any) -> Any:
                 return jnp.asarray(make(*args, **kwargs))
 
-        setattr(self, name, found)
-        return found
+        setattr(self, name, function)
+        return function
 
 
 _NEW = _New()
@@ -64,7 +64,7 @@ class JaxBackend(Backend):
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
         if isinstance(data, jax.Array):
             return data if raw_dtype in (None, data.dtype) else self.astype(data, raw_dtype)
-        return jnp.asarray(numpy.array(data, dtype=raw_dtype))  # a copy: JAX may keep the memory that it is given
+        return jnp.asarray(numpy.array(data, dtype=raw_dtype))  # a copy, because JAX may keep using the memory
 
     def wrap(self, array: Any) -> Any:
         return self.asarray(array)
@@ -91,7 +91,7 @@ class JaxBackend(Backend):
         return array.view(self.dtypes[wanted])
 
     def copy(self, array: Any) -> Any:
-        return array  # nobody can write to it
+        return array  # immutable
 
     def synchronize(self, index: int | None = None) -> None:
         jax.effects_barrier()

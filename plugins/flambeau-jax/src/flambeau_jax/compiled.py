@@ -11,13 +11,13 @@ import numpy
 
 __all__ = ["PROGRAMS", "Compiled", "Programs"]
 
-_NEEDS_VALUES = (  # the function looks into an array, or at a number, so that it cannot be traced
+_NEEDS_VALUES = (  # the function needs the value of an array or a number, so that it cannot be traced
     jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )  # fmt: skip
-_TRACED = object()  # among the parameters that a program is compiled for, the place of what it is given each time
+_TRACED = object()  # stands for an argument that is traced, among the parameters that a program is compiled for
 
-# Optimizing is most of the work of compiling, and a program on few elements runs no faster for it.
+# Optimization takes most of the compile time, and programs on few elements do not gain from it.
 _FEW = 1024
 _UNOPTIMIZED = {
     "xla_backend_optimization_level": 0,
@@ -28,7 +28,7 @@ _UNOPTIMIZED = {
 
 
 class _Slice(NamedTuple):
-    """A slice with a hash, which Python's own has since 3.12."""
+    """A hashable slice; Python's own is hashable since 3.12."""
 
     start: Any
     stop: Any
@@ -47,7 +47,7 @@ def _is_array_or_number(kind: type) -> bool:
 
 @cache
 def _unoptimized() -> dict[str, Any]:
-    """The options to compile fast with, as far as this version of XLA has them."""
+    """The options for fast compilation, as far as this version of XLA has them."""
     return {name: value for name, value in _UNOPTIMIZED.items() if _has_option(name, value)}
 
 
@@ -60,14 +60,14 @@ def _has_option(name: str, value: Any) -> bool:
 
 
 def _are_few(traced: Iterable[Any]) -> bool:
-    """Whether there are so few elements, all arrays together, that any program will do."""
-    return sum([getattr(each, "size", 1) for each in traced]) <= _FEW
+    """Whether all arrays together have so few elements that an unoptimized program will do."""
+    return sum([getattr(value, "size", 1) for value in traced]) <= _FEW
 
 
 class Programs:
-    """The programs used last, `most` of them at least: shapes that are new all the time do not fill the memory.
+    """A cache of at least `most` recently used programs: ever new shapes do not fill the memory.
 
-    A program that is forgotten is loaded from JAX's folder of compiled programs when it is needed again.
+    A program that was dropped is loaded from JAX's compilation cache on disk when it is needed again.
     """
 
     def __init__(self, most: int) -> None:
@@ -75,9 +75,9 @@ class Programs:
         self.forget()
 
     def forget(self) -> None:
-        """Let go of them all."""
+        """Drop all programs."""
         self.young: dict[Any, Callable[..., Any]] = {}
-        self.old: dict[Any, Callable[..., Any]] = {}  # as many, of those that have not been used since these were young
+        self.old: dict[Any, Callable[..., Any]] = {}  # at most as many, not used since `young` was last replaced
 
     def get(self, key: Any) -> Callable[..., Any] | None:
         program = self.young.get(key)
@@ -99,9 +99,9 @@ PROGRAMS = Programs(2048)
 class Compiled:
     """A function that is compiled once for each combination of shapes, dtypes and parameters.
 
-    Arrays of few elements get a program that is soon compiled, others one that runs fast.  Floats are traced as arrays are,
-    for the learning rate of each step may be another one.  A function that decides by the value of a float is compiled for
-    each value, and one that decides by what is in an array is not compiled at all.
+    Small arrays get a program that compiles fast, large ones one that runs fast.  Floats are traced like arrays, since a
+    learning rate may change at each step.  A function that branches on the value of a float is compiled for each value, and
+    one that branches on the contents of an array is not compiled at all.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -113,21 +113,21 @@ class Compiled:
         is_traced = self.is_traced
         if is_traced is None:
             return self.function(*args, **kwargs)
-        given = tuple([None if type(each) is dict else each for each in args])  # XLA needs no workspace
-        leaves, structure = jax.tree_util.tree_flatten((given, kwargs))
+        inputs = tuple([None if type(leaf) is dict else leaf for leaf in args])  # a workspace is useless to XLA
+        leaves, structure = jax.tree_util.tree_flatten((inputs, kwargs))
         fixed: list[Any] = []
         traced: list[Any] = []
         kinds: list[Any] = []
-        for each in leaves:
-            if is_traced(type(each)):
-                traced.append(each)
+        for leaf in leaves:
+            if is_traced(type(leaf)):
+                traced.append(leaf)
                 fixed.append(_TRACED)
-                kinds.append(each.aval if isinstance(each, jax.Array) else getattr(each, "dtype", None))
-                kinds.append(getattr(each, "shape", None))
+                kinds.append(leaf.aval if isinstance(leaf, jax.Array) else getattr(leaf, "dtype", None))
+                kinds.append(getattr(leaf, "shape", None))
             else:
-                fixed.append(_Slice(each.start, each.stop, each.step) if type(each) is slice else each)
-        if any(isinstance(each, jax.core.Tracer) for each in traced):
-            return self.function(*given, **kwargs)  # a part of a program
+                fixed.append(_Slice(leaf.start, leaf.stop, leaf.step) if type(leaf) is slice else leaf)
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in traced):
+            return self.function(*inputs, **kwargs)  # called inside another program that is being traced
         key = self, structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # types, because True == 1 == 1.0
         program = PROGRAMS.get(key)
         if program is None:
@@ -135,17 +135,17 @@ class Compiled:
                 program = self._compile(fixed, structure, traced)
                 PROGRAMS.put(key, program)
             except _NEEDS_VALUES:
-                numbers = any(isinstance(each, (float, complex)) for each in traced)
+                numbers = any(isinstance(leaf, (float, complex)) for leaf in traced)
                 self.is_traced = _is_array if numbers and is_traced is _is_array_or_number else None
                 return self(*args, **kwargs)
         return program(traced)
 
     def _compile(self, fixed: list[Any], structure: Any, traced: list[Any]) -> Callable[..., Any]:
-        """The program alone: what JAX keeps of one that it has traced itself slows all later compilations down."""
+        """Compile ahead of time: what `jax.jit` caches when it is called slows down all later compilations."""
 
         def program(traced: list[Any]) -> Any:
             values = iter(traced)
-            leaves = [next(values) if each is _TRACED else slice(*each) if type(each) is _Slice else each for each in fixed]
+            leaves = [next(values) if item is _TRACED else slice(*item) if type(item) is _Slice else item for item in fixed]
             args, kwargs = jax.tree_util.tree_unflatten(structure, leaves)
             return self.function(*args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Convolutions by XLA's own; their derivatives, which are operations too, by transposing it."""
+"""Convolutions by XLA's operation, and their gradients by transposing it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def convolution(
 def convolution_transposed(
     input: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
-    if not jnp.issubdtype(input.dtype, jnp.inexact):  # JAX transposes functions of such numbers only
+    if not jnp.issubdtype(input.dtype, jnp.inexact):  # JAX transposes only functions of inexact numbers
         return forward_of("convolution_transposed")(jnp, input, weight, bias, size, stride, padding, dilation, groups)
     convolve, shape = _along(stride, padding, dilation, groups), (input.shape[0], weight.shape[1] * groups, *size)
-    return _with_bias(_transposed(lambda made: convolve(made, weight), input, shape), bias)
+    return _with_bias(_transposed(lambda x: convolve(x, weight), input, shape), bias)
 
 
 @_kernel
@@ -53,19 +53,19 @@ def _along(stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Calla
 
     def convolve(input: Any, weight: Any) -> Any:
         return jax.lax.conv_general_dilated(
-            input, weight, stride, [(each, each) for each in padding], rhs_dilation=dilation, feature_group_count=groups
+            input, weight, stride, [(p, p) for p in padding], rhs_dilation=dilation, feature_group_count=groups
         )
 
     return convolve
 
 
 def _transposed(function: Callable[[Any], Any], grad: Any, shape: Sizes) -> Any:
-    """The gradient of an argument of this shape, given that of the result: of its first places, where it has more."""
+    """The gradient of an argument of this shape, given that of the result, or of its first elements if the result is larger."""
     argument = jax.ShapeDtypeStruct(tuple(shape), grad.dtype)
     lengths = jax.eval_shape(function, argument).shape
-    grad = jnp.pad(grad, [(0, length - given) for length, given in zip(lengths, grad.shape, strict=True)])
+    grad = jnp.pad(grad, [(0, length - n) for length, n in zip(lengths, grad.shape, strict=True)])
     return jax.linear_transpose(function, argument)(grad)[0]
 
 
-def _with_bias(made: Any, bias: Any) -> Any:
-    return made if bias is None else made + bias.reshape(-1, *(1,) * (made.ndim - 2))
+def _with_bias(output: Any, bias: Any) -> Any:
+    return output if bias is None else output + bias.reshape(-1, *(1,) * (output.ndim - 2))

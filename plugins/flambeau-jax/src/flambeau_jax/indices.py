@@ -1,4 +1,4 @@
-"""Indices as programs take them: what decides the shapes apart from what may be another each time."""
+"""Indices for compiled programs: the parts that determine shapes are separated from those that may change with each call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BOOL = numpy.dtype(bool)
 
 
 def has_arrays(index: Any) -> bool:
-    return any(hasattr(each, "dtype") for each in _items(index))
+    return any(hasattr(item, "dtype") for item in _items(index))
 
 
 def is_mask(item: Any) -> bool:
@@ -30,12 +30,12 @@ def _items(index: Any) -> tuple[Any, ...]:
 
 
 class Block(NamedTuple):
-    """The block of an array that an index spans.  Where it begins is no part of it: one program serves all of a size."""
+    """The block of an array that an index spans, without its position: one program serves all blocks of one size."""
 
     spans: tuple[int, ...]  # its length in each dimension
-    steps: tuple[int, ...]  # of the block, the index is to every so many elements
-    shape: tuple[int, ...]  # of what the index gives: without the dimensions of integers, and with new ones for None
-    moves: tuple[bool, ...]  # in which dimensions it may begin elsewhere
+    steps: tuple[int, ...]  # the steps of the slices
+    shape: tuple[int, ...]  # of the result: without the dimensions of integers, and with new ones for None
+    moves: tuple[bool, ...]  # the dimensions in which it may begin elsewhere
 
     def look(self, array: Any, begins: Any) -> Any:
         return self._cut(array, begins)[self._inside()].reshape(self.shape)
@@ -52,84 +52,84 @@ class Block(NamedTuple):
         return lax.dynamic_slice(array, self._starts(begins), self.spans) if any(self.moves) else array
 
     def _starts(self, begins: Any) -> list[Any]:
-        given = iter(begins)
-        return [next(given) if moves else numpy.int64(0) for moves in self.moves]
+        remaining = iter(begins)
+        return [next(remaining) if moves else numpy.int64(0) for moves in self.moves]
 
     def _inside(self) -> tuple[slice, ...]:
         return tuple([slice(None, None, step) for step in self.steps])
 
 
 def block_of(shape: tuple[int, ...], index: Any) -> tuple[Block, Any]:
-    """The block that an index spans in arrays of a shape, and where it begins in the dimensions in which it moves."""
+    """The block that an index spans in arrays of a shape, and where it begins in the dimensions where `moves` is true."""
     spans: list[int] = []
     steps: list[int] = []
-    given: list[int] = []
+    result_shape: list[int] = []
     begins: list[int] = []
-    for each in _for_each_dimension(shape, index):
-        if each is None:
-            given.append(1)
+    for item in _for_each_dimension(shape, index):
+        if item is None:
+            result_shape.append(1)
             continue
         axis, step = len(spans), 1
-        if isinstance(each, slice):
-            chosen = range(*each.indices(shape[axis]))
-            given.append(len(chosen))
+        if isinstance(item, slice):
+            chosen = range(*item.indices(shape[axis]))
+            result_shape.append(len(chosen))
             begin, span = (chosen[0], chosen[-1] + 1 - chosen[0]) if chosen else (0, 0)
             step = chosen.step if len(chosen) > 1 else 1
         else:
-            _check(each, axis, shape[axis])
-            begin, span = each % shape[axis], 1
+            _check(item, axis, shape[axis])
+            begin, span = item % shape[axis], 1
         spans.append(span)
         steps.append(step)
         if span < shape[axis]:
             begins.append(begin)
     moves = tuple([span < length for span, length in zip(spans, shape, strict=True)])
-    return Block(tuple(spans), tuple(steps), tuple(given), moves), numpy.asarray(begins, dtype=numpy.int64)
+    return Block(tuple(spans), tuple(steps), tuple(result_shape), moves), numpy.asarray(begins, dtype=numpy.int64)
 
 
 def _for_each_dimension(shape: tuple[int, ...], index: Any) -> Iterator[Any]:
-    """The items of an index with slices for the dots, and for the dimensions that it does not reach."""
+    """The items of an index, with full slices in place of the ellipsis and for dimensions that it does not mention."""
     items = _items(index)
-    rest = len(shape) - sum(_dims(each) for each in items)
-    for each in items if Ellipsis in items else (*items, Ellipsis):
-        if each is Ellipsis:
-            yield from [slice(None)] * rest
+    missing = len(shape) - sum(_dims(item) for item in items)
+    for item in items if Ellipsis in items else (*items, Ellipsis):
+        if item is Ellipsis:
+            yield from [slice(None)] * missing
         else:
-            yield each
+            yield item
 
 
 # --- arrays -------------------------------------------------------------------------------------------------------
 
 
 def places(index: Any) -> tuple[Any, ...]:
-    """An index with the places where masks hold in place of the masks: how many there are decides what is compiled."""
-    found: list[Any] = []
-    for each in _items(index):
-        if isinstance(each, int):
-            found.append(numpy.int64(each))
-        elif not is_mask(each):
-            found.append(each)
-        elif each.ndim:
-            found.extend(numpy.nonzero(numpy.asarray(each)))
+    """The index with masks replaced by the indices where they are true, since their number determines the shape."""
+    result: list[Any] = []
+    for item in _items(index):
+        if isinstance(item, int):
+            result.append(numpy.int64(item))
+        elif not is_mask(item):
+            result.append(item)
+        elif item.ndim:
+            result.extend(numpy.nonzero(numpy.asarray(item)))
         else:
-            found.append(bool(each))
-    return tuple(found)
+            result.append(bool(item))
+    return tuple(result)
 
 
 def check_bounds(shape: tuple[int, ...], index: Any) -> None:
-    """JAX clips where PyTorch raises."""
+    """Raise for indices out of bounds, as PyTorch does; JAX would clip them."""
     items = _items(index)
     axis = 0
-    for position, each in enumerate(items):
-        if each is Ellipsis:
+    for position, item in enumerate(items):
+        if item is Ellipsis:
             axis = len(shape) - sum(_dims(later) for later in items[position + 1 :])
             continue
-        if hasattr(each, "dtype") and not is_mask(each) and each.size:
-            indices = numpy.asarray(each)
+        if hasattr(item, "dtype") and not is_mask(item) and item.size:
+            indices = numpy.asarray(item)
             _check(int(indices.min()), axis, shape[axis])
             _check(int(indices.max()), axis, shape[axis])
-        elif isinstance(each, int):
-            _check(each, axis, shape[axis])
-        axis += _dims(each)
+        elif isinstance(item, int):
+            _check(item, axis, shape[axis])
+        axis += _dims(item)
 
 
 def _check(index: int, axis: int, length: int) -> None:
@@ -138,7 +138,7 @@ def _check(index: int, axis: int, length: int) -> None:
 
 
 def _dims(item: Any) -> int:
-    """How many dimensions an item of an index is for."""
+    """The number of dimensions that an item of an index consumes."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if is_mask(item) else 1

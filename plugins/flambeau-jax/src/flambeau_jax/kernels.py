@@ -1,4 +1,4 @@
-"""Operations that JAX has something better for than the array API: indices, and writes by `.at`."""
+"""Operations for which JAX has something better than the array API: indexing, and writes by `.at`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @compiled
 def cast(input: Any, dtype: Any) -> Any:
-    """The array in another dtype; the real part, where that is for real numbers."""
+    """The array in another dtype; the real part, if that is a real dtype."""
     real = jnp.iscomplexobj(input) and not jnp.issubdtype(dtype, jnp.complexfloating) and not jnp.issubdtype(dtype, jnp.bool_)
     return (input.real if real else input).astype(dtype)
 
@@ -56,7 +56,7 @@ def view(input: Any, shape: tuple[int, ...]) -> Any:
 KERNELS["squeeze"] = KERNELS["reshape"] = view
 
 
-# --- copies of what nobody can write to ---------------------------------------------------------------------------
+# --- copies of immutable arrays: the arrays themselves ------------------------------------------------------------
 
 
 @kernel
@@ -76,7 +76,7 @@ def copied(input: Any, src: Any) -> Any:
 
 # --- joining ------------------------------------------------------------------------------------------------------
 
-_AT_ONCE = 16  # a program that joins n arrays is compiled for n, and takes the longer for it
+_AT_ONCE = 16  # arrays joined at a time: a program is compiled for each number, and larger ones take longer
 
 
 @compiled
@@ -211,4 +211,4 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 @kernel
 @compiled
 def pad_to(input: Any, shape: Any) -> Any:
-    return jnp.pad(input, [(0, wanted - given) for given, wanted in zip(input.shape, shape, strict=True)])
+    return jnp.pad(input, [(0, n - length) for length, n in zip(input.shape, shape, strict=True)])

@@ -1,7 +1,7 @@
-"""Loops compiled by numba, in parallel; nothing here is imported before the first large array comes.
+"""Loops compiled by numba, in parallel; imported only when they are first needed for a large array.
 
-A module of this package holds the loops of one topic, as functions from arrays to arrays that exist already.  What they take is
-float32, in row-major order.
+Each module holds the loops of one topic, as functions that write to arrays which their caller has allocated.  All arrays are
+float32 and row-major.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .. import threads
 __all__ = ["compiled", "compiled_for", "inlined", "loop"]
 
 if numba.config.THREADING_LAYER == "default":
-    numba.config.THREADING_LAYER = "threadsafe"  # numba's own scheduler ends the process where two threads come at once
+    numba.config.THREADING_LAYER = "threadsafe"  # numba's own scheduler aborts if two threads use it at once
 
 if numba.config.CPU_FEATURES is None and llvm.get_host_cpu_features().get("avx512f"):
-    numba.config.CPU_FEATURES = get_host_cpu_features() + ",-prefer-256-bit"  # LLVM's choice, for processors of long ago
+    numba.config.CPU_FEATURES = get_host_cpu_features() + ",-prefer-256-bit"  # LLVM's default, made for older processors
 
 threads.of_numba()
 
-# Sums may be taken in any order, and a product and a sum in one instruction.  NaN and infinities are as they should be.
+# Sums may be reordered, and products fused with sums.  NaN and infinities are handled correctly.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
 
 compiled = numba.njit(parallel=True, cache=True, **_OPTIONS)
@@ -35,7 +35,7 @@ loop = numba.njit(cache=True, **_OPTIONS)
 
 
 def compiled_for(signature: Any) -> Callable[..., Any]:
-    """As `compiled`, for arguments of these types alone: for arrays in several layouts, once."""
+    """Like `compiled`, for arguments of these types only: compiled once for arrays of any layout."""
     return numba.njit(signature, parallel=True, cache=True, **_OPTIONS)
 
 
@@ -43,7 +43,7 @@ inlined: Callable[..., Any] = numba.njit(**_OPTIONS)
 
 
 class _Announce(event.Listener):
-    """Says what takes so long."""
+    """Tells the user, once, that compiling takes a while."""
 
     said = False
 

@@ -1,4 +1,4 @@
-"""Attention, a head of a sample at a time, whose scores stay in the cache of the thread that works on it."""
+"""Attention, one head of one sample at a time, so that its scores stay in the thread's cache."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .matrix import multiply
 from .rows import largest
 from .scalar import exp_below, f32
 
-_HEADS = float32[:, :, :, :]  # in any layout, as parts of one projection have it
+_HEADS = float32[:, :, :, :]  # strided: queries, keys and values may be parts of one projection
 
 
 @inlined
@@ -31,7 +31,7 @@ def _shares(scores, scale):
 
 @compiled_for(void(int64, _HEADS, _HEADS, _HEADS, _HEADS, float32))
 def attention(gemm, out, query, key, value, scale):
-    """`(sample, head, place, feature)`."""
+    """Attention over arrays `(sample, head, position, feature)`."""
     heads = query.shape[1]
     for number in prange(len(query) * heads):
         n, h = number // heads, number % heads

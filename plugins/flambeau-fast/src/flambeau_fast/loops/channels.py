@@ -1,4 +1,4 @@
-"""Channels of images `(sample, channel, place)`: moments, batch normalization and its gradient.
+"""Channels of images `(sample, channel, position)`: moments, batch normalization and its gradient.
 
 A thread works on all samples of a channel.
 """
@@ -37,32 +37,32 @@ def affine(out, x, factor, offset):
     batch, channels, places = x.shape
     for i in prange(batch * channels):
         n, c = i // channels, i % channels
-        row, made, a, b = x[n, c], out[n, c], factor[c], offset[c]
+        row, target, a, b = x[n, c], out[n, c], factor[c], offset[c]
         for j in range(places):
-            made[j] = row[j] * a + b
+            target[j] = row[j] * a + b
 
 
 @compiled
-def norm_backward(made, weight_slope, bias_slope, g, x, mean, scale, factor, fixed):
+def norm_backward(grad_input, grad_weight, grad_bias, g, x, mean, scale, factor, fixed):
     """`scale` is one over the standard deviation, `factor` that times the weight."""
     batch, channels, places = x.shape
     for c in prange(channels):
-        total, along, middle = 0.0, 0.0, mean[c]
+        total, projection, middle = 0.0, 0.0, mean[c]
         for n in range(batch):
-            part, part_along, row, slope = f32(0), f32(0), x[n, c], g[n, c]
+            part, part_projection, row, grad = f32(0), f32(0), x[n, c], g[n, c]
             for j in range(places):
-                part += slope[j]
-                part_along += slope[j] * (row[j] - middle)
+                part += grad[j]
+                part_projection += grad[j] * (row[j] - middle)
             total += part
-            along += part_along
-        bias_slope[c] = f32(total)
-        weight_slope[c] = f32(along) * scale[c]
+            projection += part_projection
+        grad_bias[c] = f32(total)
+        grad_weight[c] = f32(projection) * scale[c]
         a, tilt, offset = factor[c], f32(0), f32(0)
         if not fixed:
             share = f32(1) / f32(batch * places)
-            tilt = -a * f32(along) * scale[c] * scale[c] * share
+            tilt = -a * f32(projection) * scale[c] * scale[c] * share
             offset = -a * f32(total) * share - tilt * middle
         for n in range(batch):
-            row, slope, out = x[n, c], g[n, c], made[n, c]
+            row, grad, out = x[n, c], g[n, c], grad_input[n, c]
             for j in range(places):
-                out[j] = slope[j] * a + row[j] * tilt + offset
+                out[j] = grad[j] * a + row[j] * tilt + offset

@@ -1,4 +1,4 @@
-"""One element after the other: each loop reads its arrays once, whatever it computes."""
+"""Elementwise operations; each loop reads its arrays only once."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def leaky_relu(out, x, slope):
 
 
 @compiled
-def squared_error_slope(out, a, b, factor):
+def squared_error_gradient(out, a, b, factor):
     for i in prange(out.size):
         out[i] = (a[i] - b[i]) * factor
 
@@ -196,11 +196,11 @@ def addcdiv_(target, first, second, value):
 
 
 @compiled
-def adam_step(param, grad, mean, square, sign, decay, shrink, share, kept, rate, eps):
-    """As `optimizers.adam_step` names them; `share` is 1 - beta1, `kept` beta2, and `sign` -1 to maximize."""
+def adam_step(param, grad, mean, square, sign, decay, shrink, one_minus_beta1, beta2, rate, eps):
+    """A step of Adam with the names of `optimizers.adam_step`; `sign` is -1 to maximize."""
     for i in prange(param.size):
         before = param[i] * shrink
-        slope = sign * grad[i] + decay * before
-        mean[i] += share * (slope - mean[i])
-        square[i] = kept * square[i] + (f32(1) - kept) * slope * slope
+        gradient = sign * grad[i] + decay * before
+        mean[i] += one_minus_beta1 * (gradient - mean[i])
+        square[i] = beta2 * square[i] + (f32(1) - beta2) * gradient * gradient
         param[i] = before - rate * mean[i] / (np.sqrt(square[i]) + eps)

@@ -1,6 +1,6 @@
-"""Products of matrices, by oneDNN's `dnnl_sgemm`: called from compiled code, where an array's address costs nothing.
+"""Matrix products by oneDNN's `dnnl_sgemm`, called from compiled code, where taking an array's address is free.
 
-`gemm` is the address of that function.  A matrix is given in row-major order; *turned*, its transpose is what is meant.
+`gemm` is the address of that function.  Matrices are row-major; `transpose_a` and `transpose_b` say to use their transposes.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from .scalar import f32
 _I32, _I64, _F32 = ir.IntType(32), ir.IntType(64), ir.FloatType()
 _FLOATS = _F32.as_pointer()
 _SGEMM = ir.FunctionType(_I32, [_I32, _I32, _I64, _I64, _I64, _F32, _FLOATS, _I64, _FLOATS, _I64, _F32, _FLOATS, _I64])
-_AS_IS, _TURNED = ord("N"), ord("T")
+_AS_IS, _TRANSPOSED = ord("N"), ord("T")
 
 
 @intrinsic
-def _sgemm(typing, gemm, turned_a, turned_b, rows, columns, depth, a, a_step, b, b_step, kept, out, out_step):
-    """`out = a @ b + kept * out`."""
+def _sgemm(typing, gemm, transpose_a, transpose_b, rows, columns, depth, a, a_step, b, b_step, beta, out, out_step):
+    """`out = a @ b + beta * out`."""
     sizes = (types.int64,) * 3
     signature = types.int32(
         types.int64, types.boolean, types.boolean, *sizes, a, types.int64, b, types.int64, types.float32, out, types.int64
     )
 
     def generate(context, builder, signature, args):
-        def letter(turned):
-            return builder.select(turned, _I32(_TURNED), _I32(_AS_IS))
+        def letter(transpose):
+            return builder.select(transpose, _I32(_TRANSPOSED), _I32(_AS_IS))
 
         def address(index):
-            made = context.make_array(signature.args[index])(context, builder, args[index])
-            return builder.bitcast(made.data, _FLOATS)
+            array = context.make_array(signature.args[index])(context, builder, args[index])
+            return builder.bitcast(array.data, _FLOATS)
 
         function = builder.inttoptr(args[0], _SGEMM.as_pointer())
         return builder.call(
@@ -56,13 +56,13 @@ def _sgemm(typing, gemm, turned_a, turned_b, rows, columns, depth, a, a_step, b,
 
 
 @inlined
-def multiply(gemm, out, a, turned_a, b, turned_b, kept):
-    """`out = a @ b + kept * out`; rows may lie apart, elements of a row may not."""
-    depth = a.shape[0] if turned_a else a.shape[1]
+def multiply(gemm, out, a, transpose_a, b, transpose_b, beta):
+    """`out = a @ b + beta * out`; rows may be strided, the elements of a row must be contiguous."""
+    depth = a.shape[0] if transpose_a else a.shape[1]
     _sgemm(
         gemm,
-        turned_a,
-        turned_b,
+        transpose_a,
+        transpose_b,
         out.shape[0],
         out.shape[1],
         depth,
@@ -70,29 +70,29 @@ def multiply(gemm, out, a, turned_a, b, turned_b, kept):
         a.strides[0] // 4,
         b,
         b.strides[0] // 4,
-        kept,
+        beta,
         out,
         out.strides[0] // 4,
     )
 
 
 @loop
-def product(gemm, out, a, turned_a, b, turned_b):
-    multiply(gemm, out, a, turned_a, b, turned_b, f32(0))
+def product(gemm, out, a, transpose_a, b, transpose_b):
+    multiply(gemm, out, a, transpose_a, b, transpose_b, f32(0))
 
 
 @loop
-def affine(gemm, out, a, turned_a, b, turned_b, bias):
-    """`a @ b + bias`."""
+def affine(gemm, out, a, transpose_a, b, transpose_b, bias):
+    """`out = a @ b + bias`."""
     for i in range(len(out)):
         row = out[i]
         for j in range(len(row)):
             row[j] = bias[j]
-    multiply(gemm, out, a, turned_a, b, turned_b, f32(1))
+    multiply(gemm, out, a, transpose_a, b, transpose_b, f32(1))
 
 
 @compiled
-def products(gemm, out, a, turned_a, b, turned_b):
+def products(gemm, out, a, transpose_a, b, transpose_b):
     """A product for each matrix of a batch; a thread works on one at a time."""
     for i in prange(len(out)):
-        multiply(gemm, out[i], a[i], turned_a, b[i], turned_b, f32(0))
+        multiply(gemm, out[i], a[i], transpose_a, b[i], transpose_b, f32(0))

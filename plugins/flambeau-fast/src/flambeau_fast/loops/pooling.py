@@ -1,4 +1,4 @@
-"""Maxima and means of windows of images `(image, height, width)`, and their gradients; a thread works on an image at a time.
+"""Max and average pooling of images `(image, height, width)`, and their gradients; a thread works on an image at a time.
 
 The gradient of a maximum goes to the first of the window's elements that equals it, as in PyTorch.
 """
@@ -29,13 +29,13 @@ def max_pool(out, x, height, width, down, right, top, left):
 
 @inlined
 def _is_more(a, b):
-    """Whether `a` takes the place of `b` as the maximum; NaN takes all."""
+    """Whether `a` replaces `b` as the maximum; NaN replaces everything."""
     return (a > b) | (a != a)
 
 
 @compiled
 def max_pool_2x2(out, x):
-    """Two by two, side by side: the common case.  `x` is `(image, window, row, window, column)`."""
+    """2 x 2 windows that do not overlap, the common case.  `x` is `(image, window, row, window, column)`."""
     for image in prange(len(x)):
         for i in range(out.shape[1]):
             for j in range(out.shape[2]):
@@ -46,8 +46,8 @@ def max_pool_2x2(out, x):
 
 
 @compiled
-def max_pool_2x2_backward(made, g, x):
-    """As `max_pool_backward`, without a branch; `made` need not be zeros."""
+def max_pool_2x2_backward(grad_input, g, x):
+    """Like `max_pool_backward`, without branches; `grad_input` need not be zeros."""
     for image in prange(len(x)):
         for i in range(g.shape[1]):
             for j in range(g.shape[2]):
@@ -55,15 +55,15 @@ def max_pool_2x2_backward(made, g, x):
                 right, low_right = _is_more(b, a), _is_more(d, c)
                 below = _is_more(d if low_right else c, b if right else a)
                 above, under = f32(0) if below else g[image, i, j], g[image, i, j] if below else f32(0)
-                made[image, i, 0, j, 0] = f32(0) if right else above
-                made[image, i, 0, j, 1] = above if right else f32(0)
-                made[image, i, 1, j, 0] = f32(0) if low_right else under
-                made[image, i, 1, j, 1] = under if low_right else f32(0)
+                grad_input[image, i, 0, j, 0] = f32(0) if right else above
+                grad_input[image, i, 0, j, 1] = above if right else f32(0)
+                grad_input[image, i, 1, j, 0] = f32(0) if low_right else under
+                grad_input[image, i, 1, j, 1] = under if low_right else f32(0)
 
 
 @compiled
-def max_pool_backward(made, g, x, height, width, down, right, top, left):
-    """`made` is of zeros."""
+def max_pool_backward(grad_input, g, x, height, width, down, right, top, left):
+    """`grad_input` must be zeros."""
     images, rows, columns = x.shape
     for image in prange(images):
         for i in range(g.shape[1]):
@@ -75,12 +75,12 @@ def max_pool_backward(made, g, x, height, width, down, right, top, left):
                         value = x[image, r, c]
                         if value > most or value != value:
                             most, row, column = value, r, c
-                made[image, row, column] += g[image, i, j]
+                grad_input[image, row, column] += g[image, i, j]
 
 
 @compiled
 def avg_pool(out, x, shares, height, width, down, right, top, left):
-    """`shares` has what the sum of each window is to be multiplied by."""
+    """`shares` holds the factor by which the sum of each window is multiplied."""
     images, rows, columns = x.shape
     for image in prange(images):
         for i in range(out.shape[1]):
@@ -94,14 +94,14 @@ def avg_pool(out, x, shares, height, width, down, right, top, left):
 
 
 @compiled
-def avg_pool_backward(made, g, shares, height, width, down, right, top, left):
-    """`made` is of zeros."""
-    images, rows, columns = made.shape
+def avg_pool_backward(grad_input, g, shares, height, width, down, right, top, left):
+    """`grad_input` must be zeros."""
+    images, rows, columns = grad_input.shape
     for image in prange(images):
         for i in range(g.shape[1]):
             for j in range(g.shape[2]):
-                first, start, slope = i * down - top, j * right - left, g[image, i, j] * shares[i, j]
+                first, start, grad = i * down - top, j * right - left, g[image, i, j] * shares[i, j]
                 for r in range(max(first, 0), min(first + height, rows)):
-                    line = made[image, r, max(start, 0) : min(start + width, columns)]
+                    line = grad_input[image, r, max(start, 0) : min(start + width, columns)]
                     for c in range(len(line)):
-                        line[c] += slope
+                        line[c] += grad

@@ -1,6 +1,6 @@
-"""Rows of a matrix: softmax and its kin, losses of classes, layer normalization.
+"""Rows of a matrix: softmax and related functions, classification losses, layer normalization.
 
-A thread works on a row at a time, which stays in its cache while it is read again.
+A thread works on a row at a time, so that the row stays in its cache.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .scalar import exp_below, f32, from_ordered_bits, ordered_bits
 
 @inlined
 def largest(row):
-    """The largest element; NaN, where there is one."""
+    """The largest element, or NaN if there is one."""
     most = ordered_bits(row[0])
     for j in range(len(row)):
         bits = ordered_bits(row[j])
@@ -35,24 +35,24 @@ def _sum_of_exponentials(row, shift):
 @compiled
 def softmax(out, x):
     for i in prange(len(x)):
-        row, made = x[i], out[i]
+        row, target = x[i], out[i]
         shift, total = largest(row), f32(0)
         for j in range(len(row)):
-            made[j] = exp_below(row[j] - shift)
-            total += made[j]
+            target[j] = exp_below(row[j] - shift)
+            total += target[j]
         scale = f32(1) / total
         for j in range(len(row)):
-            made[j] *= scale
+            target[j] *= scale
 
 
 @compiled
 def log_softmax(out, x):
     for i in prange(len(x)):
-        row, made = x[i], out[i]
+        row, target = x[i], out[i]
         shift = largest(row)
-        rest = np.log(_sum_of_exponentials(row, shift))
+        log_total = np.log(_sum_of_exponentials(row, shift))
         for j in range(len(row)):
-            made[j] = row[j] - shift - rest
+            target[j] = row[j] - shift - log_total
 
 
 @compiled
@@ -64,32 +64,32 @@ def log_sum_exp(out, x):
 
 
 @compiled
-def softmax_backward(made, g, out):
+def softmax_backward(grad_input, g, out):
     for i in prange(len(out)):
-        along = f32(0)
+        projection = f32(0)
         for j in range(out.shape[1]):
-            along += g[i, j] * out[i, j]
+            projection += g[i, j] * out[i, j]
         for j in range(out.shape[1]):
-            made[i, j] = (g[i, j] - along) * out[i, j]
+            grad_input[i, j] = (g[i, j] - projection) * out[i, j]
 
 
 @compiled
-def log_softmax_backward(made, g, out):
+def log_softmax_backward(grad_input, g, out):
     for i in prange(len(out)):
         total = f32(0)
         for j in range(out.shape[1]):
             total += g[i, j]
         for j in range(out.shape[1]):
-            made[i, j] = g[i, j] - exp_below(out[i, j]) * total
+            grad_input[i, j] = g[i, j] - exp_below(out[i, j]) * total
 
 
 @compiled
-def cross_entropy_backward(made, x, shifts, rests, target, slopes):
+def cross_entropy_backward(grad_input, x, shifts, logs, target, scales):
     for i in prange(len(x)):
-        shift, rest, slope = shifts[i], rests[i], slopes[i]
+        shift, log_total, scale = shifts[i], logs[i], scales[i]
         for j in range(x.shape[1]):
-            made[i, j] = exp_below(x[i, j] - shift - rest) * slope
-        made[i, target[i]] -= slope
+            grad_input[i, j] = exp_below(x[i, j] - shift - log_total) * scale
+        grad_input[i, target[i]] -= scale
 
 
 # --- layer normalization ---
@@ -110,32 +110,32 @@ def _moments(row, eps):
 @compiled
 def layer_norm(out, means, scales, x, weight, bias, eps):
     for i in prange(len(x)):
-        row, made = x[i], out[i]
+        row, target = x[i], out[i]
         mean, scale = _moments(row, eps)
         means[i], scales[i] = mean, scale
         for j in range(len(row)):
-            made[j] = (row[j] - mean) * scale * weight[j] + bias[j]
+            target[j] = (row[j] - mean) * scale * weight[j] + bias[j]
 
 
 @compiled
-def layer_norm_backward(made, weight_slopes, bias_slopes, g, x, means, scales, weight):
-    """`weight_slopes` and `bias_slopes` have a row, of zeros, for each of a few strips of rows."""
-    strips, length = weight_slopes.shape
+def layer_norm_backward(grad_input, grad_weights, grad_biases, g, x, means, scales, weight):
+    """`grad_weights` and `grad_biases` hold partial sums, one row for each strip of rows; they must be zeros."""
+    strips, length = grad_weights.shape
     height = (len(x) + strips - 1) // strips
     for strip in prange(strips):
-        to_weight, to_bias = weight_slopes[strip], bias_slopes[strip]
+        to_weight, to_bias = grad_weights[strip], grad_biases[strip]
         for i in range(strip * height, min((strip + 1) * height, len(x))):
-            row, slope, out = x[i], g[i], made[i]
+            row, grad, out = x[i], g[i], grad_input[i]
             mean, scale = means[i], scales[i]
-            total, along = f32(0), f32(0)
+            total, projection = f32(0), f32(0)
             for j in range(length):
-                standard = (row[j] - mean) * scale
-                through = slope[j] * weight[j]
-                to_weight[j] += slope[j] * standard
-                to_bias[j] += slope[j]
-                total += through
-                along += through * standard
+                normalized = (row[j] - mean) * scale
+                scaled = grad[j] * weight[j]
+                to_weight[j] += grad[j] * normalized
+                to_bias[j] += grad[j]
+                total += scaled
+                projection += scaled * normalized
             total /= f32(length)
-            along /= f32(length)
+            projection /= f32(length)
             for j in range(length):
-                out[j] = (slope[j] * weight[j] - total - (row[j] - mean) * scale * along) * scale
+                out[j] = (grad[j] * weight[j] - total - (row[j] - mean) * scale * projection) * scale

@@ -1,4 +1,4 @@
-"""Functions of one number in a form that compilers turn into vector instructions: no branch, no call.
+"""Functions of one number in a form that compilers vectorize: without branches and calls.
 
 Polynomials are minimax or least-squares fits in single precision; the errors given are relative, or of one unit in the last
 place (ulp).
@@ -14,7 +14,7 @@ f32 = np.float32
 
 _LOG2_E = f32(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = f32(0.693359375), f32(-2.12194440e-4)
-_LEAST_LOG = f32(-87.0)  # of a number that is not denormal
+_LEAST_LOG = f32(-87.0)  # logarithms below it belong to denormal numbers
 _TANH_IS_ONE = f32(7.90531110763549805)
 _SQRT_HALF = f32(0.7071067811865476)
 _DENSITY = f32(0.3989422804014327)  # of the normal distribution at 0
@@ -42,7 +42,7 @@ def _exp_of_rest(x, k):
 
 @inlined
 def exp(x):
-    """To 1 ulp; infinite and denormal results are right, and NaN stays."""
+    """Accurate to 1 ulp; infinite and denormal results and NaN are correct."""
     x = f32(128) if x > f32(128) else (f32(-128) if x < f32(-128) else x)
     k = np.floor(x * _LOG2_E + f32(0.5))
     whole = np.int32(k)
@@ -52,7 +52,7 @@ def exp(x):
 
 @inlined
 def exp_below(x):
-    """The same for `x` up to 88, with 0 for denormal results: as what has its row's maximum subtracted needs it."""
+    """`exp(x)` for `x` up to 88, with 0 for denormal results: for rows whose maximum has been subtracted."""
     bounded = _LEAST_LOG if x < _LEAST_LOG else x
     k = np.floor(bounded * _LOG2_E + f32(0.5))
     bits = f32(_exp_of_rest(bounded, k)).view(np.int32) + (np.int32(k) << np.int32(23))
@@ -66,7 +66,7 @@ def sigmoid(x):
 
 @inlined
 def tanh(x):
-    """To 3 ulp: the quotient of two polynomials (Eigen's), and 1 beyond 7.9."""
+    """Accurate to 3 ulp: the quotient of two polynomials (from Eigen), and 1 beyond 7.9."""
     size = _TANH_IS_ONE if x > _TANH_IS_ONE else (-_TANH_IS_ONE if x < -_TANH_IS_ONE else x)
     s = size * size
     p = f32(-2.76076847742355e-16)
@@ -85,7 +85,7 @@ def tanh(x):
 
 @inlined
 def erf(x):
-    """To 3e-7: x P(x^2) / Q(x^2) up to 4, and 1 beyond."""
+    """Accurate to 3e-7: x P(x^2) / Q(x^2) up to 4, and 1 beyond."""
     x = f32(4) if x > f32(4) else (f32(-4) if x < f32(-4) else x)
     s = x * x
     p = f32(-2.72614225801306e-10)
@@ -105,7 +105,7 @@ def erf(x):
 
 @inlined
 def normal_share_below(x):
-    """How much of the normal distribution lies below `x`."""
+    """The cumulative distribution function of the standard normal distribution."""
     return f32(0.5) + f32(0.5) * erf(x * _SQRT_HALF)
 
 
@@ -116,7 +116,7 @@ def normal_density(x):
 
 @inlined
 def ordered_bits(x):
-    """An integer that is larger where `x` is, and largest for NaN: integers have a maximum in vector instructions."""
+    """An integer with the order of `x`, and largest for NaN: vector instructions have a maximum of integers."""
     bits = f32(x).view(np.int32)
     return bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
 

@@ -1,4 +1,4 @@
-"""Sums.  Few numbers are added one after the other in single precision: what they come to is added in double."""
+"""Sums.  Short runs are added in single precision, and their sums in double."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .scalar import f32
 
 @compiled
 def of_strips(out, x):
-    """The sums of strips of a vector, as many as `out` has room for."""
+    """The sums of `len(out)` strips of a vector."""
     count = len(out)
     for strip in prange(count):
         total = 0.0
@@ -25,7 +25,7 @@ def of_strips(out, x):
 
 @compiled
 def of_channels(out, x):
-    """The sums of `(sample, channel, place)` for each channel."""
+    """The sum of each channel of `(sample, channel, position)`."""
     for c in prange(x.shape[1]):
         total = 0.0
         for n in range(len(x)):

@@ -96,6 +96,6 @@ attention = op("attention", _attention_forward, promote="product", public=False,
 
 def learns_nothing(*tensors: Tensor) -> bool:
     """Whether no derivative of what is computed from these will be asked for, nor any step of it seen."""
-    recorded = _grad.get() and any(each._requires_grad for each in tensors)
-    plain = all(type(each._key) is DispatchKey and each._key.dtype.category == dtypes.FLOATING for each in tensors)
+    recorded = _grad.get() and any(tensor._requires_grad for tensor in tensors)
+    plain = all(type(tensor._key) is DispatchKey and tensor._key.dtype.category == dtypes.FLOATING for tensor in tensors)
     return plain and not (recorded or state.forward_levels or overriding.wanted(tensors))

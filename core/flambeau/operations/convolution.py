@@ -85,11 +85,11 @@ def _convolution_forward(
     size = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
     padded = pad_space(xp, input, padding, padding)
     kernels = _grouped(xp, weight, groups, 0)
-    made = xp.zeros((input.shape[0], groups, weight.shape[0] // groups, prod(size)), dtype=input.dtype)
+    output = xp.zeros((input.shape[0], groups, weight.shape[0] // groups, prod(size)), dtype=input.dtype)
     for place, start in kernel_places(weight.shape[2:], dilation):
-        made = made + xp.matmul(kernels[(..., *place)], _flat(xp, padded[window(start, size, stride)], groups))
-    made = xp.reshape(made, (input.shape[0], weight.shape[0], *size))
-    return made if bias is None else made + xp.reshape(bias, (-1, *(1,) * len(size)))
+        output = output + xp.matmul(kernels[(..., *place)], _flat(xp, padded[window(start, size, stride)], groups))
+    output = xp.reshape(output, (input.shape[0], weight.shape[0], *size))
+    return output if bias is None else output + xp.reshape(bias, (-1, *(1,) * len(size)))
 
 
 def spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
@@ -117,16 +117,18 @@ def _transposed_forward(
     groups: int = 1,
 ) -> Any:
     spread = spread_out(xp, input, stride)
-    reach = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # of the result before its padding is cut away
-    made = xp.zeros((input.shape[0], weight.shape[1] * groups, *reach), dtype=input.dtype)
+    padded_size = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # of the result before its padding is cut away
+    output = xp.zeros((input.shape[0], weight.shape[1] * groups, *padded_size), dtype=input.dtype)
     flat = _flat(xp, spread, groups)
     grouped = _grouped(xp, weight, groups, 0)
     for place, start in kernel_places(weight.shape[2:], dilation):
         part = xp.matmul(xp.matrix_transpose(grouped[(..., *place)]), flat)
         part = xp.reshape(part, (input.shape[0], weight.shape[1] * groups, *spread.shape[2:]))
-        made = made + pad_space(xp, part, start, [r - a - n for r, a, n in zip(reach, start, spread.shape[2:], strict=True)])
-    made = made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))]
-    return made if bias is None else made + xp.reshape(bias, (-1, *(1,) * len(size)))
+        output = output + pad_space(
+            xp, part, start, [r - a - n for r, a, n in zip(padded_size, start, spread.shape[2:], strict=True)]
+        )
+    output = output[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))]
+    return output if bias is None else output + xp.reshape(bias, (-1, *(1,) * len(size)))
 
 
 def _weight_forward(
@@ -145,8 +147,8 @@ def _weight_forward(
     slopes = _flat(xp, grad, groups)
     parts = []
     for _, start in kernel_places(shape[2:], dilation):
-        seen = _flat(xp, padded[window(start, grad.shape[2:], stride)], groups)
-        parts.append(xp.sum(xp.matmul(slopes, xp.matrix_transpose(seen)), axis=0))
+        windows = _flat(xp, padded[window(start, grad.shape[2:], stride)], groups)
+        parts.append(xp.sum(xp.matmul(slopes, xp.matrix_transpose(windows)), axis=0))
     return xp.reshape(xp.stack(parts, axis=-1), tuple(shape))
 
 
@@ -159,10 +161,10 @@ def _over_space(F: Any, g: Any) -> Any:
 
 def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
     """The convolution whose result has this shape: output padding of a step or more makes room for further places."""
-    made = F.convolution(*arguments)
-    if made.shape == tuple(shape):
-        return made
-    return F.getitem_slice(made, tuple(slice(0, length) for length in shape))
+    output = F.convolution(*arguments)
+    if output.shape == tuple(shape):
+        return output
+    return F.getitem_slice(output, tuple(slice(0, length) for length in shape))
 
 
 _convolution = op(
@@ -199,44 +201,46 @@ def _sizes(name: str, value: Any, n: int) -> tuple[int, ...]:
     """A number, or one for each dimension of space, as a tuple."""
     if type(value) is int:
         return (value,) * n
-    given = whole_numbers(name, value)
-    if len(given) not in (1, n):
+    sizes = whole_numbers(name, value)
+    if len(sizes) not in (1, n):
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
-            f"dimensions, but got {name}={list(given)}"
+            f"dimensions, but got {name}={list(sizes)}"
         )
-    return given if len(given) == n else given * n
+    return sizes if len(sizes) == n else sizes * n
 
 
 @lru_cache(256)
-def _check(n: int, given: Sizes, kernel: Sizes, bias: Sizes | None, groups: int, transposed: bool) -> None:
+def _check(n: int, input_shape: Sizes, weight_shape: Sizes, bias: Sizes | None, groups: int, transposed: bool) -> None:
     """Refuse shapes, of input, weight and bias, that do not fit together."""
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    if len(kernel) != n + 2:
+    if len(weight_shape) != n + 2:
         raise RuntimeError(
-            f"expected stride to be a single integer value or a list of {len(kernel) - 2} values to match the "
+            f"expected stride to be a single integer value or a list of {len(weight_shape) - 2} values to match the "
             f"convolution dimensions, but got stride={[1] * n}"
         )
-    if 0 in kernel[2:]:
-        raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel[2:]))}")
-    described = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(kernel)}, expected "
-    if not transposed and (kernel[0] < groups or kernel[0] % groups):
-        what = (
+    if 0 in weight_shape[2:]:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, weight_shape[2:]))}")
+    described = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(weight_shape)}, expected "
+    if not transposed and (weight_shape[0] < groups or weight_shape[0] % groups):
+        problem = (
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"{list(kernel)} instead"
-            if kernel[0] < groups
+            f"{list(weight_shape)} instead"
+            if weight_shape[0] < groups
             else f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"[{list(kernel)}] instead"
+            f"[{list(weight_shape)}] instead"
         )
-        raise RuntimeError(what)
-    channels = kernel[0] if transposed else kernel[1] * groups
-    if given[1] != channels:
-        raise RuntimeError(f"{described}input{list(given)} to have {channels} channels, but got {given[1]} channels instead")
-    outputs = kernel[1] * groups if transposed else kernel[0]
+        raise RuntimeError(problem)
+    channels = weight_shape[0] if transposed else weight_shape[1] * groups
+    if input_shape[1] != channels:
+        raise RuntimeError(
+            f"{described}input{list(input_shape)} to have {channels} channels, but got {input_shape[1]} channels instead"
+        )
+    outputs = weight_shape[1] * groups if transposed else weight_shape[0]
     if bias is not None and bias != (outputs,):
         raise RuntimeError(
-            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(kernel)}, expected bias to be "
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(weight_shape)}, expected bias to be "
             f"1-dimensional with {outputs} elements, but got bias of size {list(bias)} instead"
         )
 
@@ -248,7 +252,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same")
     if bias is not None and bias.dtype is not input.dtype:
-        names = [c_name(each.dtype) for each in (input, bias)]
+        names = [c_name(tensor.dtype) for tensor in (input, bias)]
         raise RuntimeError(f"Input type ({names[0]}) and bias type ({names[1]}) should be the same")
 
 
@@ -282,7 +286,7 @@ def _same_padding(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[list[i
     if max(stride) > 1:
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-    return [each // 2 for each in total], [each % 2 for each in total]
+    return [n // 2 for n in total], [n % 2 for n in total]
 
 
 def _convolve(
@@ -303,21 +307,21 @@ def _convolve(
                 "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
                 "input be created"
             )
-            input = constant_pad(input, [each for after in reversed(more) for each in (0, after)])
+            input = constant_pad(input, [amount for after in reversed(more) for amount in (0, after)])
     padding = _sizes("padding", padding, n)
     _check_steps(stride, padding, dilation)
     _check_kernel_fits(input._array.shape[2:], kernel, padding, dilation)
     workspace: dict[str, Any] | None = {} if weight._requires_grad and _grad.get() else None
-    made = _convolution(input, weight, bias, stride, padding, dilation, groups, workspace)
-    return made if batched else made.squeeze(0)
+    output = _convolution(input, weight, bias, stride, padding, dilation, groups, workspace)
+    return output if batched else output.squeeze(0)
 
 
 @lru_cache(256)
-def _check_kernel_fits(given: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
-    padded = [n + 2 * p for n, p in zip(given, padding, strict=True)]
-    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
-    if any(r > n for r, n in zip(reach, padded, strict=True)):
-        sizes = [" x ".join(map(str, each)) for each in (padded, reach)]
+def _check_kernel_fits(space: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
+    padded = [n + 2 * p for n, p in zip(space, padding, strict=True)]
+    extent = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if any(r > n for r, n in zip(extent, padded, strict=True)):
+        sizes = [" x ".join(map(str, size)) for size in (padded, extent)]
         raise RuntimeError(
             f"Calculated padded input size per channel: ({sizes[0]}). Kernel size: ({sizes[1]}). Kernel size "
             "can't be greater than actual input size"
@@ -416,8 +420,8 @@ def _transpose(
             f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: "
             f"{list(size)}. Output size is too small"
         )
-    made = _transposed(input, weight, bias, size, stride, padding, dilation, groups)
-    return made if batched else made.squeeze(0)
+    output = _transposed(input, weight, bias, size, stride, padding, dilation, groups)
+    return output if batched else output.squeeze(0)
 
 
 def convolve(

@@ -38,7 +38,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common}")
     x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
-    lengths = [vector_norm(each, 2.0, dim, True).clamp_min(eps) for each in (x1, x2)]
+    lengths = [vector_norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 

@@ -15,7 +15,7 @@ from ..values import dtypes
 from .creation import arange, full, tensor, zeros
 from .joining import cat
 from .sorting import searchsorted
-from .standard import extremes
+from .standard_indexing import extremes
 
 __all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
 
@@ -132,8 +132,8 @@ def embedding_bag(
         indices, offsets = indices.to(common), offsets.to(common)
     _check_indices("embedding_bag", indices)
     _check_table(weight, per_sample_weights)
-    made = _bags(weight, indices, offsets, mode, per_sample_weights, last_offset, padding_idx, scale_grad_by_freq)
-    return gathered(made, "EmbeddingBagBackward0", (weight, per_sample_weights))
+    output = _bags(weight, indices, offsets, mode, per_sample_weights, last_offset, padding_idx, scale_grad_by_freq)
+    return gathered(output, "EmbeddingBagBackward0", (weight, per_sample_weights))
 
 
 def _check_table(weight: Tensor, per_sample_weights: Tensor | None) -> None:
@@ -229,10 +229,10 @@ def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
     longest = max(map(len, members), default=0)
     if not longest:
         return rows.new_zeros(count, rows.shape[1])
-    table = [each + [rows.shape[0]] * (longest - len(each)) for each in members]
+    table = [bag + [rows.shape[0]] * (longest - len(bag)) for bag in members]
     lowest = full((1, rows.shape[1]), float("-inf"), dtype=rows.dtype, device=rows.device)
     dense = _embedding(cat([rows, lowest]), tensor(table, device=rows.device), -1, False)
-    empty = tensor([not each for each in members], device=rows.device)
+    empty = tensor([not bag for bag in members], device=rows.device)
     return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[no-any-return]  # `max` has two forms
 
 

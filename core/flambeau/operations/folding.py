@@ -20,8 +20,8 @@ Sizes = Sequence[int]
 def _unfold_forward(xp: Any, input: Any, /, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
     size = output_size(input.shape[2:], window_size, stride, padding, dilation)
     padded = pad_space(xp, input, padding, padding)
-    seen = [padded[window(start, size, stride)] for _, start in kernel_places(window_size, dilation)]
-    return xp.reshape(xp.stack(seen, axis=2), (input.shape[0], input.shape[1] * prod(window_size), prod(size)))
+    windows = [padded[window(start, size, stride)] for _, start in kernel_places(window_size, dilation)]
+    return xp.reshape(xp.stack(windows, axis=2), (input.shape[0], input.shape[1] * prod(window_size), prod(size)))
 
 
 def _fold_forward(
@@ -30,12 +30,14 @@ def _fold_forward(
     size = output_size(space, window_size, stride, padding, dilation)
     channels = input.shape[1] // prod(window_size)
     columns = xp.reshape(input, (input.shape[0], channels, *window_size, *size))
-    reach = [n + 2 * p for n, p in zip(space, padding, strict=True)]
-    made = xp.zeros((input.shape[0], channels, *reach), dtype=input.dtype)
+    padded_size = [n + 2 * p for n, p in zip(space, padding, strict=True)]
+    output = xp.zeros((input.shape[0], channels, *padded_size), dtype=input.dtype)
     for place, start in kernel_places(window_size, dilation):
         part = spread_out(xp, columns[(slice(None), slice(None), *place, ...)], stride)
-        made = made + pad_space(xp, part, start, [r - a - n for r, a, n in zip(reach, start, part.shape[2:], strict=True)])
-    return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
+        output = output + pad_space(
+            xp, part, start, [r - a - n for r, a, n in zip(padded_size, start, part.shape[2:], strict=True)]
+        )
+    return output[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
 
 
 _unfold = op(
@@ -50,10 +52,10 @@ _fold = op(
 
 
 def _pair(name: str, value: Any) -> tuple[int, int]:
-    given = whole_numbers(name, tuple(value) if isinstance(value, Iterable) else value)
-    if len(given) not in (1, 2):
-        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
-    return given[0], given[-1]
+    sizes = whole_numbers(name, tuple(value) if isinstance(value, Iterable) else value)
+    if len(sizes) not in (1, 2):
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(sizes)}")
+    return sizes[0], sizes[-1]
 
 
 def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Sizes, Sizes, Sizes, Sizes]:
@@ -106,8 +108,8 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
     geometry = _geometry(kernel_size, dilation, padding, stride)
     batched = input if input.ndim == 3 else input.unsqueeze(0)
     _check_columns(batched, space, *geometry)
-    made = _fold(batched, space, *geometry)
-    return made if input.ndim == 3 else made.squeeze(0)
+    output = _fold(batched, space, *geometry)
+    return output if input.ndim == 3 else output.squeeze(0)
 
 
 def _check_columns(input: Tensor, space: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> None:

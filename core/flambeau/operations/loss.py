@@ -17,7 +17,7 @@ from ..tensors.tensor import Tensor, alias
 from ..values import dtypes
 from .formula import formula
 from .softmax import log_softmax, log_softmax_backward
-from .standard import extremes
+from .standard_indexing import extremes
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "check_reduction", "cross_entropy", "huber_loss", "mse_loss",
@@ -234,11 +234,11 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 
 
 def _check_weights(target: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> None:
-    for each, refused in ((weight, ()), (pos_weight, (dtypes.bool_,))):
-        if each is not None and (each.dtype in refused or (each.is_complex() and not target.is_complex())):
-            raise RuntimeError(f"weights of {each.dtype.legacy_name} are not supported")
-        if each is not None and broadcast_shapes(each.shape, target.shape) != target.shape:
-            raise RuntimeError(f"weights of shape {list(each.shape)} do not broadcast to the target's, {list(target.shape)}")
+    for tensor, refused in ((weight, ()), (pos_weight, (dtypes.bool_,))):
+        if tensor is not None and (tensor.dtype in refused or (tensor.is_complex() and not target.is_complex())):
+            raise RuntimeError(f"weights of {tensor.dtype.legacy_name} are not supported")
+        if tensor is not None and broadcast_shapes(tensor.shape, target.shape) != target.shape:
+            raise RuntimeError(f"weights of shape {list(tensor.shape)} do not broadcast to the target's, {list(target.shape)}")
 
 
 def binary_cross_entropy_with_logits(
@@ -344,9 +344,9 @@ def _unfold(node: Any) -> None:
     """Into the logarithm of the softmax and the negative log likelihood."""
     (input,) = node.edges
     shape = shape_of(input)
-    made = step(node, "LogSoftmaxBackward0", 1, (input,), key_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
+    parent = step(node, "LogSoftmaxBackward0", 1, (input,), key_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
     node.input = None
-    become(node, type(node).__name__, (made,), _nll_rule)
+    become(node, type(node).__name__, (parent,), _nll_rule)
 
 
 def _log_softmax_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
@@ -374,24 +374,28 @@ _cross_entropy = op(
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    given, wanted = input._array.shape, target._array.shape
+    shape, target_shape = input._array.shape, target._array.shape
     if weight is not None:
-        require_constant("nll_loss_forward" if len(given) <= 2 else "nll_loss2d_forward", weight=weight)
-    if len(given) > 1 and (not wanted or given[0] != wanted[0]):
-        raise ValueError(f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}).")
-    if len(given) <= 2 and len(wanted) > 1:
+        require_constant("nll_loss_forward" if len(shape) <= 2 else "nll_loss2d_forward", weight=weight)
+    if len(shape) > 1 and (not target_shape or shape[0] != target_shape[0]):
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({target_shape[0] if target_shape else 0})."
+        )
+    if len(shape) <= 2 and len(target_shape) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype not in (dtypes.int64, dtypes.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}")
-    if len(given) == len(wanted) == 1 and wanted != (1,):
-        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}")
-    if len(given) == 4 and len(wanted) != 3:
-        raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(wanted)}")
-    if len(given) > 2 and given[2:] != wanted[1:]:
-        raise RuntimeError(f"Expected target size {[given[0], *given[2:]]}, got {list(wanted)}")
+    if len(shape) == len(target_shape) == 1 and target_shape != (1,):
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target_shape[0]}")
+    if len(shape) == 4 and len(target_shape) != 3:
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(target_shape)}"
+        )
+    if len(shape) > 2 and shape[2:] != target_shape[1:]:
+        raise RuntimeError(f"Expected target size {[shape[0], *shape[2:]]}, got {list(target_shape)}")
     if weight is None:
         return
-    classes = given[min(len(given) - 1, 1)]
+    classes = shape[min(len(shape) - 1, 1)]
     if weight.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
@@ -413,10 +417,10 @@ def _batched_classes(
     if target._key.dtype is not dtypes.int64:
         target = target.long()
     if input._array.ndim > 1:
-        made = loss(input, target, weight, reduction, ignore_index)
-        return made if input._array.ndim == 2 else shown_as(made, "NllLoss2DBackward0")
-    made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
-    return shown_as(made.reshape(target.shape), "NllLossBackward0") if reduction == "none" else made
+        result = loss(input, target, weight, reduction, ignore_index)
+        return result if input._array.ndim == 2 else shown_as(result, "NllLoss2DBackward0")
+    result = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
+    return shown_as(result.reshape(target.shape), "NllLossBackward0") if reduction == "none" else result
 
 
 def nll_loss(
@@ -479,7 +483,7 @@ def _cross_entropy_of_probabilities(
     loss = -weighted.sum()
     if reduction == "sum":
         return loss
-    count = prod(length for each, length in enumerate(input.shape) if each != dim)
+    count = prod(length for d, length in enumerate(input.shape) if d != dim)
     return shown_as(loss / count, "DivBackward1")
 
 
@@ -493,8 +497,8 @@ def _smoothed_cross_entropy(
     log_probs = log_softmax(input, dim)
     sharp = nll_loss(log_probs, target, weight, ignore_index, reduction)
     ignored = target == ignore_index
-    each = log_probs if weight is None else log_probs * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
-    flat = (-each.sum(dim)).masked_fill(ignored, 0.0)
+    weighted = log_probs if weight is None else log_probs * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
+    flat = (-weighted.sum(dim)).masked_fill(ignored, 0.0)
     if reduction == "mean":
         counts = ~ignored if weight is None else weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0)
         flat = flat.sum() / counts.sum()

@@ -74,8 +74,8 @@ def replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given
 
     memory = _sum_at(xp, xp.reshape(input, (-1,)), flat(source), length)
     if given.overlaps():
-        taken = flat(given)
-        memory = memory / xp.clip(_sum_at(xp, xp.ones(taken.shape, dtype=input.dtype), taken, length), 1, None)
+        positions = flat(given)
+        memory = memory / xp.clip(_sum_at(xp, xp.ones(positions.shape, dtype=input.dtype), positions, length), 1, None)
     return xp.reshape(xp.take(memory, flat(target), axis=0), target.size)
 
 
@@ -100,13 +100,13 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     Raises:
         RuntimeError: sizes and strides differ in number, or reach outside the memory.
     """
-    for name, given in (("size", size), ("stride", stride)):
-        if not isinstance(given, (tuple, list)):
-            raise TypeError(f"as_strided(): argument '{name}' must be tuple of ints, not {type(given).__name__}")
+    for name, value in (("size", size), ("stride", stride)):
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(f"as_strided(): argument '{name}' must be tuple of ints, not {type(value).__name__}")
     size, stride = as_shape((size,)), as_shape((stride,))
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} != {len(size)}")
-    if any(each < 0 for each in stride):
+    if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     backend = input._key.backend
     length = backend.root(input._array)[0].shape[0]

@@ -114,8 +114,8 @@ def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 "
             "dimensions)"
         )
-    given = input.shape[1:] if input.ndim == spatial + 2 else input.shape
-    if mode != "circular" and 0 in given:
+    shape = input.shape[1:] if input.ndim == spatial + 2 else input.shape
+    if mode != "circular" and 0 in shape:
         raise RuntimeError(
             f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other "
             f"non-zero dimensions for input, but got: {list(input.shape)}"
@@ -155,7 +155,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 def _pad_by_what_is_inside(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     if min(pad) < 0 and mode != "replicate":
-        input = constant_pad(input, [min(each, 0) for each in pad])
+        input = constant_pad(input, [min(amount, 0) for amount in pad])
     for position in range(0, len(pad), 2):
         before, after = pad[position : position + 2]
         dim = input.ndim - 1 - position // 2
@@ -166,5 +166,5 @@ def _pad_by_what_is_inside(input: Tensor, pad: Sequence[int], mode: str) -> Tens
         before, after = max(before, 0), max(after, 0)
         if before or after:
             parts = _MODES[mode](input, dim, before, after)
-            input = cat([each for each in parts if each.shape[dim]], dim)
+            input = cat([part for part in parts if part.shape[dim]], dim)
     return input.contiguous() if mode == "circular" else input

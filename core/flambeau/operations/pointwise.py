@@ -57,8 +57,10 @@ sign = op(
 def _sgn_forward(xp: Any, input: Any) -> Any:
     if xp.isdtype(input.dtype, "bool"):
         return xp.asarray(input, copy=True)
-    made = xp.sign(input)
-    return xp.where(made == made, made, xp.zeros_like(made)) if xp.isdtype(input.dtype, "real floating") else made  # NaN has none
+    signs = xp.sign(input)
+    if xp.isdtype(input.dtype, "real floating"):
+        return xp.where(signs == signs, signs, xp.zeros_like(signs))  # PyTorch gives NaN the sign 0
+    return signs
 
 
 def _sgn_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
@@ -249,10 +251,10 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         return _round(input)
     require_dtype("round_cpu", input, "floating")
     if decimals > 0:
-        made = _round(input * 10**decimals) / 10**decimals
+        rounded = _round(input * 10**decimals) / 10**decimals
     else:
-        made = _round(input / 10**-decimals) * 10**-decimals
-    return gathered(made, "RoundBackward1", (input,))
+        rounded = _round(input / 10**-decimals) * 10**-decimals
+    return gathered(rounded, "RoundBackward1", (input,))
 
 
 @composite(inplace=True, out=True, grad_fn="FracBackward0")

@@ -14,9 +14,9 @@ def in_double(forward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(forward)
     def compute(xp: Any, *args: Any) -> Any:
-        given = next(each.dtype for each in args if hasattr(each, "dtype"))
-        made = forward(xp, *(xp.astype(each, xp.float64) if hasattr(each, "dtype") else each for each in args))
-        return xp.astype(made, given)
+        dtype = next(arg.dtype for arg in args if hasattr(arg, "dtype"))
+        result = forward(xp, *(xp.astype(arg, xp.float64) if hasattr(arg, "dtype") else arg for arg in args))
+        return xp.astype(result, dtype)
 
     return compute
 
@@ -25,8 +25,8 @@ def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
     """A series of Chebyshev polynomials at `x` in [-1, 1], by Clenshaw's recurrence."""
     ahead: Any = 0.0
     behind: Any = 0.0
-    for each in reversed(coefficients[1:]):
-        ahead, behind = each + 2 * x * ahead - behind, ahead
+    for coefficient in reversed(coefficients[1:]):
+        ahead, behind = coefficient + 2 * x * ahead - behind, ahead
     return coefficients[0] + x * ahead - behind
 
 

@@ -45,11 +45,11 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
     if backend.lender(tensor._array) is not None:
         raise RuntimeError("Trying to resize storage that is not resizable")
     before = backend.memory(tensor._array)
-    kept = min(nbytes, before.shape[0])
+    count = min(nbytes, before.shape[0])
     with backend.guard(index):
         memory = backend.on(index).empty((nbytes,), dtype=before.dtype)
-        if kept:
-            backend.write(memory[:kept], before[:kept])
+        if count:
+            backend.write(memory[:count], before[:count])
     return wrap(memory, key.materialized.to(dtypes.uint8))
 
 
@@ -68,10 +68,10 @@ def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None
 
 def move(storage: UntypedStorage, memory: Tensor) -> None:
     """Let a storage, and all tensors in it, lie in another memory from now on: a tensor of bytes."""
-    found = storage._bytes
-    if not found._key.backend.is_alone(found._array):
-        for each in _tensors_in(found):
-            _lay(each, memory._array, _place_of(each))
+    old_memory = storage._bytes
+    if not old_memory._key.backend.is_alone(old_memory._array):
+        for tensor in _tensors_in(old_memory):
+            _lay(tensor, memory._array, _place_of(tensor))
     forget(storage)
     storage._bytes = memory
     remembered(storage)
@@ -80,7 +80,7 @@ def move(storage: UntypedStorage, memory: Tensor) -> None:
 def _tensors_in(memory: Tensor) -> list[Tensor]:
     """The other tensors in a memory, found among all objects: to keep a list of them would cost time with every view."""
     everything = gc.get_objects()
-    return [each for each in everything if issubclass(type(each), Tensor) and each is not memory and _lies_in(each, memory)]
+    return [o for o in everything if issubclass(type(o), Tensor) and o is not memory and _lies_in(o, memory)]
 
 
 def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
@@ -89,12 +89,12 @@ def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
         return False
     array = tensor._array
     if type(array) is Dangling:
-        found = array.memory
+        own_memory = array.memory
     elif memory._array.shape[0] and not backend.shares_memory(array, memory._array):
         return False
     else:
-        found = backend.memory(array)
-    return bool(found.shape == memory._array.shape and backend.data_ptr(found) == backend.data_ptr(memory._array))
+        own_memory = backend.memory(array)
+    return bool(own_memory.shape == memory._array.shape and backend.data_ptr(own_memory) == backend.data_ptr(memory._array))
 
 
 def _place_of(tensor: Tensor) -> Place:
@@ -155,15 +155,15 @@ class DanglingBackend:
         self.inner = inner
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.inner, name)
-        if not callable(found) or isinstance(found, type):
-            return found
+        attribute = getattr(self.inner, name)
+        if not callable(attribute) or isinstance(attribute, type):
+            return attribute
 
         def refusing(*args: Any, **kwargs: Any) -> Any:
-            for each in args:
-                if type(each) is Dangling:
-                    each.refuse()
-            return found(*args, **kwargs)
+            for argument in args:
+                if type(argument) is Dangling:
+                    argument.refuse()
+            return attribute(*args, **kwargs)
 
         return refusing
 
@@ -233,23 +233,23 @@ _keys: dict[DispatchKey, DanglingKey] = {}
 
 def dangling(plain: DispatchKey) -> DanglingKey:
     """The one dispatch key of these."""
-    found = _keys.get(plain)
-    if found is None:
-        found = _keys[plain] = DanglingKey(plain)
-    return found
+    key = _keys.get(plain)
+    if key is None:
+        key = _keys[plain] = DanglingKey(plain)
+    return key
 
 
 def _resize(self: UntypedStorage, nbytes: int) -> None:
-    found = self._bytes
-    backend = found._key.backend
+    old_memory = self._bytes
+    backend = old_memory._key.backend
     if backend.mutable:
-        move(self, resized(found, nbytes))
+        move(self, resized(old_memory, nbytes))
         return
-    if memory_root(found) is not found or (found._storage is not None and found._storage.alive()):
+    if memory_root(old_memory) is not old_memory or (old_memory._storage is not None and old_memory._storage.alive()):
         raise RuntimeError(f"the {backend.name} backend cannot resize a storage that tensors lie in: arrays are immutable")
-    kept = min(nbytes, found.numel())
-    longer = found.new_empty(nbytes)
-    longer[:kept] = found[:kept]
+    count = min(nbytes, old_memory.numel())
+    longer = old_memory.new_empty(nbytes)
+    longer[:count] = old_memory[:count]
     forget(self)
     self._bytes = longer
     remembered(self)

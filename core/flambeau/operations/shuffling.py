@@ -37,16 +37,16 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """
     r = upscale_factor
     _check("pixel_shuffle", input, "upscale_factor", r)
-    *lead, channels, height, width = input.shape
+    *batch, channels, height, width = input.shape
     if channels % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
             f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
-    n = len(lead)
-    split = input.reshape(*lead, channels // (r * r), r, r, height, width)
+    n = len(batch)
+    split = input.reshape(*batch, channels // (r * r), r, r, height, width)
     moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return _copied(moved, (*lead, channels // (r * r), height * r, width * r), input)
+    return _copied(moved, (*batch, channels // (r * r), height * r, width * r), input)
 
 
 @composite(method=False, grad_fn="PixelUnshuffleBackward0")
@@ -54,17 +54,17 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Space into channels: `(*, C, H * r, W * r) -> (*, C * r * r, H, W)`."""
     r = downscale_factor
     _check("pixel_unshuffle", input, "downscale_factor", r)
-    *lead, channels, height, width = input.shape
+    *batch, channels, height, width = input.shape
     for name, length, dim in (("height", height, -2), ("width", width, -1)):
         if length % r:
             raise RuntimeError(
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({dim})={length} is not divisible by {r}"
             )
-    n = len(lead)
-    split = input.reshape(*lead, channels, height // r, r, width // r, r)
+    n = len(batch)
+    split = input.reshape(*batch, channels, height // r, r, width // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return _copied(moved, (*lead, channels * r * r, height // r, width // r), input)
+    return _copied(moved, (*batch, channels * r * r, height // r, width // r), input)
 
 
 @composite(method=False, grad_fn="ChannelShuffleBackward0")

@@ -284,16 +284,16 @@ def searchsorted(
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     after = right or side == "right"
-    found = _search(sorted_sequence, values, "right" if after else "left")
-    return found.to(dtypes.int32 if out_int32 else dtypes.int64)
+    positions = _search(sorted_sequence, values, "right" if after else "left")
+    return positions.to(dtypes.int32 if out_int32 else dtypes.int64)
 
 
 def search_forward(xp: Any, input: Any, values: Any, /, side: str) -> Any:
     if input.ndim > 1:
         return search_rows(xp, input, values, side)
-    found = xp.astype(xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), xp.int64, copy=False)
-    found = xp.reshape(found, values.shape)
-    return found if xp.isdtype(values.dtype, "integral") else xp.where(values == values, found, input.shape[0])
+    positions = xp.astype(xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), xp.int64, copy=False)
+    positions = xp.reshape(positions, values.shape)
+    return positions if xp.isdtype(values.dtype, "integral") else xp.where(values == values, positions, input.shape[0])
 
 
 def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
@@ -303,8 +303,8 @@ def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
     last = xp.full_like(first, length)
     for _ in range(length.bit_length()):
         middle = (first + last) // 2
-        seen = xp.take_along_axis(rows, xp.clip(middle, 0, length - 1), axis=-1)
-        beyond = ~(seen >= values if side == "left" else seen > values) & (first < last)
+        pivot = xp.take_along_axis(rows, xp.clip(middle, 0, length - 1), axis=-1)
+        beyond = ~(pivot >= values if side == "left" else pivot > values) & (first < last)
         first, last = xp.where(beyond, middle + 1, first), xp.where(beyond, last, middle)
     return first
 
@@ -392,9 +392,9 @@ def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts
     if dim is None:
         values, inverse = values.reshape(-1), None if inverse is None else inverse.reshape(input.shape)
     else:
-        rest = [n for each, n in enumerate(input.shape) if each != wrap_dim(dim, input.ndim)]
-        values = values.reshape(len(values), *rest).movedim(0, dim)
-    result = (values, *(each for each in (inverse, counts) if each is not None))
+        slice_shape = [n for d, n in enumerate(input.shape) if d != wrap_dim(dim, input.ndim)]
+        values = values.reshape(len(values), *slice_shape).movedim(0, dim)
+    result = (values, *(tensor for tensor in (inverse, counts) if tensor is not None))
     return result if len(result) > 1 else values
 
 
@@ -413,19 +413,19 @@ def isin(
 
     elements = element if elements is None else elements
     test_elements = test_element if test_elements is None else test_elements
-    for name, given in (("elements", elements), ("test_elements", test_elements)):
-        if given is None:
+    for name, value in (("elements", elements), ("test_elements", test_elements)):
+        if value is None:
             raise TypeError(f'isin() missing 1 required positional arguments: "{name}"')
-        require_operands("isin", **{name: given})
+        require_operands("isin", **{name: value})
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): one of 'elements' and 'test_elements' must be Tensor, not both of them numbers")
     common = result_dtype((elements, test_elements))  # a number is not to lose digits that the tensor has
     elements, test_elements = (
-        as_tensor(each, dtype=common) if type(each) in (int, float) and common.is_floating_point else as_tensor(each)
-        for each in (elements, test_elements)
+        as_tensor(x, dtype=common) if type(x) in (int, float) and common.is_floating_point else as_tensor(x)
+        for x in (elements, test_elements)
     )
-    for each in (elements, test_elements):
-        if each.dtype is dtypes.bool_ or each.is_complex():
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {each.dtype.legacy_name}")
-    found: Tensor = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
-    return ~found if invert else found
+    for tensor in (elements, test_elements):
+        if tensor.dtype is dtypes.bool_ or tensor.is_complex():
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {tensor.dtype.legacy_name}")
+    mask: Tensor = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    return ~mask if invert else mask

@@ -10,7 +10,7 @@ from ..calls.tables import OPS
 from ..tape.tensor_class import RECORDED
 from ..tensors.storage import Storage
 from .memory import Place, replaced_forward
-from .standard import overwrite
+from .standard_indexing import overwrite
 
 __all__ = ["put_view", "seen_of", "view_scatter"]
 
@@ -19,9 +19,9 @@ def _put_view(xp: Any, input: Any, value: Any, view: str, params: tuple[Any, ...
     if view in _PARTS:
         return _PARTS[view](xp, input, value, *params)
     places = xp.reshape(xp.arange(prod(input.shape)), input.shape)
-    seen = OPS[view].forward(xp, places, *params)
-    seen = xp.reshape(seen if number is None else seen[number], (-1,))
-    return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), seen, xp.reshape(value, (-1,))), input.shape)
+    places_seen = OPS[view].forward(xp, places, *params)
+    places_seen = xp.reshape(places_seen if number is None else places_seen[number], (-1,))
+    return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), places_seen, xp.reshape(value, (-1,))), input.shape)
 
 
 def _put_strided(xp: Any, input: Any, value: Any, size: Any, stride: Any, offset: int, backend: Any, given: Any) -> Any:
@@ -67,10 +67,10 @@ view_scatter = op(
 _ON_ANY_MEMORY = {"view": "reshape", "view_as_complex": "complex_of_pairs"}
 
 
-def seen_of(F: Any, given: Any, view: str, params: tuple[Any, ...]) -> Any:
+def seen_of(F: Any, gradient: Any, view: str, params: tuple[Any, ...]) -> Any:
     """What a view operation shows of a gradient or tangent, which need not lie in memory as what the view was taken of."""
     if view != "as_strided":
         name = _ON_ANY_MEMORY.get(view, view)
-        return (OPS[name].function if F is RECORDED else getattr(F, name))(given, *params)
+        return (OPS[name].function if F is RECORDED else getattr(F, name))(gradient, *params)
     size, stride, offset, _, source = params
-    return F.replaced(given, source, Place(size, stride, offset), source)
+    return F.replaced(gradient, source, Place(size, stride, offset), source)

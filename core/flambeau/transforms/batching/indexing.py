@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...operations.standard import look, nonzero
+from ...operations.standard_indexing import look, nonzero
 from .arrays import BatchedArray
 
 __all__ = ["get", "put"]

@@ -39,17 +39,17 @@ def _as_it_was(self: Tensor) -> Tensor:
 def _hand_over(self: Tensor, before: Tensor) -> bool:
     """Let the views of a tensor be views of what it was, which has its memory from where it had it; whether that matters."""
     views = before._storage.views_of(self)  # type: ignore[union-attr]  # it has one
-    for each in views:
-        if each._view is not None:
-            each._view = (before, *each._view[1:])
+    for view in views:
+        if view._view is not None:
+            view._view = (before, *view._view[1:])
         else:
-            each.__dict__["_shares"] = before
+            view.__dict__["_shares"] = before
     if before._view is None:
         before.__dict__["_became"] = weakref.ref(self)
-    source = self.__dict__.pop("_shares", None)
-    if source is not None:
-        before.__dict__["_shares"] = source
-    return bool(views) or source is not None
+    memory = self.__dict__.pop("_shares", None)
+    if memory is not None:
+        before.__dict__["_shares"] = memory
+    return bool(views) or memory is not None
 
 
 def _become(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
@@ -59,23 +59,23 @@ def _become(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
     """
     check_writable(self)
     before = _as_it_was(self)
-    seen = view(before)
-    if seen is before:
+    shown = view(before)
+    if shown is before:
         return self
     if state.forward_levels:
-        hooks.forward.follow(self, seen)
-    self._array = seen._array
+        hooks.forward.follow(self, shown)
+    self._array = shown._array
     self._bump_version()
     if self._requires_grad and not is_grad_enabled():
         return self
-    self._node, self._requires_grad = seen._node, seen._requires_grad
+    self._node, self._requires_grad = shown._node, shown._requires_grad
     if _hand_over(self, before) or self._view is not None:
-        assert before._storage is not None and seen._view is not None
+        assert before._storage is not None and shown._view is not None
         if self._view is None:
             before._storage.add_view(self)
         else:
             before._storage.add_former(before, self)
-        self._view = (*seen._view[:3], True if self._view is None else self._view[3])
+        self._view = (*shown._view[:3], True if self._view is None else self._view[3])
     return self
 
 
@@ -88,9 +88,9 @@ _LATER = {  # PyTorch's names of the nodes, where a function's in-place form has
 
 def _in_place(name: str, view: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        made = _become(self, lambda before: view(before, *args, **kwargs))
-        node = type(made._node).__name__
-        return shown_as(made, _LATER[node]) if node in _LATER else made
+        result = _become(self, lambda before: view(before, *args, **kwargs))
+        node = type(result._node).__name__
+        return shown_as(result, _LATER[node]) if node in _LATER else result
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of `{name.rstrip('_')}`: the tensor itself becomes that view."
@@ -171,10 +171,10 @@ def _memory_for(self: Tensor, source: Any) -> Tensor:
     return source
 
 
-def _sizes(name: str, given: Any) -> Any:
-    if not isinstance(given, (tuple, list)):
-        raise TypeError(f"set_(): argument '{name}' must be tuple of ints, not {type(given).__name__}")
-    return given
+def _sizes(name: str, value: Any) -> Any:
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"set_(): argument '{name}' must be tuple of ints, not {type(value).__name__}")
+    return value
 
 
 def _reaching(source: Tensor, place: Place) -> Tensor:
@@ -196,8 +196,8 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     backend = self._key.backend
     flat, offset = backend.root(self._array)
     place = Place(shape, contiguous_strides(shape), offset)
-    missing = place.end - flat.shape[0]
-    if missing <= 0 and type(self._array) is backend.array_type:
+    shortage = place.end - flat.shape[0]
+    if shortage <= 0 and type(self._array) is backend.array_type:
         self._array = backend.as_strided(flat, *place)
     elif backend.mutable:
         from .relocation import reach
@@ -206,7 +206,7 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
         reach(self, place)
     else:
         xp = backend.on(self.device.index)
-        flat = xp.concat([flat, xp.empty((missing,), dtype=self._key.raw_dtype)])
+        flat = xp.concat([flat, xp.empty((shortage,), dtype=self._key.raw_dtype)])
         self._array = backend.as_strided(flat, *place)
     self._bump_version()
     return self

@@ -95,7 +95,20 @@ def _averaging(like: Tensor, length: int, count: int) -> Tensor:
 
 @composite(method=False)
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of windows of `(N, C, L)` or `(C, L)`, as many as `output_size` says."""
+    """The means of `output_size` windows that divide a sequence as evenly as possible; see `nn.AdaptiveAvgPool1d`.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        output_size: the number of windows.
+
+    Shape:
+        The result is `(N, C, output_size)` or `(C, output_size)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.adaptive_avg_pool1d(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+        tensor([[1.5000, 3.5000]])
+    """
     return adaptive_avg_pool(1, input, output_size)
 
 

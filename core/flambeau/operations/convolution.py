@@ -338,7 +338,26 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolve `(N, C, L)` or `(C, L)` with a weight of shape `(C_out, C / groups, K)`; see `conv2d`."""
+    """A convolution over sequences; see `nn.Conv1d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        weight: a tensor `(C_out, C / groups, K)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart neighbouring windows are.
+        padding: how many zeros are put around the input on each side; or "valid" for none,
+            or "same" for as many as keep its size.
+        dilation: how far apart the elements of a window are.
+        groups: how many separate convolutions the channels are divided among.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv1d(torch.arange(4.0).reshape(1, 1, 4), torch.ones(1, 1, 2))
+        tensor([[[1., 3., 5.]]])
+    """
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -352,17 +371,25 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolve `(N, C, H, W)` or `(C, H, W)` with a weight of shape `(C_out, C / groups, KH, KW)`.
+    """A convolution over images; see `nn.Conv2d` for the sizes of the result.
 
-    `stride`, `padding` (zeros on both sides, or "valid" or "same") and `dilation` are a number or one for each
-    dimension; `groups` splits the channels into that many separate convolutions.
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        weight: a tensor `(C_out, C / groups, KH, KW)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart neighbouring windows are, one number or one for each dimension.
+        padding: how many zeros are put around the input on each side, one number or one for each dimension; or "valid" for none,
+            or "same" for as many as keep its size.
+        dilation: how far apart the elements of a window are, one number or one for each dimension.
+        groups: how many separate convolutions the channels are divided among.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
-    >>> import flambeau as torch
-    >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
-    torch.Size([1, 1, 2, 2])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
+        torch.Size([1, 1, 2, 2])
     """
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -377,7 +404,26 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolve `(N, C, D, H, W)` or `(C, D, H, W)`, weight `(C_out, C / groups, KD, KH, KW)`; see `conv2d`."""
+    """A convolution over volumes; see `nn.Conv3d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        weight: a tensor `(C_out, C / groups, KD, KH, KW)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart neighbouring windows are, one number or one for each dimension.
+        padding: how many zeros are put around the input on each side, one number or one for each dimension; or "valid" for none,
+            or "same" for as many as keep its size.
+        dilation: how far apart the elements of a window are, one number or one for each dimension.
+        groups: how many separate convolutions the channels are divided among.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 2, 2, 2)).shape
+        torch.Size([1, 1, 2, 2, 2])
+    """
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -455,7 +501,26 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of `(N, C, L)`; see `conv_transpose2d`."""
+    """A transposed convolution over sequences; see `nn.ConvTranspose1d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        weight: a tensor `(C, C_out / groups, K)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart the windows of neighbouring elements are in the result.
+        padding: how much is cut off the result on each side.
+        output_padding: how much the result is lengthened at the end of each dimension, less than the stride or the dilation.
+        groups: how many separate convolutions the channels are divided among.
+        dilation: how far apart the elements of a window are.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv_transpose1d(torch.ones(1, 1, 2), torch.ones(1, 1, 2), stride=2)
+        tensor([[[1., 1., 1., 1.]]])
+    """
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -470,14 +535,28 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The gradient of a convolution with respect to its input, as an operation of its own.
+    """A transposed convolution over images; see `nn.ConvTranspose2d` for the sizes of the result.
 
-    Shapes: input `(N, C, H, W)` or `(C, H, W)`, weight `(C, C_out / groups, KH, KW)`.  `output_padding` lengthens the
-    result at its ends, since with a stride several lengths of input give a convolution the same length of output.
+    It is the gradient of a convolution with respect to its input, as an operation of its own.  With a stride, inputs of several
+    sizes give a convolution the same size of output: `output_padding` chooses among them.
 
-    >>> import flambeau as torch
-    >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), stride=2).shape
-    torch.Size([1, 1, 4, 4])
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        weight: a tensor `(C, C_out / groups, KH, KW)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart the windows of neighbouring elements are in the result, one number or one for each dimension.
+        padding: how much is cut off the result on each side, one number or one for each dimension.
+        output_padding: how much the result is lengthened at the end of each dimension, less than the stride or the dilation.
+        groups: how many separate convolutions the channels are divided among.
+        dilation: how far apart the elements of a window are, one number or one for each dimension.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), stride=2).shape
+        torch.Size([1, 1, 4, 4])
     """
     return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -493,5 +572,24 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of `(N, C, D, H, W)`; see `conv_transpose2d`."""
+    """A transposed convolution over volumes; see `nn.ConvTranspose3d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        weight: a tensor `(C, C_out / groups, KD, KH, KW)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart the windows of neighbouring elements are in the result, one number or one for each dimension.
+        padding: how much is cut off the result on each side, one number or one for each dimension.
+        output_padding: how much the result is lengthened at the end of each dimension, less than the stride or the dilation.
+        groups: how many separate convolutions the channels are divided among.
+        dilation: how far apart the elements of a window are, one number or one for each dimension.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv_transpose3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2), stride=2).shape
+        torch.Size([1, 1, 4, 4, 4])
+    """
     return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)

@@ -240,15 +240,24 @@ def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """For each class number a row of `num_classes` elements, 1 at the class and 0 elsewhere.
+    """A vector for each class number, 1 at the class and 0 elsewhere.
+
+    Args:
+        input: a tensor of class numbers, int64.
+        num_classes: the number of classes; -1 for one more than the largest class number in `input`.
+
+    Shape:
+        The result is `(*input.shape, num_classes)`.
 
     Raises:
-        RuntimeError: a negative class, one too large, or no class to count from.
+        RuntimeError: a class number is negative or too large, or an empty input leaves the number of classes open.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
-    tensor([[1, 0, 0],
-            [0, 0, 1]])
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.one_hot(torch.tensor([0, 2]))
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
     """
     if input.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

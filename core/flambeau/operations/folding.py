@@ -71,11 +71,26 @@ def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tup
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Every window of `(N, C, H, W)` or `(C, H, W)` as a column: `(N, C * KH * KW, windows)`.
+    """Each window of an image as a column of a matrix (im2col); see `nn.Unfold`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.unfold(torch.ones(1, 3, 4, 4), 2).shape
-    torch.Size([1, 12, 9])
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: height and width of a window, or one number for both.
+        dilation: how far apart the elements of a window are.
+        padding: how many zeros are put around the image on each side.
+        stride: how far apart windows are.
+
+    Shape:
+        The result is `(N, C * KH * KW, windows)` or `(C * KH * KW, windows)`.
+
+    Raises:
+        RuntimeError: the input has another number of dimensions, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.unfold(torch.ones(1, 3, 4, 4), 2).shape
+        torch.Size([1, 12, 9])
     """
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
         raise RuntimeError(
@@ -98,7 +113,30 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Columns `(N, C * KH * KW, windows)` put back as windows of `(N, C, *output_size)`, summed where they overlap."""
+    """Columns put back as windows of an image, and summed where windows overlap (col2im); see `nn.Fold`.
+
+    Args:
+        input: a tensor `(N, C * KH * KW, windows)` or `(C * KH * KW, windows)`.
+        output_size: height and width of the image, or one number for both.
+        kernel_size: height and width of a window, or one number for both.
+        dilation: how far apart the elements of a window are.
+        padding: how many zeros are put around the image on each side.
+        stride: how far apart windows are.
+
+    Shape:
+        The result is `(N, C, *output_size)` or `(C, *output_size)`.
+
+    Raises:
+        RuntimeError: the columns are not those of such windows.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.fold(torch.ones(1, 4, 4), 3, 2)
+        tensor([[[[1., 2., 1.],
+                  [2., 4., 2.],
+                  [1., 2., 1.]]]])
+    """
     if input.ndim not in (2, 3):
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "

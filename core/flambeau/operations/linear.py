@@ -72,17 +72,25 @@ _linear = op(
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`input @ weight.T + bias`.
+    """The affine map `input @ weight.T + bias`; see `nn.Linear`.
 
-    Shapes: input `(*, in_features)`, weight `(out_features, in_features)` or `(in_features,)`, bias
-    `(out_features,)` or `()`; the result `(*, out_features)` or `(*,)`.
+    Args:
+        input: a tensor `(*, in_features)`.
+        weight: a tensor `(out_features, in_features)` or `(in_features,)`.
+        bias: a tensor `(out_features,)` or `()`; None for no bias.
+        out: a tensor that the result is written to.
+
+    Shape:
+        The result is `(*, out_features)`, or `(*,)` for a weight of one dimension.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2), torch.zeros(3))
-    tensor([[2., 2., 2.]])
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.linear(torch.ones(1, 2), torch.ones(3, 2), torch.zeros(3))
+        tensor([[2., 2., 2.]])
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -125,12 +133,24 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
 
 @composite(method=False)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`out[..., k] = input1 @ weight[k] @ input2 + bias[k]`.
+    """The bilinear map `out[..., k] = input1 @ weight[k] @ input2 + bias[k]`; see `nn.Bilinear`.
 
-    Shapes: input1 `(*, m)`, input2 `(*, n)`, weight `(k, m, n)`, bias `(k,)`; the result `(*, k)`.
+    Args:
+        input1: a tensor `(*, m)`.
+        input2: a tensor `(*, n)`, with the same leading dimensions.
+        weight: a tensor `(k, m, n)`.
+        bias: a tensor `(k,)`; None for no bias.
+
+    Shape:
+        The result is `(*, k)`.
 
     Raises:
-        RuntimeError: the sizes do not fit.
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(4, 2, 3))
+        tensor([[6., 6., 6., 6.]])
     """
     _check_bilinear(input1, input2, weight, bias)
     if bias is not None and bias.dtype is not weight.dtype:

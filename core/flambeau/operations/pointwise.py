@@ -284,7 +284,16 @@ sigmoid = _unary(
 relu = op(
     "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True, out=False,
     dtypes="real numbers", check=refusing(dtypes.BOOL, "Boolean inputs not supported for relu"),
-    doc="The element where it is positive, else 0.",
+    doc="""The rectified linear unit: the element where it is positive, else 0.
+
+    Args:
+        input: a tensor of any shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.relu(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """,
     input=lambda F, g, out: F.masked(g, out > 0, out),
 )  # fmt: skip
 

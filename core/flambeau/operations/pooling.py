@@ -387,7 +387,24 @@ def _mean_of_windows(
 def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
-    """The mean of windows of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.avg_pool2d`."""
+    """The mean of each window of a sequence; see `nn.AvgPool1d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        kernel_size: the length of a window.
+        stride: how far apart windows are; None for `kernel_size`.
+        padding: how many zeros are put around the input on each side, at most half of the window.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        count_include_pad: whether the zeros of the padding count as elements of a window.
+
+    Raises:
+        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.avg_pool1d(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+        tensor([[1.5000, 3.5000]])
+    """
     return _mean_of_windows(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
@@ -401,14 +418,26 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of windows of `(N, C, H, W)` or `(C, H, W)`.
+    """The mean of each window of an image; see `nn.AvgPool2d` for the sizes of the result.
 
-    `stride` is the kernel's size where not given.  Zeros in the padding count unless `count_include_pad` is False;
-    `divisor_override` replaces the number of elements.
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: height and width of a window, or one number for both.
+        stride: how far apart windows are; None for `kernel_size`.
+        padding: how many zeros are put around the input on each side, at most half of the window.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        count_include_pad: whether the zeros of the padding count as elements of a window.
+        divisor_override: what the sums are divided by, instead of the number of elements of a window.
+        out: a tensor that the result is written to.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.avg_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
-    tensor([[[2.5000]]])
+    Raises:
+        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.avg_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
+        tensor([[[2.5000]]])
     """
     return _mean_of_windows(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -423,5 +452,25 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of windows of `(N, C, D, H, W)` or `(C, D, H, W)`; see `avg_pool2d`."""
+    """The mean of each window of a volume; see `nn.AvgPool3d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        kernel_size: depth, height and width of a window, or one number for all.
+        stride: how far apart windows are; None for `kernel_size`.
+        padding: how many zeros are put around the input on each side, at most half of the window.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        count_include_pad: whether the zeros of the padding count as elements of a window.
+        divisor_override: what the sums are divided by, instead of the number of elements of a window.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[3.5000]]]])
+    """
     return _mean_of_windows(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)

@@ -311,7 +311,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
 
 
 def relu6(input: Tensor) -> Tensor:
-    """The element brought into `[0, 6]`."""
+    """Each element clamped to `[0, 6]`."""
     return hardtanh(input, 0, 6)
 
 
@@ -326,7 +326,7 @@ _hardswish = _activation(
 
 
 def hardsigmoid(input: Tensor) -> Tensor:
-    """`x / 6 + 1 / 2`, brought into `[0, 1]`."""
+    """`x / 6 + 1 / 2`, clamped to `[0, 1]`."""
     _needs_floats("hardsigmoid", input)
     return _hardsigmoid(input)
 

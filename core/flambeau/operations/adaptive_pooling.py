@@ -1,4 +1,4 @@
-"""Pooling to a given size: windows that share the input out as evenly as they can, or at random places."""
+"""Pooling to a given output size: windows that divide the input as evenly as possible, or at given positions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _windows(length: int, count: int) -> list[tuple[int, int]]:
 
 
 def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """The size asked for, None standing for the input's own."""
+    """The output size as a tuple; None stands for the input's own size."""
     if input.ndim not in (n + 1, n + 2):
         if n == 1:
             raise RuntimeError(
@@ -59,8 +59,8 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
     return sizes
 
 
-def _whole_steps(space: Sequence[int], sizes: Sequence[int]) -> list[int] | None:
-    """The size of the windows where all are of one size and do not overlap."""
+def _equal_window_size(space: Sequence[int], sizes: Sequence[int]) -> list[int] | None:
+    """The window size where all windows are equally large and do not overlap, else None."""
     if all(size and length % size == 0 for length, size in zip(space, sizes, strict=True)):
         return [length // size for length, size in zip(space, sizes, strict=True)]
     return None
@@ -73,7 +73,7 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
     if sizes == (1,) * n:
         output = input.mean(tuple(range(-n, 0)), keepdim=True)
         return output if n > 1 else shown_as(output, "SqueezeBackward1")
-    kernel = _whole_steps(space, sizes)
+    kernel = _equal_window_size(space, sizes)
     output = _AVG_POOLS[n](input, tuple(kernel)) if kernel and input.numel() else _averages(n, input, sizes)
     return gathered(output, f"AdaptiveAvgPool{n}DBackward0", (input,)) if n > 1 else shown_as(output, "SqueezeBackward1")
 
@@ -115,7 +115,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of windows over the last `n` dimensions and, if asked for, where in them (flattened) they are."""
     sizes = _target(f"adaptive_max_pool{n}d", n, input, output_size)
-    kernel = _whole_steps(input.shape[-n:], sizes)
+    kernel = _equal_window_size(input.shape[-n:], sizes)
     result = max_pool(n, input, tuple(kernel), return_indices=return_indices) if kernel else _maxima(n, input, sizes)
     output = result[0] if isinstance(result, tuple) else result
     if n > 1:
@@ -150,15 +150,15 @@ def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, 
     values = input.flatten(-n)
     with no_grad():
         windows = values.detach().gather(-1, flat.flatten(-2)).reshape(flat.shape)
-        indices = flat.gather(-1, _place_of_maximum(windows).unsqueeze(-1)).squeeze(-1)
+        indices = flat.gather(-1, _position_of_maximum(windows).unsqueeze(-1)).squeeze(-1)
     output = values.gather(-1, indices)
     return output.reshape(*batch, *sizes), indices.reshape(*batch, *sizes)
 
 
-def _place_of_maximum(windows: Tensor) -> Tensor:
+def _position_of_maximum(windows: Tensor) -> Tensor:
     """Where in its window each maximum is: the first of equal ones, but the last of NaNs."""
     first, last = windows.argmax(-1), windows.shape[-1] - 1 - windows.flip(-1).argmax(-1)
-    return where(windows.isnan().any(-1), last, first)  # type: ignore[no-any-return]  # given tensors, it gives one
+    return where(windows.isnan().any(-1), last, first)  # type: ignore[no-any-return]  # `where` of tensors is a tensor
 
 
 def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor:

@@ -71,7 +71,7 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
 
 
 def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any, alpha: Any) -> Tensor:
-    """`combine` of the operands, scaled; of half precision, rounded at the end."""
+    """`combine(input, alpha * other)`; in half precision it is rounded only once, at the end."""
     result = combine(*_scaled(name, input, other, alpha))
     if (type(alpha) is int and alpha == 1) or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return result
@@ -209,7 +209,7 @@ def _pow_grad_exponent(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
 
 
 def integer_pow(xp: Any, input: Any, other: Any) -> Any:
-    """Powers of integers; to a negative power, those of 1 and -1 alone are not 0."""
+    """Integer powers; with a negative exponent they are 0 for all bases but 1 and -1."""
     negative = other < 0
     power = xp.pow(input, xp.where(negative, xp.zeros_like(other), other))
     inverse = xp.where(input == -1, 1 - 2 * (other % 2), xp.astype(input == 1, other.dtype))
@@ -228,7 +228,7 @@ _pow = op(
 
 
 def _pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
-    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes roots: -inf has none
+    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes the root: NaN for -inf
         root = xp.sqrt(input)
         return root if exponent > 0 else xp.reciprocal(root)
     return xp.pow(input, exponent)
@@ -290,7 +290,7 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
         return NotImplemented
 
 
-__pow__.__name__ = "pow"  # what overrides are given is called so
+__pow__.__name__ = "pow"  # the name that overrides see
 attach(__rtruediv__=__rdiv__, __rdiv__=__rdiv__, __pow__=__pow__, __rpow__=__rpow__)
 attach(__ipow__=Tensor.pow_)
 
@@ -325,7 +325,7 @@ attach(float_power_=checked(_float_power_))
 
 
 def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors, those of half precision in single precision, if all are: what is made of them is to be rounded once."""
+    """The tensors in single precision if all are in half precision, so that the result is rounded only once."""
     if all(tensor._key.dtype in dtypes.HALF for tensor in tensors):
         return tuple(tensor.float() for tensor in tensors)
     return tensors
@@ -339,7 +339,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
     tensor([1.5000, 1.5000])
     """
-    if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
+    if args:  # the legacy signature: addcmul(input, value, tensor1, tensor2)
         warn_of_old("addcmul", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)

@@ -291,7 +291,7 @@ def _tau() -> int:
 
 
 def _far_phase(size: float) -> float:
-    """`2/3 size**1.5` without whole turns, by integers: where it is large, no digit of its double is one of the phase."""
+    """The phase `2/3 size**1.5` modulo a full turn, in integer arithmetic: a large one has no correct digit in a double."""
     if not _FAR_OUT < size < math.inf:
         return 0.0
     numerator, denominator = size.as_integer_ratio()
@@ -304,7 +304,7 @@ _REST_OF_TWO_THIRDS = 3.700743415417188e-17  # 2/3 less the double next to it
 
 
 def _phase_in_two_parts(xp: Any, size: Any) -> tuple[Any, Any]:
-    """`2/3 size**1.5`, and what rounding took from it, with which it has twice as many digits."""
+    """`2/3 size**1.5` with twice the digits of a double: the rounded value and its rounding error."""
     root = xp.sqrt(size)
     square, rest = product_and_rest(root, root)
     root_rest = ((size - square) - rest) / (2 * root)

@@ -1,4 +1,4 @@
-"""Grids, blocks, stacks and splits; diagonals and triangles made; turning and mirroring."""
+"""Grids, block matrices, stacking and splitting; making diagonals and triangles; flipping and rotating."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _tensors(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
 
 
-# --- at least so many dimensions ----------------------------------------------------------------------------------
+# --- at least n dimensions ----------------------------------------------------------------------------------------
 
 
 def _at_least(count: int) -> Any:
@@ -48,7 +48,7 @@ def _at_least(count: int) -> Any:
 
 atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
 
-# --- stacks and splits by place -----------------------------------------------------------------------------------
+# --- stacking and splitting ---------------------------------------------------------------------------------------
 
 
 @composite(method=False, out=True)
@@ -92,7 +92,7 @@ def tensor_split(
     sections: Any = None,
     tensor_indices_or_sections: Tensor | None = None,
 ) -> Any:
-    """Views of parts of `dim`: so many of nearly equal size, or cut at the indices."""
+    """Views of consecutive parts of `dim`: a number of parts of nearly equal size, or parts cut at the given indices."""
     options = (indices_or_sections, indices, sections, tensor_indices_or_sections)
     indices_or_sections = next((option for option in options if option is not None), None)
     if indices_or_sections is None:
@@ -306,7 +306,7 @@ def trace(input: Tensor) -> Tensor:
 
 
 def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Set the main diagonal to `fill_value`, in place; `wrap` goes on below tall matrices."""
+    """Set the main diagonal to `fill_value`, in place; with `wrap`, it starts again below the square part of a tall matrix."""
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self.ndim > 2 and len(set(self.shape)) > 1:
@@ -380,7 +380,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return matrix if increasing else matrix.flip(1)
 
 
-# --- turning ------------------------------------------------------------------------------------------------------
+# --- flipping and rotating ----------------------------------------------------------------------------------------
 
 
 @composite
@@ -401,7 +401,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @composite(grad_fn="Rot90Backward0")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by `k` quarters from the first towards the second of `dims`."""
+    """Rotated by `k` quarter turns from the first towards the second of `dims`."""
     k = as_int("rot90", "k", k)
     if not isinstance(dims, (tuple, list)):
         raise TypeError(f"rot90(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")

@@ -31,7 +31,7 @@ def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "r
 
 
 def _ordered(xp: Any, array: Any) -> Any:
-    """The standard has no order of booleans."""
+    """Booleans as integers: the array API standard does not order them."""
     return xp.astype(array, xp.uint8) if xp.isdtype(array.dtype, "bool") else array
 
 
@@ -51,7 +51,7 @@ ge = _compare(
 
 
 def equals_array(input: Tensor, other: Any) -> Any:
-    """`input == other` for an array of another library; NumPy leaves this operator alone to us."""
+    """`input == other` for an array of another library; NumPy leaves only this operator to the other operand."""
     if not hasattr(other, "__array_interface__"):
         return NotImplemented
     from .creation import as_tensor
@@ -61,7 +61,7 @@ def equals_array(input: Tensor, other: Any) -> Any:
 
 NAMESPACE["equals_array"] = equals_array
 
-# --- the larger, the smaller, the chosen --------------------------------------------------------------------------
+# --- maximum, minimum, where --------------------------------------------------------------------------------------
 
 
 def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
@@ -70,7 +70,7 @@ def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
 
 
 def refuse_complex(name: str) -> Callable[..., None]:
-    """The check of a function that knows no order of complex numbers."""
+    """A check that refuses complex numbers, for functions that need an order."""
     return refusing(dtypes.COMPLEX, f"{name} not implemented for complex tensors.")
 
 
@@ -91,8 +91,8 @@ minimum = op(
 
 masked = op(
     "masked", lambda xp, input, mask, of=None: xp.where(mask, input, 0), keeps_dtype=("mask", "of"), public=False, method=False,
-    doc="The elements where `mask` holds, else 0: the gradient of a choice; and, where that is asked for, its zero slope by "
-        "what the mask is a question `of`.",
+    doc="The elements where `mask` holds, else 0: the gradient of a choice.  The derivative by `of`, the tensor that the mask "
+        "was computed from, is zero.",
     input=lambda F, g, mask, of: F.masked(g, mask, of),
     of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
 )  # fmt: skip
@@ -184,7 +184,7 @@ _clamp_between = op(
 
 
 def _fit(scalars: Any, bound: Any) -> bool:
-    """Whether a bound is none, or a number that does not change the dtype."""
+    """Whether a bound is None, or a number that does not change the dtype."""
     return bound is None or type(bound) in scalars
 
 

@@ -39,7 +39,7 @@ _imag = op(
 
 @composite(method=False)
 def real(input: Tensor) -> Tensor:
-    """The real parts, as a view; a real tensor itself.
+    """The real parts, as a view; of a real tensor, the tensor itself.
 
     >>> import flambeau as torch
     >>> torch.real(torch.tensor([1 + 2j, 3j]))
@@ -103,7 +103,7 @@ _angle = op("angle", _angle_forward, promote="real", public=False, method=False,
 
 def _complex_forward(xp: Any, input: Any, imag: Any) -> Any:
     dtype = _complex_dtype(xp, input)
-    imaginary = xp.astype(imag, dtype) * 1j  # but a number that is not finite, times the 0 of 1j, is NaN
+    imaginary = xp.astype(imag, dtype) * 1j  # inf and NaN are replaced below: their product with 1j has a NaN as its real part
     for value, number in ((math.inf, cmath.infj), (-math.inf, -cmath.infj)):
         imaginary = xp.where(imag == value, number, imaginary)
     imaginary = xp.where(imag != imag, cmath.nanj, imaginary)
@@ -284,7 +284,7 @@ def result_type(
     scalar1: Number | None = None,
     scalar2: Number | None = None,
 ) -> dtypes.dtype:
-    """The dtype of an operation on two tensors or Python numbers; PyTorch has names for each combination.
+    """The dtype of an operation on two tensors or Python numbers; the parameters are PyTorch's for each combination of the two.
 
     >>> import flambeau as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)

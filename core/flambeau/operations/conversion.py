@@ -42,7 +42,10 @@ def _sent_back(g: Any, key: DispatchKey, source: DispatchKey) -> Any:
 
 
 def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
-    """`input` as `key` says: itself where it has that key already, unless a copy is asked for; for `writing`, materialized."""
+    """`input` with the dtype and device of `key`: `input` itself if it has them, unless a copy is asked for.
+
+    For `writing`, a lazily conjugated or negated tensor is materialized.
+    """
     source = input._key
     if type(source) is not type(key) or type(source) is not DispatchKey:
         if source.materialized is key and not copy and not writing:
@@ -50,7 +53,7 @@ def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bo
         if source is not key:
             input, key = source.materialize(input), key.materialized
             source = input._key
-        if type(source) is not DispatchKey or type(key) is not DispatchKey:  # batched or not is not for a conversion to change
+        if type(source) is not DispatchKey or type(key) is not DispatchKey:  # whether the tensor is batched stays
             key = source.to(key.dtype)
     if source is key:
         return shown_as(input.clone(), "ToCopyBackward0") if copy else input
@@ -96,7 +99,7 @@ def _to_method(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """The tensor with another dtype, on another device, or as another tensor has them; itself if nothing changes.
+    """The tensor with another dtype, on another device, or with those of another tensor; itself if nothing changes.
 
     >>> import flambeau as torch
     >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
@@ -199,7 +202,7 @@ def _cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **legacy: Any) -> Tensor:
-    """The tensor on a CUDA device: the current one, or the one named.  `cuda(async=True)` of old is understood."""
+    """The tensor on a CUDA device: the current one, or the one named.  The legacy `cuda(async=True)` is accepted."""
     if isinstance(device, bool):
         device = None
     counted = isinstance(device, int) and cuda_runtime.is_available()
@@ -239,7 +242,7 @@ def _in_channels_last(self: Tensor) -> bool:
 
 
 def in_format_of(tensor: Tensor, like: Tensor) -> Tensor:
-    """`made`, in channels-last memory where `like` is: as operations on images keep it."""
+    """`tensor`, in channels-last memory format if `like` is: operations on images preserve the format."""
     if like._array.ndim not in (4, 5) or like._key.backend.is_contiguous(like._array) or not _in_channels_last(like):
         return tensor
     return tensor.contiguous(memory_format=channels_last if tensor.ndim == 4 else channels_last_3d)
@@ -259,7 +262,7 @@ _contiguous_copy = op(
 
 
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor, all of whose elements are stored anyway; in `dtype`, if given."""
+    """The tensor itself, since all tensors are dense; in `dtype`, if given."""
     return self if dtype is None else self.to(dtype)
 
 
@@ -279,7 +282,8 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         return self.fill_(other)
     if not isinstance(other, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
-    return write_over(self, other, non_blocking=non_blocking and self.device.type != "cpu")  # the host would not know when
+    non_blocking = non_blocking and self.device.type != "cpu"  # the host would not know when a copy to it is done
+    return write_over(self, other, non_blocking=non_blocking)
 
 
 def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
@@ -293,7 +297,7 @@ def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blo
 
 _copied = op(
     "copied", lambda xp, input, src: src, promote="match", public=False, method=False, out=False, backward_name="CopyBackwards",
-    doc="`src` written over `input`, of whose history nothing remains.",
+    doc="`src` written over `input`, which gets no gradient.",
     input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,
 )  # fmt: skip

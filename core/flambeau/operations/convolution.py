@@ -1,7 +1,7 @@
 """Convolutions of one, two and three dimensions, and their transposes.
 
-Three operations carry them all, and are each other's derivatives: the convolution, its transpose (the gradient of its
-input), and the gradient of its weight.  Each takes any number of spatial dimensions; what they take is always
+Three operations implement them all, and are each other's derivatives: the convolution, its transpose (the gradient of its
+input), and the gradient of its weight.  Each takes any number of spatial dimensions; their arguments are always
 `(batch, channels, *space)`, and stride, padding and dilation have an entry for each dimension of space.
 """
 
@@ -27,11 +27,11 @@ __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
 Sizes = Sequence[int]
 
 
-# --- forwards, one product of matrices for each place in the kernel -----------------------------------------------
+# --- forwards, one matrix product for each kernel position --------------------------------------------------------
 
 
 def pad_space(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
-    """Zeros around the dimensions after the first two."""
+    """The input with zeros around it in the dimensions of space."""
     for dim, (low, high) in enumerate(zip(before, after, strict=True), 2):
         for amount, in_front in ((low, True), (high, False)):
             if amount:
@@ -42,13 +42,13 @@ def pad_space(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
 
 
 def window(start: Sizes, size: Sizes, stride: Sizes) -> tuple[slice, ...]:
-    """An index of the elements that one place in the kernel meets."""
+    """The index of the input elements that one kernel position is multiplied with."""
     steps = (slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(start, size, stride, strict=True))
     return (slice(None), slice(None), *steps)
 
 
 def kernel_places(kernel: Sizes, dilation: Sizes) -> Any:
-    """Every place in the kernel, and where it lies in the input."""
+    """Each position in the kernel, and its offset in the input."""
     for place in product(*map(range, kernel)):
         yield place, [p * d for p, d in zip(place, dilation, strict=True)]
 
@@ -59,7 +59,7 @@ def _grouped(xp: Any, array: Any, groups: int, dim: int) -> Any:
 
 
 def _flat(xp: Any, array: Any, groups: int) -> Any:
-    """`(batch, group, channel, place)`."""
+    """Reshaped to `(batch, group, channel, position)`."""
     return xp.reshape(array, (array.shape[0], groups, array.shape[1] // groups, prod(array.shape[2:])))
 
 
@@ -93,7 +93,7 @@ def _convolution_forward(
 
 
 def spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
-    """Zeros between neighbours, as many as make `stride` steps of one."""
+    """Neighbouring elements moved `stride` apart, with zeros between them."""
     for dim, step in enumerate(stride, 2):
         if step > 1 and array.shape[dim]:
             tall = xp.expand_dims(array, axis=dim + 1)
@@ -160,7 +160,7 @@ def _over_space(F: Any, g: Any) -> Any:
 
 
 def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
-    """The convolution whose result has this shape: output padding of a step or more makes room for further places."""
+    """The convolution, cut to this shape: with an output padding of a stride or more, it has further windows."""
     output = F.convolution(*arguments)
     if output.shape == tuple(shape):
         return output

@@ -93,12 +93,12 @@ def _publish(name: str, doc: str, factory: Callable[..., Tensor]) -> Callable[..
 
 
 def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
-    """A factory of sizes has no tensor arguments: only a TorchFunctionMode can override it."""
+    """A factory of `*size`, made open to overrides by a TorchFunctionMode, though it has no tensor arguments."""
     from functools import wraps
 
     from ..tape.fast_path import FAST
 
-    if not factory.__code__.co_flags & 4:  # has no *size, which Python lets nobody give by name
+    if not factory.__code__.co_flags & 4:  # no `*size`, for which `size=` would have to be allowed
         return factory
 
     @wraps(factory)
@@ -156,7 +156,7 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
 def _in_order(
     order: tuple[int, ...], shape: tuple[int, ...], key: DispatchKey, make: Callable[[DispatchKey, tuple[int, ...]], Any]
 ) -> Any:
-    """What `make` gives for this shape, with the dimensions in this order in memory."""
+    """The array that `make` gives for this shape, with its dimensions laid out in memory in this order."""
     if all(before < after for before, after in pairwise(order)):
         return make(key, shape)
     back = tuple(sorted(order, key=order.__getitem__))
@@ -171,7 +171,7 @@ empty_like = _like(
 
 
 def _plain(value: Any) -> Any:
-    """A number as Python has it, where it is in a tensor or of another library."""
+    """A Python number from a tensor of one element or another library's scalar."""
     if type(value) in NUMBERS:
         return value
     return value.item() if isinstance(value, Tensor) or is_library_scalar(value) else value
@@ -203,7 +203,7 @@ def full(
     value = _plain(fill_value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
-    number = value if isinstance(fill_value, Tensor) else fill_value  # NumPy's True makes floats
+    number = value if isinstance(fill_value, Tensor) else fill_value  # a NumPy bool gives floats
     key = _key(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(number)))
     shape = _checked_shape("full", (size,))
     result = wrap(key.backend.on(key.device.index).full(shape, converted(value, key.dtype), dtype=key.raw_dtype), key)
@@ -288,7 +288,7 @@ def arange(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """The numbers from `start` (or 0) up to, without, `end`, by `step`; integers if all three are.
+    """The numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are.
 
     >>> import flambeau as torch
     >>> torch.arange(3), torch.arange(0, 1, 0.5)
@@ -321,7 +321,7 @@ def arange(
 
 
 def warn_of_length(out: Tensor | None, length: int) -> None:
-    """What `arange` says of an `out` that is not empty and has not so many elements."""
+    """`arange`'s warning about an `out` that is not empty and has another number of elements."""
     if out is not None and out.numel() not in (0, length):
         import warnings
 
@@ -380,11 +380,11 @@ def _progression(
             wide = backend.dtypes.get(dtypes.float64, key.raw_dtype)
             array = backend.on(index).arange(length, dtype=wide) * step + start
         result = wrap(backend.astype(array, key.raw_dtype), key)
-    return _in_a_row(result, requires_grad, out, pin_memory)
+    return _finish_1d(result, requires_grad, out, pin_memory)
 
 
-def _in_a_row(result: Tensor, requires_grad: bool | None, out: Tensor | None, pin_memory: bool | None) -> Tensor:
-    """As `_finish`, but an `out` of any shape is good that has as many elements."""
+def _finish_1d(result: Tensor, requires_grad: bool | None, out: Tensor | None, pin_memory: bool | None) -> Tensor:
+    """`_finish` of a one-dimensional result: an `out` with as many elements keeps its shape."""
     if out is not None and out.numel() == result.numel():
         result = result.reshape(out.shape)
     return _finish(result, requires_grad, out, pin_memory)
@@ -393,7 +393,7 @@ def _in_a_row(result: Tensor, requires_grad: bool | None, out: Tensor | None, pi
 def _ends(
     name: str, start: Any, end: Any, steps: int, dtype: Dtype | None, device: Any, out: Tensor | None
 ) -> tuple[Any, Any, DispatchKey]:
-    """Where to start and to end, as numbers of the dtype of the elements between: complex where one of the two is.
+    """Start and end as numbers of the result's dtype, which is complex if one of them is, and the result's dispatch key.
 
     Raises:
         RuntimeError: the dtype given is not complex, and one of the two is.
@@ -438,7 +438,7 @@ def linspace(
         position = xp.arange(steps, dtype=wide)
         array = xp.where(position < (steps + 1) // 2, start + step * position, end - step * (steps - 1 - position))  # symmetric
         result = wrap(backend.astype(array, key.raw_dtype), key)
-    return _in_a_row(result, requires_grad, out, pin_memory)
+    return _finish_1d(result, requires_grad, out, pin_memory)
 
 
 def _refuse_bools(kernel: str, dtype: Dtype, steps: int) -> None:
@@ -465,7 +465,7 @@ def logspace(
     _refuse_bools("logspace_cpu", key.dtype, steps)
     exponents = linspace(start, end, steps, dtype=dtypes.complex128 if key.dtype.is_complex else dtypes.float64, device=device)
     result = (float(base) ** exponents).to(key.dtype)
-    return _in_a_row(result, requires_grad, out, pin_memory)
+    return _finish_1d(result, requires_grad, out, pin_memory)
 
 
 def eye(

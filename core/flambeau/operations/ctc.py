@@ -46,7 +46,7 @@ def _advance(xp: Any, before: Any, skips: Any, direction: int) -> Any:
 
 
 def _skips(xp: Any, labels: Any, direction: int) -> Any:
-    """Where a walk may come from two places off: at labels (not blanks) that differ from the label there."""
+    """Where a walk may skip a blank: at labels (not blanks) that differ from the label two places away."""
     batch, places = labels.shape
     none = xp.zeros((batch, min(2, places)), dtype=xp.bool)
     differs = xp.logical_and(labels[:, 2:] != labels[:, :-2], xp.arange(max(places - 2, 0)) % 2 == 1)
@@ -92,7 +92,7 @@ def _log_sum(xp: Any, values: Any) -> Any:
 
 
 def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, /, zero_infinity: bool) -> Any:
-    """Minus the log-likelihood of each label sequence: infinity where it cannot be, whose slope is NaN or `zero_infinity`."""
+    """Minus the log-likelihood of each label sequence; inf for an impossible one, with a gradient of NaN or 0."""
     batch = labels.shape[0]
     ends = _ends(xp, labels, target_lengths, log_probs.dtype)
     empty = xp.where(target_lengths == 0, xp.zeros((), dtype=log_probs.dtype), xp.asarray(-xp.inf, dtype=log_probs.dtype))
@@ -106,7 +106,7 @@ def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, targe
 def _ctc_backward_forward(
     xp: Any, input: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, nll: Any, /, zero_infinity: bool
 ) -> Any:
-    """The gradient of logits of which `log_probs` are the log-softmax: probabilities minus those given the labels."""
+    """The gradient of logits of which `log_probs` are the log-softmax: probabilities minus posterior ones."""
     time, _, classes = log_probs.shape
     lattice = _lattice(xp, log_probs, labels)
     alphas = xp.stack(_alphas(xp, lattice, labels), axis=0)

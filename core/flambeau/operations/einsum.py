@@ -236,7 +236,7 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
 def _contracted(
     first: tuple[Tensor, Labels], second: tuple[Tensor, Labels], needed: set[Label], order: Labels
 ) -> tuple[Tensor, Labels]:
-    """The product of two operands, summed over the labels that nothing wants any more; labels are, and stay, in `order`."""
+    """The product of two operands, summed over the labels that are not needed later; labels are, and stay, in `order`."""
     a, b = _without_ones(first, second), _without_ones(second, first)
     shared = set(a[1]) & set(b[1])
     a, b = _summed(*a, needed | shared), _summed(*b, needed | shared)
@@ -248,7 +248,7 @@ def _contracted(
     rows = [label for label in order if label in a[1] and label not in shared]
     columns = [label for label in order if label in b[1] and label not in shared]
     others = [label for label in order if label not in {*batch, *summed, *rows}]
-    if rows and others and order.index(others[-1]) < order.index(rows[0]):  # the product the other way around is in order
+    if rows and others and order.index(others[-1]) < order.index(rows[0]):  # swapped, the labels of the product are in order
         a, b, rows, columns = b, a, columns, rows
     left, right = _arranged(*a, [*batch, *rows, *summed])[0], _arranged(*b, [*batch, *summed, *columns])[0]
     cuts = len(batch), len(batch) + len(rows), len(batch) + len(summed)

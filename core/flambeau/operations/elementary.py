@@ -146,7 +146,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return _heaviside(input, values)
 
 
-# --- the larger and the smaller, a number rather than NaN ---------------------------------------------------------
+# --- maximum and minimum, ignoring NaN ----------------------------------------------------------------------------
 
 
 def _ignoring_nan(name: str, preferred: str, other_name: str) -> Any:

@@ -35,7 +35,7 @@ def _rows_forward(xp: Any, weight: Any, indices: Any, /, padding_idx: int = -1, 
 
 
 def _sum_rows_forward(xp: Any, input: Any, indices: Any, /, count: int) -> Any:
-    """The adjoint of looking rows up: add each row to where it was taken from."""
+    """The adjoint of the lookup: add each row to the place where it was taken from."""
     flat = xp.reshape(indices, (-1,))
     chosen = xp.astype(xp.expand_dims(xp.arange(count), axis=1) == flat, input.dtype)
     return xp.matmul(chosen, xp.reshape(input, (flat.shape[0], input.shape[-1])))
@@ -190,7 +190,7 @@ def _rows(weight: Tensor, indices: Tensor, scale_grad_by_freq: bool) -> Tensor:
 
 
 def padding_row(padding_idx: int | None, rows: int) -> int | None:
-    """The row that counts nothing, counted from 0."""
+    """The index of the padding row, counted from 0; None without one."""
     if padding_idx is None:
         return None
     row = as_int("embedding_bag", "padding_idx", padding_idx)
@@ -214,14 +214,14 @@ def check_offsets(offsets: Tensor, length: int) -> None:
 
 
 def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
-    """For each index the number of its bag, and how many bags there are; that number means that it is in no bag."""
+    """For each index the number of its bag, and the number of bags, which also marks indices that are in no bag."""
     numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
     return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # no bag starts where there are no offsets
 
 
 @one_by_one
 def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
-    """Maxima by way of a dense table of bags, filled up with minus infinity."""
+    """Maxima by way of a dense table of bags, padded with minus infinity."""
     members: list[list[int]] = [[] for _ in range(count)]
     for row, bag in enumerate(bags.tolist()):
         if bag < count:

@@ -33,6 +33,7 @@ def _dtype_of(out: Any) -> Dtype | None:
 
 
 def _finish(tensor: Tensor, requires_grad: bool | None, out: Tensor | None = None, pin_memory: bool | None = False) -> Tensor:
+    """Apply the options of a factory: write to `out`, pin the memory, mark tensors of inference mode, require a gradient."""
     if out is not None:
         if out.dtype is not tensor.dtype:
             raise RuntimeError(

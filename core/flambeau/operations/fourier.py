@@ -1,6 +1,6 @@
 """Discrete Fourier transforms, and the short-time one.
 
-Three records carry them all: complex to complex, real to complex, complex to real.  `scale` says how a transform of
+Three records implement them all: complex to complex, real to complex, complex to real.  `scale` says how a transform of
 `n` elements is normalised: not (0), by `1 / sqrt(n)` (1), or by `1 / n` (2).
 """
 

@@ -145,7 +145,7 @@ def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    """The shape of nested sequences, as the first in each has it."""
+    """The shape of nested sequences, read from the first element of each."""
     shape = []
     while _is_sequence(data):
         shape.append(len(data))
@@ -191,7 +191,7 @@ def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) ->
 
 
 def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
-    """What stands for numbers as Python's own, for a dtype."""
+    """Number-like objects as the Python numbers of a dtype."""
     if dtype.category == dtypes.INTEGER:
         return [int(number) if isinstance(number, float) else operator.index(number) for number in numbers]
     if dtype.category == dtypes.FLOATING:
@@ -203,7 +203,7 @@ def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
 
 
 def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
-    """The backend for another library's array, the array as that has it, and its dtype."""
+    """The backend for another library's array, the array as one of that backend, and its dtype."""
     from .. import backend as backends
 
     backend = backends.for_device_type("cuda" if hasattr(data, "__cuda_array_interface__") else "cpu")
@@ -252,8 +252,8 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
 
 
 def _shared(backend: Backend, array: Any) -> Any:
-    """Another library's array as that of a tensor in the same memory, which does not refuse to be written to."""
-    if not getattr(array.flags, "writeable", True):  # of NumPy's alone
+    """Another library's array as a writable one in the same memory, with a warning if it was read-only."""
+    if not getattr(array.flags, "writeable", True):  # only NumPy's flags have it
         warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
             "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
@@ -291,8 +291,8 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor: in the same memory if possible (`copy=None`), never (True), or always (False).
 
-    Memory is what tensors, arrays and storages have, and objects with DLPack or the buffer protocol: of the last, the bytes are
-    taken as elements of `dtype`.  The derivatives of a tensor go on, unless `requires_grad` is False.
+    Memory is what tensors, arrays and storages have, and objects with DLPack or the buffer protocol, whose bytes are read
+    as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
 
     Raises:
         ValueError: `copy=False`, and there is no memory to share, or the elements would have to be converted or moved.
@@ -304,7 +304,7 @@ def asarray(
     """
     if isinstance(obj, Tensor):
         source: Tensor | None = obj
-    elif _is_array(obj) and (copy or (copy is None and getattr(obj, "shape", None) == ())):  # so are scalars taken, too
+    elif _is_array(obj) and (copy or (copy is None and getattr(obj, "shape", None) == ())):  # another library's scalar
         return _finish(from_data(obj, dtype, device, copy=True), requires_grad)
     else:
         source = _on_memory(obj, dtype)
@@ -317,11 +317,11 @@ def asarray(
         _check_alias(obj, source, key)
     result = _converted(source, key, copy=False)
     result = result.clone() if copy and result is source else result
-    return _asked_for_gradient(result, requires_grad) if source is obj else _finish(result, requires_grad)
+    return _with_requires_grad(result, requires_grad) if source is obj else _finish(result, requires_grad)
 
 
 def _own_device(data: Any) -> Device | None:
-    """The device of a tensor or a storage, which stays on it where none is asked for."""
+    """The device of a tensor or a storage, the default for a tensor made from it; None for anything else."""
     return data.device if isinstance(data, (Tensor, StorageBase)) else None
 
 
@@ -335,8 +335,8 @@ def _check_alias(obj: Any, source: Tensor, key: DispatchKey) -> None:
         raise ValueError(f"can't alias tensor with dtype '{source.dtype.legacy_name}' into dtype '{key.dtype.legacy_name}'.")
 
 
-def _asked_for_gradient(result: Tensor, requires_grad: bool | None) -> Tensor:
-    """A tensor that `asarray` has made of a tensor, with or without the derivatives of that."""
+def _with_requires_grad(result: Tensor, requires_grad: bool | None) -> Tensor:
+    """The result of `asarray` for a tensor: with its history, detached, or a leaf, as `requires_grad` says."""
     if requires_grad is None:
         if result._requires_grad:
             warn_once(
@@ -377,7 +377,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     It is a copy on another `device`, or if `copy` says so.
 
     Raises:
-        BufferError: the memory is not given away.
+        BufferError: the memory cannot be exported.
         RuntimeError: neither an array nor a capsule, or a capsule that has been consumed.
         ValueError: `copy=False`, and the memory is on another device.
 

@@ -143,7 +143,7 @@ zeta = op(
 
 
 @in_double
-def _many_slopes_of_digamma(xp: Any, input: Any, n: int) -> Any:
+def _derivative_of_digamma(xp: Any, input: Any, n: int) -> Any:
     factorial = math.factorial(n) if n < 171 else math.inf  # that of 171 is too large for a float
     order = xp.asarray(n + 1.0, dtype=input.dtype)
     return (1.0 if n % 2 else -1.0) * factorial * zeta_forward(xp, order, input)
@@ -152,7 +152,7 @@ def _many_slopes_of_digamma(xp: Any, input: Any, n: int) -> Any:
 def _polygamma_forward(xp: Any, input: Any, /, n: int) -> Any:
     if n == 0:
         return digamma_forward(xp, input)
-    return _many_slopes_of_digamma(xp, input, n)
+    return _derivative_of_digamma(xp, input, n)
 
 
 _polygamma = op(

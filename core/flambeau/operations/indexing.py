@@ -21,7 +21,7 @@ from ..tape.transforming import VMAP_WRITES_TO_ALL
 from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 from ..values.scalars import converted, overflow
-from .standard_indexing import look, put
+from .standard_indexing import getitem, put
 from .standard_indexing import nonzero as coordinates
 from .views import wrap_dim
 
@@ -31,7 +31,7 @@ from .views import wrap_dim
 def _getitem(name: str, backward_name: str) -> Any:
     return op(
         name,
-        lambda xp, input, /, index: look(xp, input, index),
+        lambda xp, input, /, index: getitem(xp, input, index),
         view=True,
         public=False,
         method=False,
@@ -61,7 +61,7 @@ op(
 # --- advanced indexing: copies ------------------------------------------------------------------------------------
 
 _indexed = op(
-    "index", lambda xp, input, /, index: look(xp, input, index), public=False, method=False, out=False,
+    "index", lambda xp, input, /, index: getitem(xp, input, index), public=False, method=False, out=False,
     input=lambda F, g, input_shape, index: F.index_backward(g, input_shape, index),
 )  # fmt: skip
 
@@ -70,7 +70,7 @@ def _index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> A
     size = 1
     for n in shape:
         size *= n
-    positions = xp.reshape(look(xp, xp.reshape(xp.arange(size), shape), index), (-1,))
+    positions = xp.reshape(getitem(xp, xp.reshape(xp.arange(size), shape), index), (-1,))
     return xp.reshape(_sum_at(xp, xp.reshape(input, (-1,)), positions, size), shape)
 
 
@@ -118,7 +118,7 @@ _SEQUENCES = (list, tuple, range)
 
 
 def _stands_for_tuple(index: Any) -> bool:
-    """Whether this is a list of what indexes a dimension each, as NumPy once took it."""
+    """Whether a list stands for a tuple of indices, one for each dimension: a deprecated form."""
     if not isinstance(index, list) or len(index) >= 32:
         return False
     for item in index:
@@ -140,7 +140,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             operation = "getitem_unsqueeze"
         elif entry is Ellipsis:
             before, consumed = consumed, max(consumed, tensor._array.ndim - sum(map(_dims_used, items[position + 1 :])))
-            if consumed > before:  # what stands for nothing must not come between two indices
+            if consumed > before:  # an ellipsis for no dimension would separate two advanced indices
                 raw.append(...)
         elif isinstance(entry, slice):
             raw.append(_raw_slice(entry))
@@ -174,7 +174,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     if consumed > tensor._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
     if consumed == tensor._array.ndim and not advanced and not any(entry is ... for entry in raw):
-        raw.append(...)  # an array even where it has no dimensions
+        raw.append(...)  # so that the result is an array, even a 0-d one
     return tuple(raw), advanced, operation
 
 
@@ -248,7 +248,7 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
 
 
 class NeedsLevels(RuntimeError):
-    """An index differs along a batch, but the tensor that it is for does not."""
+    """The index is batched (by `vmap`), but the indexed tensor is not."""
 
     def __init__(self, levels: Any) -> None:
         super().__init__(VMAP_WRITES_TO_ALL)
@@ -259,7 +259,7 @@ class NeedsLevels(RuntimeError):
 
 
 def _explain_bounds(index: Any, error: Exception) -> None:
-    """Say as PyTorch does what the library says of an index, where that is all that there is to say."""
+    """Raise the library's error about bounds or broadcasting again with PyTorch's message; return from any other."""
     if isinstance(error, IndexError) and "out of bounds" in str(error):
         words = str(error).split()
         details = {words[i]: words[i + 1] for i in range(len(words) - 1)}
@@ -271,7 +271,7 @@ def _explain_bounds(index: Any, error: Exception) -> None:
 
 
 def _is_ordinary(index: Any) -> bool:
-    """Whether nothing in the index has a say in what is indexed; of a long list, the first items stand for all."""
+    """Whether no item of the index can override the operation; of a long list, only the first items are checked."""
     index_type = type(index)
     return index_type in DIRECT and (index_type not in (tuple, list) or DIRECT.issuperset(map(type, index[:8])))
 
@@ -283,7 +283,11 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
         return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's `loss.data[0]`: a number
     raw: tuple[Any, ...]
     if type(index) is int:
-        raw, advanced, operation = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
+        raw, advanced, operation = (
+            (index, ...),
+            False,
+            "getitem_select",
+        )  # an array, even a 0-d one
     elif type(index) is slice and self._array.ndim:
         raw, advanced, operation = (_raw_slice(index),), False, "getitem_slice"
     else:
@@ -304,9 +308,9 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
 
 
 def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple[Any, ...]]:
-    """An advanced index with integers apart from its arrays as a view and the rest of the index.
+    """Apply the integers of an advanced index first, as a view, if they are not next to its arrays; the view and the other items.
 
-    For NumPy such integers are arrays too, and move the dimensions of the arrays to the front; for PyTorch they are not.
+    NumPy would take such integers for arrays and move the dimensions of the arrays to the front; PyTorch does not.
     """
     places = [n for n, item in enumerate(raw) if type(item) is int or hasattr(item, "dtype")]
     integers = sum(type(raw[n]) is int for n in places)
@@ -334,7 +338,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     raw, advanced, _ = _raw_index(self, index)
     if advanced:
         self, raw = _integers_first(self, raw)
-    node_name = _maker_of_write(raw, isinstance(value, Tensor))
+    node_name = _node_name_of_write(raw, isinstance(value, Tensor))
     check_writable(self, part=node_name == "CopySlices")
     key = self._key
     if not isinstance(value, Tensor):
@@ -352,7 +356,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         value = value if type(key) is DispatchKey else hooks.batches.lift(value, key.levels)
     value = _fitting(key, value, self._array, raw)
     if not advanced and self._view is not None and may_overlap(self):
-        self[index].copy_(value)  # of the rest of it, some may change as well
+        self[index].copy_(value)  # its elements share memory: other ones may change as well
         return
     before = snapshot(self)
     if state.forward_levels:
@@ -372,8 +376,8 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         give_history(self, shown_as(recorded, node_name), storage)
 
 
-def _maker_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
-    """The node that PyTorch has for an assignment: one for the whole tensor, for places in it, or for a view of it."""
+def _node_name_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
+    """The name of PyTorch's node for an assignment: to the whole tensor, to single positions, or to a view."""
     chosen = [item for item in index if item is not Ellipsis and not (isinstance(item, slice) and item == slice(None))]
     if not chosen:
         return "CopyBackwards" if is_tensor else "FillBackward3"
@@ -464,7 +468,7 @@ def _dims_of_position(position: Any, ndim: int) -> tuple[int, ...]:
     return tuple(wrap_dim(dim, ndim) for dim in (position if isinstance(position, (tuple, list)) else (position,)))
 
 
-RECORDED.index = _indexed  # what derivative rules call, with the record's arguments
+RECORDED.index = _indexed  # derivative rules call `F.index` with the record's arguments
 
 
 # --- by index along a dimension -----------------------------------------------------------------------------------
@@ -497,7 +501,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
-    """An index that is no place in the dimension, if there is one.  Negative ones are none."""
+    """An index that is out of range for the dimension, as all negative ones are; None if there is none."""
     if not index.numel():
         return None
     smallest, largest = index._key.backend.extremes(index._array)
@@ -508,7 +512,7 @@ def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
 
 def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
     shape = [i if d == dim else max(i, 1) for d, i in enumerate(index.shape)]
-    cropped = look(xp, input, tuple(slice(None) if d == dim else slice(0, length) for d, length in enumerate(shape)))
+    cropped = getitem(xp, input, tuple(slice(None) if d == dim else slice(0, length) for d, length in enumerate(shape)))
     return xp.take_along_axis(cropped, index, axis=dim)
 
 
@@ -606,7 +610,7 @@ op(
 
 
 def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
-    """Numbers as vectors, beside a vector."""
+    """0-d tensors reshaped to vectors if `input` is a vector."""
     return tuple(tensor.reshape(1) if input.ndim == 1 and not tensor.ndim else tensor for tensor in others)
 
 

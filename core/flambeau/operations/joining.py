@@ -1,4 +1,4 @@
-"""Several tensors made one, and one repeated."""
+"""Joining tensors, and repeating, flipping and rolling one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .views import as_shape, reshaped_copy, sizes_given, wrap_dim
 
 
 def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
-    """The gradient, cut at the seams."""
+    """The gradient, split into those of the joined tensors."""
     parts, start = [], 0
     before: tuple[Any, ...] = (slice(None),) * dim
     for shape in tensors_shape:
@@ -80,7 +80,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         try:
             return _cat(tensors, dim=wrap_dim(dim, tensors[0]._array.ndim))
         except Exception:  # of whatever type the library raises
-            pass  # PyTorch takes them all the same, or refuses them in its own words
+            pass  # accepted below as PyTorch does, or refused with PyTorch's message
     inputs = _sequence("cat", tensors, ValueError("torch.cat(): expected a non-empty list of Tensors"))
     shapes = [tensor._array.shape for tensor in inputs]
     if () in shapes:
@@ -126,7 +126,7 @@ def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
     spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
     tall = self.reshape([length for size in shape for length in (1, size)])
     wide = tall.expand(spread).clone(memory_format=contiguous_format)
-    result = reshaped_copy(wide, tuple(r * n for r, n in zip(repeats, shape, strict=True)))  # it has this memory to itself
+    result = reshaped_copy(wide, tuple(r * n for r, n in zip(repeats, shape, strict=True)))  # `wide` is a copy already
     return gathered(result, "RepeatBackward0", (self,))
 
 
@@ -175,7 +175,7 @@ _roll = op(
 
 @composite(grad_fn="RollBackward0")
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
-    """The elements moved on by `shifts` along `dims`, round the end; without `dims`, as if flattened."""
+    """The elements shifted by `shifts` along `dims`, wrapping around; without `dims`, as if flattened."""
     shifts = whole_numbers("shifts", shifts)
     dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
     if not dims:
@@ -199,7 +199,7 @@ def repeat_interleave(
     """Each slice of `dim` (each element, without one) repeated, all equally often or as `repeats` lists."""
     from .creation import arange
 
-    alone = input is None or repeats is None  # the repeats, without what they are of: the positions are repeated
+    alone = input is None or repeats is None  # only the repeats are given: then positions are repeated
     repeats = input if repeats is None else repeats
     if alone and isinstance(repeats, Tensor):
         if repeats.ndim != 1:

@@ -20,7 +20,7 @@ __all__ = ["bilinear", "linear"]
 
 
 def _rows(F: Any, array: Any) -> Any:
-    """All but the last dimension made one."""
+    """A matrix: all dimensions but the last flattened into one."""
     shape = array.shape
     return array if len(shape) == 2 else F.reshape(array, (prod(shape[:-1]), shape[-1]))
 
@@ -29,15 +29,17 @@ def _input_gradient(F: Any, g: Any, weight: Any, input_shape: Any) -> Any:
     return F.reshape(F.mm(_rows(F, g), F.conj(weight)), input_shape)
 
 
-def _unfold(node: Any) -> None:
-    """Into the product with the transposed weight and, where the input is no matrix, what makes it one and undoes that."""
+def _decompose(node: Any) -> None:
+    """Replace the node by PyTorch's: `t` of the weight, `addmm` and, if the input is no matrix, `view` before and after."""
     bias, input, weight = node.edges
     input_shape, rows = node.input_shape, prod(node.input_shape[:-1])
-    columns = None if weight is None else _step_of(node, "TBackward0", 1, weight, shape_of(weight)[::-1], lambda F, g: F.t(g))
+    columns = (
+        None if weight is None else _reshaping_step(node, "TBackward0", 1, weight, shape_of(weight)[::-1], lambda F, g: F.t(g))
+    )
     flat = input
     if input is not None and len(input_shape) != 2:
         shape = rows, input_shape[-1]
-        flat = _step_of(node, "ViewBackward0", 2, input, shape, lambda F, g: F.reshape(g, input_shape))
+        flat = _reshaping_step(node, "ViewBackward0", 2, input, shape, lambda F, g: F.reshape(g, input_shape))
     edges = bias, flat, columns
     if len(input_shape) == 2:
         become(node, "AddmmBackward0", edges, _product_rule)
@@ -54,15 +56,15 @@ def _product_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
     return g, for_input, for_weight
 
 
-def _step_of(node: Node, name: str, position: float, edge: Any, shape: tuple[int, ...], function: Any) -> Node:
-    """A step that only brings the gradient into another shape."""
+def _reshaping_step(node: Node, name: str, position: float, edge: Any, shape: tuple[int, ...], function: Any) -> Node:
+    """A node that only changes the shape of the gradient."""
     return step(node, name, position, (edge,), key_of_edge(edge), shape, lambda node, F, g, unpack: (function(F, g),))
 
 
 _linear = op(
     "linear", lambda xp, bias, input, weight: xp.matmul(input, xp.matrix_transpose(weight)) + bias,
     promote="accumulate", dtypes="numbers", public=False, method=False, out=False, backward_name="AddmmBackward0",
-    decompose=_unfold,
+    decompose=_decompose,
     bias=lambda F, g, bias_shape: F.sum(_rows(F, g), (0,)) if len(bias_shape) == 1 else g,
     input=lambda F, g, weight, input_shape: (
         F.mm(g, F.conj(weight)) if len(input_shape) == 2 else _input_gradient(F, g, weight, input_shape)),

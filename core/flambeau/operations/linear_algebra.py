@@ -1,4 +1,4 @@
-"""Linear algebra in the `torch` namespace: what `torch.linalg` has by older names, and products of tensors.
+"""Linear algebra in the `torch` namespace: older names of functions of `torch.linalg`, and products of tensors.
 
 The routines themselves are in `flambeau.linalg`, which is imported when one of them is first called.
 """
@@ -88,7 +88,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)
     right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))
     if math.prod(shape) == 1:
-        product = left.reshape(inner).dot(right.reshape(inner))  # the method, which modes that want to see it are offered
+        product = left.reshape(inner).dot(right.reshape(inner))  # the method, which modes see
     else:
         product = _mm(left, right)
     return product.reshape(shape)
@@ -129,14 +129,14 @@ def chain_matmul(*matrices: Any) -> Tensor:
     from ..linalg import multi_dot
 
     _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
-    matrices = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
-    for index, matrix in enumerate(matrices):
+    factors = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
+    for index, matrix in enumerate(factors):
         if not isinstance(matrix, Tensor):
             raise TypeError(f"expected Tensor as element {index} in argument 0, but got {type(matrix).__name__}")
-    for matrix in matrices:
+    for matrix in factors:
         if matrix.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+    return factors[0] if len(factors) == 1 else multi_dot(factors)
 
 
 @composite(out=True)
@@ -605,12 +605,12 @@ def lobpcg(
     return values[..., :k], vectors[..., :k]
 
 
-# --- names of old -------------------------------------------------------------------------------------------------
+# --- legacy names -------------------------------------------------------------------------------------------------
 
 
 @composite(out=True)
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
-    """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; of old, now `linalg.eigh`."""
+    """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; legacy, now `linalg.eigh`."""
     from .. import linalg
 
     half = "U" if upper else "L"
@@ -621,9 +621,9 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
 
 @composite(out=True)
 def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
-    """The least-squares solution of `A X = input` for `A` of full rank, and the QR factorization; of old.
+    """The least-squares solution of `A X = input` for `A` of full rank, and the QR factorization.
 
-    Now `linalg.lstsq`.  The solution has `max(m, n)` rows, as LAPACK's: below the `n` that matter, those whose squares
+    Legacy, now `linalg.lstsq`.  The solution has `max(m, n)` rows, as LAPACK's: below the `n` that matter, those whose squares
     add up to the residual.
     """
     from .. import linalg
@@ -641,7 +641,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
 
 @composite
 def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, Tensor]:
-    """The LU factorization of a batch of matrices, as `(LU, pivots)`; of old, now `linalg.lu_factor`."""
+    """The LU factorization of a batch of matrices, as `(LU, pivots)`; legacy, now `linalg.lu_factor`."""
     LU, pivots, infos = lu(A, pivot, get_infos=True)
     if isinstance(info, Tensor):
         info.resize_(infos.shape).copy_(infos)
@@ -650,7 +650,7 @@ def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, T
 
 @composite
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solutions of `A x = b` for a batch of vectors, from `btrifact`; of old, now `linalg.lu_solve`."""
+    """The solutions of `A x = b` for a batch of vectors, from `btrifact`; legacy, now `linalg.lu_solve`."""
     return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
 
 

@@ -72,7 +72,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def _scaled(g: Any, slope: Any, reduction: str) -> Any:
-    """The gradient of each loss, given that of what they were reduced to."""
+    """The slope of each loss, times the gradient of what the losses were reduced to."""
     return slope * (g * (1.0 / max(prod(slope.shape), 1)) if reduction == "mean" else g)
 
 
@@ -167,7 +167,7 @@ def _bce_slope_forward(xp: Any, input: Any, target: Any) -> Any:
 
 
 def _bce_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
-    """Not the derivative of the limit that keeps the slope finite: the loss goes on to bend beyond it."""
+    """As in PyTorch not the derivative of the clamped slope, but one with small terms that keep it finite."""
     right, wrong = input + 1e-12, 1 - input + 1e-12
     return g * ((input * input - 2 * input * target + target) / (right * right * wrong * wrong))
 
@@ -224,7 +224,7 @@ _bce_with_logits = op(
 
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
-    """The cross entropy of probabilities and the probabilities that were right; logarithms count as at least -100."""
+    """The cross entropy of predicted and true probabilities; logarithms are clamped to at least -100."""
     check_reduction(reduction)
     if input.dtype is not target.dtype and not wanted((input, target)):
         raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
@@ -244,7 +244,7 @@ def _check_weights(target: Tensor, weight: Tensor | None, pos_weight: Tensor | N
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """The cross entropy of sigmoids and the probabilities that were right, without overflow."""
+    """The cross entropy of `sigmoid(input)` and true probabilities, without overflow."""
     check_reduction(reduction)
     if target.dtype is not input.dtype:
         if target.dtype.category != dtypes.FLOATING:
@@ -262,7 +262,7 @@ def binary_cross_entropy_with_logits(
 
 
 def _class_weights(xp: Any, like: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Targets with 0 for those to ignore, and what each of them counts for."""
+    """Targets with 0 for those to ignore, and the weight of each."""
     counted = target != ignore_index
     safe = xp.where(counted, target, xp.zeros_like(target))
     smallest, largest = extremes(xp, safe) if safe.size else (0, -1)
@@ -295,7 +295,7 @@ def _nll_loss_backward_forward(
     one_class = xp.zeros((1, shape[1]), dtype=input.dtype)
     safe, weights = _class_weights(xp, one_class, target, weight, ignore_index)
     slope = -input * (weights / xp.sum(weights) if reduction == "mean" else weights)
-    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # even if nothing counts
+    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # even if the weights add up to 0
     classes = xp.reshape(xp.arange(shape[1]), (1, shape[1]) + (1,) * (len(shape) - 2))
     return xp.where(xp.expand_dims(safe, axis=1) == classes, xp.expand_dims(slope, axis=1), xp.zeros((), dtype=input.dtype))
 
@@ -335,13 +335,13 @@ def _cross_entropy_forward(
 def cross_entropy_backward(
     F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
-    """`log_sum` serves kernels only: the formula must know how it depends on `input`."""
+    """Only kernels use `log_sum`: the formula computes it again, so that it can be differentiated by `input`."""
     slope = F.nll_loss_backward(g, target, weight, tuple(input.shape), reduction, ignore_index)
     return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
 
 
-def _unfold(node: Any) -> None:
-    """Into the logarithm of the softmax and the negative log likelihood."""
+def _decompose(node: Any) -> None:
+    """Replace the node by PyTorch's two: log-softmax and negative log likelihood."""
     (input,) = node.edges
     shape = shape_of(input)
     parent = step(node, "LogSoftmaxBackward0", 1, (input,), key_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
@@ -364,7 +364,7 @@ _log_sum_exp = op(
 _cross_entropy = op(
     "cross_entropy", _cross_entropy_forward, promote="accumulate", dtypes="floating",
     keeps_dtype=("target",), public=False, method=False, out=False,
-    backward_name="NllLossBackward0", decompose=_unfold,
+    backward_name="NllLossBackward0", decompose=_decompose,
     input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(
         F, g, input, log_sum, target, weight, reduction, ignore_index),
 )  # fmt: skip
@@ -426,7 +426,7 @@ def _batched_classes(
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
-    """Minus the log-probability of the target class; targets equal to `ignore_index` count nothing.
+    """Minus the log-probability of the target class; targets equal to `ignore_index` are ignored.
 
     Shapes: input `(N, C, *)` or `(C,)`, target `(N, *)` or `()`.
     """

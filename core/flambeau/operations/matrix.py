@@ -20,7 +20,7 @@ from ..values import dtypes
 from ..values.scalars import converted
 from .views import reshaped_copy
 
-# `F.mm` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
+# `F.mm` serves plain and batched products alike; the public functions broadcast batches first.
 
 
 def _product(name: str) -> Callable[..., Tensor]:
@@ -159,7 +159,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
         product = _mm(input.reshape(prod(shape[:-1]), shape[-1]), other)
-        return reshaped_copy(product, (*shape[:-1], other._array.shape[1]))  # no copy: what has just been made lies together
+        return reshaped_copy(product, (*shape[:-1], other._array.shape[1]))  # no copy: the product is contiguous
     return _batched(input, other)
 
 
@@ -187,7 +187,7 @@ def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     return offer_operand("__rmatmul__", self, other)  # type: ignore[no-any-return]  # as above
 
 
-__matmul__.__name__ = "matmul"  # what overrides are given is called so
+__matmul__.__name__ = "matmul"  # the name that overrides see
 attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
@@ -195,7 +195,7 @@ attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
 def _from_legacy_arguments(name: str, arguments: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The arguments of 0.2's `f(beta, input, alpha, a, b)` and `f(beta, input, a, b)`, and of methods, in today's order."""
+    """The arguments of the legacy `f(beta, input, alpha, a, b)` and `f(beta, input, a, b)`, also as methods, in today's order."""
     if len(arguments) > 5:
         raise TypeError(f"{name}() takes 3 positional arguments but {len(arguments)} were given")
     warn_of_old(name, f"{'mat, vec' if name == 'addmv' else 'first, second'}, *, beta=1, alpha=1")
@@ -293,4 +293,4 @@ def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *legacy: Any, beta: Any = 1
 _addbmm_.__name__ = "addbmm_"
 attach(addbmm_=checked(_addbmm_))
 
-RECORDED.mm = _mm  # what derivative rules multiply are batches too
+RECORDED.mm = _mm  # derivative rules multiply batches as well

@@ -47,7 +47,7 @@ class Place(NamedTuple):
         return self.offset + 1 + sum((n - 1) * step for n, step in zip(self.size, self.stride, strict=True))
 
     def overlaps(self) -> bool:
-        """Whether two elements may be at one place."""
+        """Whether two elements may share a memory location."""
         reach = 0
         for step, n in sorted(zip(self.stride, self.size, strict=True)):
             if n > 1 and step <= reach:
@@ -85,9 +85,9 @@ _strided = op(
 )  # fmt: skip
 op(
     "replaced", replaced_forward, public=False, method=False, out=False,
-    doc="""What is at `target` once each element has been added to a memory of zeros at its place in `source`.
+    doc="""The elements at `target` of a memory of zeros to which the input was added at `source`: the gradient of `as_strided`.
 
-    Elements of `given`, the tensor that `as_strided` was called on, share what is at a place that several of them are at.
+    Elements of `given`, the tensor that `as_strided` was called on, get equal parts of what is at a location that they share.
     """,
     input=lambda F, g, source, target, given: F.replaced(g, target, source, given),
 )  # fmt: skip
@@ -125,7 +125,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return _strided(input, tuple(size), tuple(stride), start, backend, place)
 
 
-RECORDED.as_strided = _strided  # what derivative rules call, with the record's arguments
+RECORDED.as_strided = _strided  # derivative rules call `F.as_strided` with the record's arguments
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
@@ -147,7 +147,7 @@ def _is_pinned(self: Tensor, device: Any = None) -> bool:
 
 
 def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked memory of the host, which a device reads without a detour; the tensor itself if it is there.
+    """A copy in page-locked memory of the host, which a device can read directly; the tensor itself if it is there.
 
     Raises:
         RuntimeError: the tensor is not on the CPU, or there is no device.

@@ -1,4 +1,4 @@
-"""What fits nowhere else: the order of dimensions in memory, mapped files, hashes, and protocols of tensors."""
+"""Functions of no other family: the order of dimensions in memory, mapped files, hashes, and protocols of tensors."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def from_file(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of `size` elements in the memory-mapped file; with `shared`, writes reach the file, made if need be.
+    """A tensor of `size` elements in the memory-mapped file; with `shared`, writes reach the file, which is created if necessary.
 
     Raises:
         RuntimeError: the file cannot be opened, or is too small.
@@ -173,7 +173,7 @@ def _cuda_array_interface(self: Tensor) -> Any:
 
 
 def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Nothing lies below `__torch_function__` that could be overridden: the operation is carried out."""
+    """There is no level of dispatch below `__torch_function__` to override: the operation is just called."""
     return func(*args, **(kwargs or {}))
 
 

@@ -1,6 +1,6 @@
 """Functions of neural networks that `torch` itself has: those behind `nn.functional`, with PyTorch's order of arguments.
 
-Where `nn.functional` has words for it, a mode or a reduction is a number here.
+A mode or a reduction, which is a string in `nn.functional`, is a number here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The normal distribution: its distribution function, that one's logarithm and inverse, and relatives of `erf`."""
+"""The normal distribution: its distribution function, with logarithm and inverse, and relatives of `erf`."""
 
 from __future__ import annotations
 

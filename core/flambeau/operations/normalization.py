@@ -1,7 +1,7 @@
 """Normalization by mean and variance: of batches, layers, groups and instances.
 
-One formula gives the gradient of them all.  What is normalized together is a set of dimensions; `weight` and `bias`
-have the shape that broadcasts against the input.
+One formula gives all their gradients.  They normalize over a set of dimensions; `weight` and `bias` have a shape that
+broadcasts against the input.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _standardized(F: Any, input: Any, dims: Dims, eps: float) -> tuple[Any, Any]
 
 
 def _through_statistics(F: Any, g: Any, normalized: Any, scale: Any, dims: Dims) -> Any:
-    """The gradient of what was standardized, where mean and variance depend on it too."""
+    """The gradient of what was standardized, also through its mean and variance."""
     return (g - F.mean(g, dims, True) - normalized * F.mean(g * normalized, dims, True)) * scale
 
 
@@ -60,8 +60,8 @@ def norm_backward(
 ) -> Any:
     """Gradients of input, weight and bias.
 
-    `mean`, `variance` and `workspace`, where a backend's forward leaves what its backward can use, serve kernels only: the
-    formula must know how they depend on `input`.
+    Only kernels use `mean`, `variance` and `workspace`, where a backend's forward stores what its backward can use: the formula
+    computes them again, so that they can be differentiated by `input`.
     """
     normalized, scale = _standardized(F, input, dims, eps)
     g_normalized = g if weight is None else g * weight
@@ -70,7 +70,7 @@ def norm_backward(
 
 @formula
 def fixed_norm_backward(F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
-    """The same, where mean and variance are given."""
+    """Gradients of input, weight and bias for a constant mean and variance."""
     scale = F.rsqrt(variance + eps)
     normalized = (input - mean) * scale
     return ((g if weight is None else g * weight) * scale, *_affine_gradients(F, g, normalized, weight, bias))
@@ -149,7 +149,7 @@ def _along_channels(parameter: Tensor | None, ndim: int) -> Any:
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
-    """Refuse parameters of another dtype, but single precision beside half, unless a mode is about to cast them."""
+    """Refuse parameters of another dtype, except single beside half precision, unless a mode is about to cast them."""
     other_dtypes = [parameter.dtype for parameter in parameters if parameter is not None and parameter._key is not input._key]
     if (
         not other_dtypes
@@ -194,8 +194,8 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel (dimension 1) over all others (Ioffe & Szegedy 2015, "Batch normalization").
 
-    By the statistics of the batch while training, when the running ones, if any, take a share `momentum` of them; else by the
-    running ones.
+    While training, by the statistics of the batch, which enter the running ones, if there are any, with the weight
+    `momentum`; else by the running ones.
     """
     if input.ndim < 2 and not input.numel():
         return input.clone()
@@ -208,18 +208,18 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         mean, variance = _along_channels(running_mean, ndim), _along_channels(running_var, ndim)
-        return _shown(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *arguments)
+        return _with_original_parameters(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *arguments)
     _check_both(running_mean, running_var)
     dims = (0, *range(2, ndim))
     mean, variance = _moments(alias(input), dims)
     if input.numel() and (running_mean is not None or running_var is not None):
         count = input.numel() // max(input.shape[1], 1)
         _keep_running(running_mean, running_var, mean, variance, count, momentum)
-    return _shown(_batch_norm(input, weight, bias, mean, variance, dims, eps, None), *arguments)
+    return _with_original_parameters(_batch_norm(input, weight, bias, mean, variance, dims, eps, None), *arguments)
 
 
-def _shown(result: Tensor, input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """The result with a node for the parameters as they were given."""
+def _with_original_parameters(result: Tensor, input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """The result, with a node whose edges lead to the original parameters instead of the reshaped ones."""
     if input._array.ndim == 2 or (weight is None and bias is None):
         return result
     return gathered(result, "NativeBatchNormBackward0", (input, weight, bias))

@@ -15,7 +15,7 @@ Step = Callable[[int, Any, Any, Any], Any]  # degree k, x, and the polynomials o
 
 
 def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
-    """The polynomial of degree `n` (rounded towards 0; below 0 there is none, which counts as 0) at `x`."""
+    """The polynomial of degree `n` (rounded towards 0; the result is 0 for a negative one) at `x`."""
     x, n = xp.broadcast_arrays(x, xp.trunc(n))
     before, now = xp.ones_like(x), first
     result = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))

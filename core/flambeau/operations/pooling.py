@@ -25,7 +25,7 @@ Sizes = Sequence[int]
 # --- maxima -------------------------------------------------------------------------------------------------------
 
 
-def _reach(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, space: Sizes) -> list[int]:
+def _end_padding(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, space: Sizes) -> list[int]:
     """How much to pad at the end of each dimension so that every window fits."""
     return [
         max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
@@ -50,7 +50,7 @@ def _padded_with_lowest(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any
 def _max_pool_forward(
     xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
-    after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
+    after = _end_padding(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
     maxima = None
     for _, start in kernel_places(window_size, dilation):
@@ -63,7 +63,7 @@ def max_pool_indices_forward(
     xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
     """For each window, where in the flattened space of the input its maximum is."""
-    after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
+    after = _end_padding(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
     best: Any = None
     indices: Any = None
@@ -79,7 +79,7 @@ def max_pool_indices_forward(
 
 
 def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes, space: Sizes) -> Any:
-    """The flat positions that one place in the kernel meets; -1 in the padding."""
+    """The flat input positions under one kernel position, for each window; -1 in the padding."""
     flat, outside = xp.zeros((1,) * len(size), dtype=xp.int64), xp.zeros((1,) * len(size), dtype=xp.bool)
     for dim, (a, o, s, p, n) in enumerate(zip(start, size, stride, padding, space, strict=True)):
         along = xp.reshape(xp.arange(o, dtype=xp.int64) * s + (a - p), tuple(o if i == dim else 1 for i in range(len(size))))
@@ -110,8 +110,8 @@ def max_pool_backward(
     return unpooled(F, g, F.max_pool_indices(input, kernel, stride, padding, dilation, size), tuple(input.shape))
 
 
-def _as_one_row(name: str) -> Callable[[Any], None]:
-    """Unfolds the node of a pooling of rows into a pooling of images of one row, which has a node called `name`."""
+def _decompose_1d(name: str) -> Callable[[Any], None]:
+    """What decomposes the node of a 1-d pooling into those of PyTorch: unsqueeze, a 2-d pooling called `name`, and squeeze."""
 
     def unfold(node: Any) -> None:
         (input,) = node.edges
@@ -144,7 +144,7 @@ def _as_one_row(name: str) -> Callable[[Any], None]:
 def _backward_name(name: str, n: int) -> dict[str, Any]:
     if n > 1:
         return {"backward_name": name.format(n)}
-    return {"backward_name": "SqueezeBackward1", "decompose": _as_one_row(name.format(2))}
+    return {"backward_name": "SqueezeBackward1", "decompose": _decompose_1d(name.format(2))}
 
 
 def _max_pool_record(n: int) -> Callable[..., Tensor]:
@@ -303,7 +303,7 @@ def _avg_pool_forward(
     divisor: int | None,
 ) -> Any:
     ones = (1,) * len(size)
-    after = _reach(size, window_size, stride, padding, ones, input.shape[2:])
+    after = _end_padding(size, window_size, stride, padding, ones, input.shape[2:])
     padded = pad_space(xp, input, padding, after)
     total: Any = None
     for start in product(*map(range, window_size)):

@@ -31,7 +31,7 @@ def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
 
 
 def product_and_rest(x: Any, y: Any) -> tuple[Any, Any]:
-    """The product of two float64 numbers, and what rounding took from it (Dekker 1971).
+    """The product of two float64 numbers, and its rounding error (Dekker 1971).
 
     T. J. Dekker, "A floating-point technique for extending the available precision".
     """

@@ -64,7 +64,7 @@ def lstm_backward(
 ) -> tuple[Any, Any, Any, Any]:
     """Gradients of gates, h, c and weight, backwards through time.
 
-    `workspace`, where a backend's forward leaves what its backward can use, serves kernels only.
+    Only kernels use `workspace`, where a backend's forward stores what its backward can use.
     """
     if reverse:
         g_output, g_cells, gates, output, cells = (F.flip(array, (0,)) for array in (g_output, g_cells, gates, output, cells))
@@ -114,7 +114,7 @@ def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
 
 
 def _workspace(*tensors: Tensor | None) -> Any:
-    """Where a kernel leaves what its backward can use; None where there will be no backward."""
+    """Where a kernel stores what its backward can use; None if there will be no backward."""
     return {} if _grad.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
 
 

@@ -15,7 +15,7 @@ from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .formula import no_slope
-from .standard_indexing import look
+from .standard_indexing import getitem
 from .views import wrap_dim
 
 
@@ -27,7 +27,7 @@ def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def spread(F: Any, g: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
-    """Undo a reduction's loss of shape: the gradient again for every element that went into it."""
+    """The gradient of a reduction's result, expanded to the shape of its input."""
     if dim is not None and not keepdim and len(g.shape) != len(shape):
         reduced = set(reduced_dims(dim, len(shape)))
         g = F.reshape(g, tuple(1 if i in reduced else n for i, n in enumerate(shape)))
@@ -40,7 +40,7 @@ def count(shape: Sequence[int], dim: Any) -> int:
 
 
 def axis_of(dim: Any, input: Any) -> Any:
-    """`dim` as array libraries have it, to whom a number without dimensions has not even dimension 0 and -1."""
+    """`dim` as array libraries take it: None for a 0-d array, of which only PyTorch accepts the dimensions 0 and -1."""
     if not input.ndim and dim is not None:
         for d in dim if isinstance(dim, (tuple, list)) else (dim,):
             wrap_dim(d, 0)
@@ -110,9 +110,9 @@ _prod = op(
 def _shifted_forward(xp: Any, input: Any, /, dim: int, by: int) -> Any:
     index = [slice(None)] * input.ndim
     index[dim] = slice(0, 1)
-    ones = xp.ones_like(look(xp, input, tuple(index)))
+    ones = xp.ones_like(getitem(xp, input, tuple(index)))
     index[dim] = slice(0, -1) if by > 0 else slice(1, None)
-    rest = look(xp, input, tuple(index))
+    rest = getitem(xp, input, tuple(index))
     parts = [ones, rest] if by > 0 else [rest, ones]
     return xp.concat(parts, axis=dim)
 
@@ -126,7 +126,7 @@ def _shifted_grad(F: Any, g: Any, dim: int, by: int, input_shape: Any) -> Any:
 
 op(
     "shifted", _shifted_forward, public=False, method=False, out=False, input=_shifted_grad,
-    doc="The elements moved on by one along `dim`, with a 1 moving in.",
+    doc="The elements shifted by one along `dim`, with 1 at the free end.",
 )  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def _evenly_among(F: Any, g: Any, input: Any, value: Any) -> Any:
 
 one_of = op(
     "one_of", lambda xp, input, value: xp.asarray(value, copy=True), public=False, method=False, out=False,
-    doc="The value, which elements of the input have, NaN among them; they share the gradient.", input=_evenly_among,
+    doc="`value`, an element of the input; all elements equal to it (NaN to NaN) share the gradient.", input=_evenly_among,
 )  # fmt: skip
 op("ones_of", lambda xp, input: xp.ones_like(input), public=False, method=False, out=False)
 amax_ = op(
@@ -322,7 +322,7 @@ def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float
     divisor = _divisor(input.shape, dim, correction)
     if not divisor:
         return total * xp.asarray(float("nan"), dtype=total.dtype) / 1
-    return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor  # less what rounding the mean added
+    return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor  # corrected for the rounding error of the mean
 
 
 def _squared(xp: Any, x: Any) -> Any:
@@ -487,7 +487,7 @@ cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
 
 def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) -> Any:
     size = xp.real(input) if xp.isdtype(input.dtype, "complex floating") else input
-    over_what = xp.sum if 0 in input.shape else xp.max  # nothing has no largest element
+    over_what = xp.sum if 0 in input.shape else xp.max  # an empty reduction has no maximum
     largest = over_what(size, axis=axis_of(dim, input), keepdims=True)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
     total = xp.log(xp.sum(xp.exp(input - largest), axis=axis_of(dim, input), keepdims=True)) + largest
@@ -530,7 +530,7 @@ def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bo
 
 
 def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float, dim: Any, keepdim: bool) -> Any:
-    """A slope is 0 where it is not defined, at a norm of 0 and for `p < 1` at an element of 0, but its own slope is NaN."""
+    """The slope is 0 where it is undefined, at a norm of 0 and for `p < 1` at an element of 0; its own slope is NaN there."""
     g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
     if p == 0:
         return no_slope(F, g)

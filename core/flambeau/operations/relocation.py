@@ -1,7 +1,7 @@
-"""Memory that moves, or changes its size, with all tensors that lie in it.
+"""Moving and resizing memory, together with all tensors in it.
 
-A tensor that reaches beyond the end of a memory that has shrunk keeps its shape and its place there, but it has no elements: its
-array is a `Dangling` one, and its dispatch key refuses whatever asks for them, until the memory is large enough again.
+A tensor that reaches beyond the end of a memory that has shrunk keeps its shape and its place there, but has no elements: its
+array is a `Dangling`, and its dispatch key refuses whatever needs them, until the memory is large enough again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["move", "reach", "relocate", "resized"]
 
 
 def reach(tensor: Tensor, place: Place) -> None:
-    """Let a tensor have its elements at another place of its memory, which grows if it ends before that.
+    """Make a tensor a view of another place of its memory, which grows if it ends before that.
 
     Raises:
         RuntimeError: the memory would have to grow, and is lent by another object.
@@ -31,11 +31,11 @@ def reach(tensor: Tensor, place: Place) -> None:
     if nbytes > backend.memory(tensor._array).shape[0]:
         relocate(tensor, resized(tensor, nbytes), place)
     else:
-        _lay(tensor, backend.memory(tensor._array), place)
+        _set_place(tensor, backend.memory(tensor._array), place)
 
 
 def resized(tensor: Tensor, nbytes: int) -> Tensor:
-    """Another memory, as a tensor of bytes, that begins as that of a tensor does.
+    """A new memory, as a tensor of bytes, with a copy of the beginning of a tensor's memory.
 
     Raises:
         RuntimeError: the memory of the tensor is lent by another object.
@@ -54,24 +54,24 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
 
 
 def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None:
-    """Let a tensor, and all that shares its memory, lie in another one from now on: a tensor of bytes.
+    """Move a tensor, and all tensors that share its memory, to another memory: a tensor of bytes.
 
-    Each is at the place there where it was before; `tensor`, at `place`, if that is given.
+    Each keeps its place; only `tensor` gets another, `place`, if that is given.
     """
     if tensor._key.backend.is_alone(tensor._array):
-        _lay(tensor, memory._array, place or _place_of(tensor))
+        _set_place(tensor, memory._array, place or _place_of(tensor))
         return
     move(storage_of(tensor), memory)
     if place is not None:
-        _lay(tensor, memory._array, place)
+        _set_place(tensor, memory._array, place)
 
 
 def move(storage: UntypedStorage, memory: Tensor) -> None:
-    """Let a storage, and all tensors in it, lie in another memory from now on: a tensor of bytes."""
+    """Move a storage, and all tensors in it, to another memory: a tensor of bytes."""
     old_memory = storage._bytes
     if not old_memory._key.backend.is_alone(old_memory._array):
         for tensor in _tensors_in(old_memory):
-            _lay(tensor, memory._array, _place_of(tensor))
+            _set_place(tensor, memory._array, _place_of(tensor))
     forget(storage)
     storage._bytes = memory
     remembered(storage)
@@ -102,8 +102,8 @@ def _place_of(tensor: Tensor) -> Place:
     return Place(tuple(array.shape), backend.strides(array), backend.root(array)[1])
 
 
-def _lay(tensor: Tensor, memory: Any, place: Place) -> None:
-    """Let a tensor have its elements at this place of a memory, an array of bytes, if it reaches so far."""
+def _set_place(tensor: Tensor, memory: Any, place: Place) -> None:
+    """Make a tensor a view of this place of a memory, an array of bytes; a dangling one if the memory ends before that."""
     key: Any = tensor._key
     key = key.plain if type(key) is DanglingKey else key
     if place.end * key.dtype.itemsize > memory.shape[0]:
@@ -122,7 +122,7 @@ def _elements(backend: Any, memory: Any, dtype: dtypes.dtype) -> Any:
 
 
 class Dangling(NamedTuple):
-    """What is known of an array without having its elements: where they would be in a memory that ends before them."""
+    """The layout of an array without elements: where they would be in a memory that ends before them."""
 
     memory: Any
     dtype: dtypes.dtype
@@ -146,7 +146,7 @@ class Dangling(NamedTuple):
 
 
 class DanglingBackend:
-    """A backend that can say where the elements of a dangling array would be, and no more."""
+    """A backend that knows the layout of dangling arrays, and refuses everything that needs their elements."""
 
     inplace_kernels: dict[str, Any] = {}
     all_inplace_kernels: dict[str, Any] = {}
@@ -207,8 +207,8 @@ class DanglingKey(DispatchKey):
 
     def __init__(self, plain: DispatchKey) -> None:
         self.plain = plain
-        place = device(plain.device.type, plain.device.index)  # another object, so that nobody takes it for the same at a glance
-        super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it is as good as a Backend
+        place = device(plain.device.type, plain.device.index)  # another object, since devices are compared by identity first
+        super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it behaves like a Backend
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         raise KeyError(name)
@@ -232,7 +232,7 @@ _keys: dict[DispatchKey, DanglingKey] = {}
 
 
 def dangling(plain: DispatchKey) -> DanglingKey:
-    """The one dispatch key of these."""
+    """The dispatch key of dangling tensors whose key would else be `plain`; always the same object."""
     key = _keys.get(plain)
     if key is None:
         key = _keys[plain] = DanglingKey(plain)

@@ -1,7 +1,7 @@
 """Resampling: images made larger or smaller.
 
 Every method works on one dimension after the other, and each element of its result is a weighted sum of a few elements
-of the input.  Which ones, with which weights, is a `Taps`.
+of the input.  A `Taps` says which ones, with which weights.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None]
     for offset, (size, scale) in enumerate(zip(reversed(sizes), reversed(scales), strict=True), 1):
         dim = input.ndim - offset
         taps = METHODS[method](input.shape[dim], size, scale, align_corners)
-        if as_bytes:  # again after each dimension
+        if as_bytes:  # rounded after each dimension
             output = (_resample(output, dim, _in_fixed_point(taps)) + 0.5).floor().clamp(0, 255)
         else:
             output = (_copy_nearest if exact else _resample)(output, dim, taps)

@@ -35,7 +35,7 @@ _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
 
 def _sampled(array: Any, key: DispatchKey) -> Tensor:
-    """What a generator gave, as a tensor on its device."""
+    """What a generator returned, as a tensor on the device of the key."""
     if open_batches():
         return hooks.batches.sampled(array, key)
     array = array if type(array) is key.array_type else key.backend.from_host(array, key.device.index or 0)
@@ -122,7 +122,7 @@ def randint(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Integers drawn evenly from `low` (or 0) up to, without, `high`: `randint(high, size)`, `randint(low, high, size)`.
+    """Integers drawn evenly from `low` (or 0) up to but not including `high`: `randint(high, size)`, `randint(low, high, size)`.
 
     >>> import flambeau as torch
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
@@ -262,7 +262,7 @@ PUBLIC["normal"] = normal
 
 
 def _in_batch(input: Tensor) -> Tensor:
-    """The tensor inside all batches that are going on, as what is drawn for it will be."""
+    """The tensor, lifted to all levels of `vmap` that are active, as the sample drawn for it will be."""
     return hooks.batches.lift(input, open_batches())
 
 
@@ -403,7 +403,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
 
 
 def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
-    """That of the method, with the parameters of the distribution in the place of `*args`."""
+    """The signature of the method, with the parameters of the distribution instead of `*args`."""
     outer = inspect.signature(method)
     tensor, _, generator, _ = outer.parameters.values()
     own = list(inspect.signature(sample).parameters.values())[4:]
@@ -411,7 +411,7 @@ def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
     return outer.replace(parameters=[tensor, *(p for p in own if p not in last), generator, *last])
 
 
-def _from(name: str, named: dict[str, Any], default: Any) -> Any:
+def _from_argument(name: str, named: dict[str, Any], default: Any) -> Any:
     """What was given as `from=`, which cannot be the name of a parameter."""
     value = named.pop("from", default)
     if named:
@@ -422,7 +422,7 @@ def _from(name: str, named: dict[str, Any], default: Any) -> Any:
 def _uniform(
     raw: Any, tensor: Tensor, shape: Any, order: Any, low: float = 0.0, high: float = 1.0, *, to: Any = None, **named: Any
 ) -> Any:
-    low = as_float("uniform_", "from", _from("uniform_", named, low))
+    low = as_float("uniform_", "from", _from_argument("uniform_", named, low))
     high = as_float("uniform_", "to", high if to is None else to)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
@@ -442,7 +442,7 @@ def _random(
     if low is not None and high is None and to is None:  # `random_(to)`
         low, high = 0, low
     high = as_python(high if to is None else to)
-    low = as_python(_from("random_", named, 0 if low is None and high is not None else low))
+    low = as_python(_from_argument("random_", named, 0 if low is None and high is not None else low))
     if low is not None and high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return raw.integers(shape, tensor._key.raw_dtype, low, high)
@@ -493,12 +493,12 @@ _fill("log_normal_", "Fill with numbers whose logarithm is normal.", _log_normal
 
 
 def _overwrite(self: Tensor, value: Tensor) -> Tensor:
-    """Write values that owe nothing to the old ones; where the tensor was recorded, its history ends here."""
+    """Overwrite the elements with values that do not depend on them: the history of the tensor ends here."""
     return self.copy_(value)
 
 
 def _filled(self: Tensor, value: Any) -> bool:
-    """Whether a kernel could write the number to every element."""
+    """Write a number to every element by the backend's kernel; whether that was possible."""
     kernel = self._key.backend.inplace_kernels.get("copy")
     try:
         done = kernel is not None and kernel(self._array, constant(value, self._key)._array)

@@ -1,4 +1,4 @@
-"""Writing by index: `scatter`, `index_add`, `index_put`, `put`, and views put back (`select_scatter`)."""
+"""Writing by index: `scatter`, `index_add`, `index_put`, `put`, and copies with a view replaced (`select_scatter`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .creation import arange
 from .indexing import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
 from .joining import cat
 from .sorting import searchsorted
-from .standard_indexing import look, overwrite
+from .standard_indexing import getitem, overwrite
 from .views import diagonal, wrap_dim
 
 # --- scatter ------------------------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
 def _scatter_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
     """The last write to a place wins, as if the writes came one after another."""
     place = xp.reshape(_positions(xp, index, dim, input.shape), (-1,))
-    source = xp.reshape(look(xp, src, tuple(slice(0, n) for n in index.shape)), (-1,))
+    source = xp.reshape(getitem(xp, src, tuple(slice(0, n) for n in index.shape)), (-1,))
     return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), place, source), input.shape)
 
 
@@ -111,7 +111,7 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
 
 @composite(inplace=True, out=True, grad_fn="ScatterReduceBackward0")
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """`scatter`, combining all that meets in one place by "sum", "prod", "mean", "amax" or "amin".
+    """`scatter`, combining all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
     Without `include_self` the elements of `input` that are written to do not take part.
     """
@@ -234,7 +234,7 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     problem = f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim] if input.ndim else 1}"
     if name == "index_copy":
         raise IndexError(f"index_copy_(): {problem}")
-    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # it goes another way there
+    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # where PyTorch has another path
         raise RuntimeError(problem)
     raise IndexError("index out of range in self")
 
@@ -280,7 +280,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if not input.ndim:
         return shown_as(index_fill(input.reshape(1), 0, index, value).reshape(()), "IndexFillBackward0")
     if value.requires_grad:
-        index = index.unique()  # what is written twice counts once
+        index = index.unique()  # its gradient counts a repeated index once
     return shown_as(input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype)), "IndexFillBackward0")
 
 
@@ -540,7 +540,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return source.reshape(-1).index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
 
 
-# --- views put back -----------------------------------------------------------------------------------------------
+# --- copies with a view replaced ----------------------------------------------------------------------------------
 
 
 def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:

@@ -20,7 +20,7 @@ def _check(name: str, input: Tensor, factor_name: str, factor: int) -> None:
 
 
 def _copied(moved: Tensor, shape: Any, input: Tensor) -> Tensor:
-    """What was moved, in memory of its own and in the memory format of the input."""
+    """A contiguous copy of the permuted view `moved` in `shape`, in the memory format of the input."""
     return in_format_of(moved.clone(memory_format=contiguous_format).reshape(shape), input)
 
 

@@ -1,4 +1,4 @@
-"""Order: sorting, ranking, searching, and what is found once or several times."""
+"""Sorting, ranking, searching, and unique elements."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _counting(length: int, like: Tensor) -> Tensor:
 
 
 def _running_extreme(name: str, of_two: str) -> Any:
-    """By doubling: after step k every place knows the extreme of the 2**k places up to it."""
+    """By doubling: after step k each position has the extreme of the 2**k positions up to it."""
 
     def forward(xp: Any, input: Any, /, dim: int) -> Any:
         values, length = input, input.shape[dim]
@@ -297,7 +297,7 @@ def search_forward(xp: Any, input: Any, values: Any, /, side: str) -> Any:
 
 
 def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
-    """By halving, in all rows at once, the stretch where each value belongs."""
+    """Binary search in all rows at once."""
     length = rows.shape[-1]
     first = xp.zeros_like(values, dtype=xp.int64)
     last = xp.full_like(first, length)
@@ -321,7 +321,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-# --- what is found once -------------------------------------------------------------------------------------------
+# --- unique elements ----------------------------------------------------------------------------------------------
 
 
 @composite
@@ -352,7 +352,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 
 def _slices(input: Tensor, dim: int) -> Tensor:
-    """What there is at each position of `dim`, as a row."""
+    """The slice at each position of `dim`, flattened into a row."""
     count = input.shape[dim]
     return input.movedim(dim, 0).reshape(count, input.numel() // max(count, 1))
 

@@ -11,11 +11,11 @@ from functools import cache
 from math import prod
 from typing import Any
 
-__all__ = ["extremes", "look", "mapped", "nonzero", "overwrite", "put"]
+__all__ = ["extremes", "getitem", "mapped", "nonzero", "overwrite", "put"]
 
 
 def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
-    """The smallest and the largest element of an array; in the whole batch, where it has one."""
+    """The smallest and the largest element of an array; of a batched array, over the whole batch."""
     if hasattr(array, "raw"):
         xp, array = xp.inner, array.raw
     return xp.min(array), xp.max(array)
@@ -31,11 +31,11 @@ def mapped(xp: Any, array: Any, function: Callable[[float], float]) -> Any:
 
 
 def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
-    """For each dimension, the coordinates of the elements that are not zero: `xp.nonzero` wherever it may be asked for."""
+    """For each dimension, the coordinates of the elements that are not zero, also for libraries without data-dependent shapes."""
     if _has_data_dependent_shapes(xp):
         return tuple(xp.nonzero(array))
     flat = xp.reshape(array, (-1,)) != xp.zeros((), dtype=array.dtype)
-    order = xp.argsort(xp.astype(flat, xp.int8), stable=True, descending=True)  # those that are, then those that are not
+    order = xp.argsort(xp.astype(flat, xp.int8), stable=True, descending=True)  # nonzero elements first
     places, coordinates = order[: int(xp.count_nonzero(flat))], []
     for length in reversed(array.shape):
         coordinates.append(places % length)
@@ -45,12 +45,12 @@ def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
 
 @cache
 def _has_data_dependent_shapes(xp: Any) -> bool:
-    """The standard leaves functions whose result's shape depends on the data to the library."""
+    """Whether the library has functions whose result's shape depends on the data, which the standard does not ask for."""
     info = getattr(xp, "__array_namespace_info__", None)
     return info is None or bool(info().capabilities()["data-dependent shapes"])
 
 
-def look(xp: Any, array: Any, index: Any) -> Any:
+def getitem(xp: Any, array: Any, index: Any) -> Any:
     """`array[index]`, for any index that NumPy takes."""
     array, index = _with_dimensions_for_scalar_masks(xp, array, index)
     items = _expanded(xp, array.shape, index)
@@ -86,7 +86,7 @@ def _with_dimensions_for_scalar_masks(xp: Any, array: Any, index: Any) -> tuple[
 
 
 def overwrite(xp: Any, flat: Any, places: Any, values: Any) -> Any:
-    """A copy of `flat` with `values` at `places`; of several writes to a place the last one stays."""
+    """A copy of `flat` with `values` at `places`; the last of several writes to a place wins."""
     if not places.shape[0] or not flat.shape[0]:
         return xp.asarray(flat, copy=True)
     order = xp.argsort(places, stable=True)

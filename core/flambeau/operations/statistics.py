@@ -441,7 +441,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     dim = wrap_dim(dim, input.ndim)
     dims = tuple(d for d in range(input.ndim) if d != dim)
     size = norm(input, p, dims, True)
-    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # which a norm of NaN is not, either
+    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # a norm of NaN is not larger, either
     return input * factor
 
 
@@ -574,7 +574,7 @@ _logcumsumexp = op(
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
-    """By doubling, too: each sum gives back a share of what later ones were given, and no share is above 1."""
+    """By doubling, too: each sum gets its share of the gradient of later ones, and no share is above 1."""
     grad, step, length = g, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim
     while step < length:

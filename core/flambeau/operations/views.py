@@ -1,4 +1,4 @@
-"""Other looks at the same memory: reshaping, permuting, expanding, slicing out."""
+"""Views of the same memory: reshaping, permuting, expanding, slicing out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..tape.fast_path import FAST
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
-from .standard_indexing import look, put
+from .standard_indexing import getitem, put
 
 __all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
 
@@ -59,7 +59,7 @@ def _refuse_negative(shape: Sequence[int], least: int) -> None:
 
 
 def inferred_shape(shape: Sequence[int], old_shape: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` with its -1, if any, worked out."""
+    """`shape` with its -1, if any, replaced by the inferred size."""
     numel = prod(old_shape)
     if -1 not in shape:
         if prod(shape) != numel:
@@ -120,7 +120,7 @@ def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
     array, backend = self._array, self._key.backend
     if type(self) in FAST and type(self._key) is DispatchKey and not backend.is_contiguous(array):
         shape = inferred_shape(new_shape, array.shape)
-        if not _lies_together(array.shape, backend.strides(array), shape):
+        if not _can_view(array.shape, backend.strides(array), shape):
             return reshaped_copy(self, shape)
     try:
         return _reshaped(self, new_shape)
@@ -128,8 +128,8 @@ def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
         return reshaped_copy(self, inferred_shape(new_shape, array.shape))
 
 
-def _lies_together(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether each dimension of `shape` takes elements that are evenly spaced in memory, so that a view will do."""
+def _can_view(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether a view can have this `shape`: each of its dimensions has to go over elements that are evenly spaced in memory."""
     blocks, following = [1], None  # evenly spaced elements, from the last dimension on
     for n, step in zip(reversed(sizes), reversed(strides), strict=True):
         if n == 1:
@@ -164,7 +164,7 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
         return _reshaped(self, new_shape)
     except RuntimeError as error:
         inferred_shape(new_shape, self._array.shape)  # raises where the number of elements does not fit
-        self._key.materialize(self)  # raises where there are none in memory
+        self._key.materialize(self)  # raises for a tensor that has no elements in memory
         raise _cannot_view(self) from error
 
 
@@ -547,7 +547,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @composite(out=True, grad_fn="NarrowCopyBackward0")
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """`narrow` in memory of its own."""
+    """A copy of `narrow`."""
     if dim >= max(input.ndim, 1):
         raise RuntimeError(f"narrow_copy(): expected a dim below {input.ndim}, but got {dim}")
     return narrow(input, dim, start, length).clone()
@@ -587,7 +587,7 @@ def split(
             )
         parts: tuple[Tensor, ...] = _split(tensor, sizes, dim)
         if parts:
-            shown_as(parts[0], "SplitWithSizesBackward0")  # the node is that of them all
+            shown_as(parts[0], "SplitWithSizesBackward0")  # all parts have one node
         return parts
     step = whole(sections)
     if step < 0 or (step == 0 and length):
@@ -643,8 +643,8 @@ def _diagonal_forward(xp: Any, input: Any, /, offset: int = 0, dim1: int = 0, di
     moved = xp.permute_dims(input, (*other_dims, dim1, dim2))
     flat = xp.reshape(moved, (*moved.shape[:-2], rows * columns))
     start = offset if offset >= 0 else -offset * columns
-    every = look(xp, flat, (..., slice(start, start + length * (columns + 1), columns + 1)))
-    return look(xp, every, (..., slice(0, length)))
+    every = getitem(xp, flat, (..., slice(start, start + length * (columns + 1), columns + 1)))
+    return getitem(xp, every, (..., slice(0, length)))
 
 
 _diagonal = _view(
@@ -680,12 +680,12 @@ op(
 op("zeros_of", lambda xp, input, /, shape: xp.zeros(shape, dtype=input.dtype), public=False, method=False, out=False)
 tied = op(
     "tied", lambda xp, input, to: input, keeps_dtype=("to",), public=False, method=False, out=False,
-    doc="The input, recorded as if it depended on `to`: as PyTorch's gradients do, though their derivatives are zero.",
+    doc="The input, recorded as if it depended on `to`, with a derivative of zero: PyTorch's graphs have such edges.",
     input=lambda F, g: g, to=lambda F, g, to_shape: F.zeros_of(g, to_shape),
 )  # fmt: skip
 with_tied_gradient = op(
     "with_tied_gradient", lambda xp, input: input, public=False, method=False, out=False,
-    doc="The input, for operations that are made of others: the gradient that they give it is tied to it.",
+    doc="The input of a composite operation, whose gradient is recorded as if it depended on the input; see `tied`.",
     input=lambda F, g, input: F.tied(g, input),
 )  # fmt: skip
 

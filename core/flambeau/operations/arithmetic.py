@@ -65,7 +65,7 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     require_factor("alpha", alpha, common)
     if isinstance(input, Tensor) and isinstance(other, Tensor):
         other = other.to(common)
-        if other.dtype in dtypes.HALF:  # the factor is rounded, and then only the sum
+        if other.dtype in dtypes.HALF:  # PyTorch rounds the factor and the sum, but not the product
             return input.float(), other.float() * other.new_tensor(alpha).item()
     return input, other & bool(alpha) if common is dtypes.bool_ else other * alpha
 

@@ -65,7 +65,7 @@ NAMESPACE["equals_array"] = equals_array
 
 
 def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
-    """The gradient where this argument was chosen; half of it at a tie, and to both where one is NaN."""
+    """The gradient where this argument was chosen; half of it at a tie; all of it, for both, where one is NaN."""
     return F.masked(g, chosen) + F.masked(g * 0.5, tied)
 
 
@@ -308,7 +308,7 @@ _invert.__name__ = "__invert__"
 attach(__invert__=_invert)
 
 
-# --- questions with one answer ------------------------------------------------------------------------------------
+# --- comparisons of whole tensors ---------------------------------------------------------------------------------
 
 
 @composite

@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, as views; numbers made of parts; questions about kinds of number."""
+"""Complex numbers: their parts, as views; numbers made of parts; predicates about dtypes."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     return _view_as_complex(input)
 
 
-# --- questions ----------------------------------------------------------------------------------------------------
+# --- predicates ---------------------------------------------------------------------------------------------------
 
 
 @composite

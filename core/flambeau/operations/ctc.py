@@ -32,7 +32,7 @@ def _lattice(xp: Any, log_probs: Any, labels: Any) -> Any:
 
 
 def _shifted(xp: Any, values: Any, by: int) -> Any:
-    """The values moved on by `by` places, minus infinity behind them (or before, for a negative `by`)."""
+    """The values shifted by `by` places, with minus infinity before them (or after them, for a negative `by`)."""
     batch, places = values.shape
     gap = xp.full((batch, min(abs(by), places)), -xp.inf, dtype=values.dtype)
     return xp.concat([gap, values[:, : max(places - by, 0)]], axis=1) if by > 0 else xp.concat([values[:, -by:], gap], axis=1)

@@ -267,12 +267,12 @@ def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _stretched(tensor: Tensor, labels: Labels, order: Labels) -> Tensor:
-    """With a dimension for each label in `order`, of size 1 for one that the operand does not have."""
+    """The operand with a dimension for each label in `order`, of size 1 for one that it does not have."""
     return tensor[tuple(slice(None) if label in labels else None for label in order)]
 
 
 def _without_ones(operand: tuple[Tensor, Labels], other: tuple[Tensor, Labels]) -> tuple[Tensor, Labels]:
-    """Without the dimensions of size 1 that the other operand has longer: they would only be stretched."""
+    """The operand without the dimensions of size 1 that the other one has longer: they would only be broadcast."""
     tensor, labels = operand
     sizes = dict(zip(other[1], other[0].shape, strict=True))
     dropped = [i for i, label in enumerate(labels) if tensor.shape[i] == 1 and sizes.get(label, 1) != 1]
@@ -290,6 +290,6 @@ def _summed(tensor: Tensor, labels: Labels, needed: set[Label]) -> tuple[Tensor,
 
 
 def _arranged(tensor: Tensor, labels: Labels, order: Labels) -> tuple[Tensor, Labels]:
-    """With the dimensions in that order."""
+    """The operand with its dimensions in that order."""
     arranged = [label for label in order if label in labels]
     return (tensor if labels == arranged else tensor.permute([labels.index(label) for label in arranged])), arranged

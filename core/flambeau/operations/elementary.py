@@ -277,7 +277,7 @@ def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
 
 logit = op(
     "logit", _logit_forward, promote="float", dtypes="real", inplace=True,
-    doc="""`log(x / (1 - x))`, the inverse of sigmoid; with `eps`, of the element brought into `[eps, 1 - eps]`.
+    doc="""`log(x / (1 - x))`, the inverse of sigmoid; with `eps`, of the element clamped to `[eps, 1 - eps]`.
 
     >>> import flambeau as torch
     >>> torch.logit(torch.tensor([0.5, 0.9]))

@@ -200,7 +200,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
 
 
 def check_offsets(offsets: Tensor, length: int) -> None:
-    """RuntimeError where the first bag does not start at 0, or the last one behind the end."""
+    """RuntimeError where the first bag does not start at 0, or the last one starts behind the end."""
     first, last = offsets[0], offsets[-1]
     low, high = first._key.backend.extremes(first._array)
     if low or high:

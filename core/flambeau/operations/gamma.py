@@ -1,4 +1,4 @@
-"""The gamma function's family: its logarithm, that one's derivatives, Hurwitz's zeta, and the incomplete ones.
+"""The gamma function's family: its logarithm and the derivatives of that, Hurwitz's zeta, and the incomplete functions.
 
 Everywhere the argument is brought to where an asymptotic series holds, by the function's own recurrence or reflection
 (Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, chapters 6 and 23).

@@ -259,7 +259,7 @@ class NeedsLevels(RuntimeError):
 
 
 def _explain_bounds(index: Any, error: Exception) -> None:
-    """Raise the library's error about bounds or broadcasting again with PyTorch's message; return from any other."""
+    """Raise the library's error about bounds or broadcasting again with PyTorch's message; do nothing for others."""
     if isinstance(error, IndexError) and "out of bounds" in str(error):
         words = str(error).split()
         details = {words[i]: words[i + 1] for i in range(len(words) - 1)}

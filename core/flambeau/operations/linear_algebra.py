@@ -168,7 +168,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 def _euclidean_forward(xp: Any, x1: Any, x2: Any) -> Any:
-    """By one product of matrices, which loses digits where points nearly coincide."""
+    """Distances by one product of matrices, which loses digits where points nearly coincide."""
     squares = xp.sum(x1 * x1, axis=-1, keepdims=True) + xp.matrix_transpose(xp.sum(x2 * x2, axis=-1, keepdims=True))
     return xp.sqrt(xp.clip(squares - 2 * xp.matmul(x1, xp.matrix_transpose(x2)), 0, None))
 
@@ -374,7 +374,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     check_floating("torch.ormqr", input, "ormqr_cpu")
     if left:
         return reflect(input, tau, other, adjoint=transpose)
-    return reflect(input, tau, other.mH, adjoint=not transpose).contiguous().mH  # a property
+    return reflect(input, tau, other.mH, adjoint=not transpose).contiguous().mH
 
 
 # --- LU and triangular systems ------------------------------------------------------------------------------------

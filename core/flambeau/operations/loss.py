@@ -124,7 +124,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 
 def _soft_margin_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
-    """Nothing is subtracted, so that it keeps its digits where it is small."""
+    """Computed without a subtraction, so that small values keep their digits."""
     exponential = F.exp(-target * input)
     above = exponential + 1
     return g * F.conj(target * target * exponential / (above * above))

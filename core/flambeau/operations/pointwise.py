@@ -110,13 +110,13 @@ def is_neg(input: Tensor) -> bool:
 
 @composite
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor with memory of its own where it is a conjugate view; else the tensor itself."""
+    """A conjugated copy, if the tensor is a lazily conjugated view; else the tensor itself."""
     return input.clone() if input._key.lazy_op == "conj" else input
 
 
 @composite
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor with memory of its own where it is a negative view; else the tensor itself."""
+    """A negated copy, if the tensor is a lazily negated view; else the tensor itself."""
     return input.clone() if input._key.lazy_op == "neg" else input
 
 
@@ -131,7 +131,7 @@ op(
 
 
 def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Callable[..., Tensor]:
-    """A function that makes floats of integers, with an in-place form."""
+    """An elementwise function that promotes integers to floats, with an in-place form."""
     return op(name, forward, doc=doc, inplace=True, aliases=aliases, input=rule, **{"promote": "float", **options})
 
 
@@ -297,12 +297,12 @@ relu = op(
     input=lambda F, g, out: F.masked(g, out > 0, out),
 )  # fmt: skip
 
-# --- questions ----------------------------------------------------------------------------------------------------
+# --- predicates ---------------------------------------------------------------------------------------------------
 
 isnan = op("isnan", lambda xp, input: input != input, promote="bool", out=False, doc="Where the element is not a number.")
 
 
-def _asks_about_floats(name: str, forward: Any, for_integers: bool, doc: str) -> Callable[..., Tensor]:
+def _float_predicate(name: str, forward: Any, for_integers: bool, doc: str) -> Callable[..., Tensor]:
     def whole(xp: Any, input: Any) -> Any:
         if xp.isdtype(input.dtype, ("bool", "integral")):
             return xp.full(input.shape, for_integers, dtype=xp.bool)
@@ -311,8 +311,8 @@ def _asks_about_floats(name: str, forward: Any, for_integers: bool, doc: str) ->
     return op(name, whole, promote="bool", out=False, doc=doc)
 
 
-isinf = _asks_about_floats("isinf", lambda xp, input: xp.isinf(input), False, "Where the element is infinite.")
-isfinite = _asks_about_floats("isfinite", lambda xp, input: xp.isfinite(input), True, "Where the element is finite.")
+isinf = _float_predicate("isinf", lambda xp, input: xp.isinf(input), False, "Where the element is infinite.")
+isfinite = _float_predicate("isfinite", lambda xp, input: xp.isfinite(input), True, "Where the element is finite.")
 signbit = op(
     "signbit",
     lambda xp, input: xp.signbit(input) if xp.isdtype(input.dtype, "real floating") else input < 0,

@@ -1,4 +1,4 @@
-"""Orthogonal polynomials, of a degree that is a tensor too, by their three-term recurrences."""
+"""Orthogonal polynomials, whose degree may be a tensor, by their three-term recurrences."""
 
 from __future__ import annotations
 

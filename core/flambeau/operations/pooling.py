@@ -221,7 +221,7 @@ def _geometry(
 
 @lru_cache(256)
 def _checked_size(input_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Sizes:
-    """The size of the result for an input of shape `given`; refuses windows that cannot be."""
+    """The size of the result for an input of this shape; refuses impossible windows."""
     if min(kernel) <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel))}")
     if min(stride) <= 0:

@@ -10,7 +10,7 @@ __all__ = ["chebyshev", "in_double", "product_and_rest", "quadrature"]
 
 
 def in_double(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """A forward on float64 arrays, as one on arrays of any floating-point dtype."""
+    """Wrap a forward on float64 arrays as one on arrays of any floating-point dtype."""
 
     @functools.wraps(forward)
     def compute(xp: Any, *args: Any) -> Any:

@@ -224,7 +224,7 @@ _elman = op(
 
 
 def elman_layer(gates: Tensor, h: Tensor, weight: Tensor, relu: bool = False, reverse: bool = False) -> Tensor:
-    """The hidden states of an Elman network after each step: the tanh, or `relu`, of what input and last state add up to.
+    """The hidden states of an Elman network after each step: the tanh or, with `relu`, the ReLU of a sum.
 
     Shapes: gates `(T, B, size)`, what the input adds; h `(B, size)`; weight `(size, size)`.  Returns a tensor
     `(T, B, size)`.

@@ -1,4 +1,4 @@
-"""Sums, products, means, extremes and truths over dimensions, and running ones."""
+"""Reductions (sums, products, means, extremes, any and all, variances, norms), and cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes
     return _mean(input, dim, keepdim, dtype=dtype)
 
 
-# --- products, extremes, truths -----------------------------------------------------------------------------------
+# --- products, extremes, any and all ------------------------------------------------------------------------------
 
 
 def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
@@ -434,7 +434,7 @@ def std_mean(
     return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
 
-# --- running ------------------------------------------------------------------------------------------------------
+# --- cumulative ---------------------------------------------------------------------------------------------------
 
 _cumsum = op(
     "cumsum", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_sum(input, axis=dim), promote="sum", public=False,

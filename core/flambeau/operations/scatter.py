@@ -399,7 +399,7 @@ def segment_reduce(
 
 
 def _reduced_segments(data: Tensor, how: str, segments: Tensor, axis: int, count: int, initial: Any) -> Tensor:
-    """What the segments come to, with sums for means; `segments` has the number of its segment for each element."""
+    """The reduced segments, with sums instead of means; `segments` has for each element the number of its segment."""
     shape = (*data.shape[:axis], count + 1, *data.shape[axis + 1 :])  # the last is for elements that are in no segment
     if how in ("amax", "amin"):  # where the limit is reached, all of the gradient is the data's
         output = data.new_full(shape, _OF_NOTHING[how]).scatter_reduce(axis, segments, data, how).narrow(axis, 0, count)

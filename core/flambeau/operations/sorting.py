@@ -376,7 +376,7 @@ def _starts(rows: Tensor) -> Tensor:
 
 
 def _groups(rows: Tensor, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Of rows where equal ones follow each other: one of each; if asked, in which group each is, and how many are in each."""
+    """For rows where equal ones are adjacent: one of each group and, if asked for, the group of each row, and the sizes of groups."""
     from .joining import cat
 
     starts = _starts(rows)

@@ -36,20 +36,15 @@ NAMESPACES = [
 
 
 def public_members(namespace: str) -> list[tuple[str, Any]]:
-    """The classes and functions that the libraries around the core define; some are the core's own, called by their names."""
+    """The classes and functions that the libraries around the core define or, as functions of neural networks, offer."""
     module = importlib.import_module(namespace)
     members = [(name, getattr(module, name)) for name in module.__all__]
     return [
         (name, member)
         for name, member in members
         if (inspect.isclass(member) or inspect.isfunction(member))
-        and member.__module__.startswith(("flambeau_nnlib", "flambeau_vision"))
-        and not is_of_the_core(member)
+        and (member.__module__.startswith(("flambeau_nnlib", "flambeau_vision")) or namespace == "flambeau.nn.functional")
     ]
-
-
-def is_of_the_core(member: Any) -> bool:
-    return inspect.isfunction(member) and inspect.unwrap(member).__globals__["__name__"].split(".")[0] == "flambeau"
 
 
 def parameters_of(member: Any) -> set[str]:

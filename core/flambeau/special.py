@@ -30,7 +30,7 @@ from .operations.elementary import logit, sinc, xlog1py, xlogy
 from .operations.error_function import erf, erfc
 from .operations.gamma import digamma, gammainc, gammaincc, mvlgamma, polygamma, zeta
 from .operations.gamma import lgamma as gammaln
-from .operations.normal import erfcx, erfinv, log_ndtr, ndtr, ndtri
+from .operations.normal_distribution import erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .operations.polynomials import POLYNOMIALS
 from .tensors.tensor import Tensor
 from .values import dtypes

@@ -13,7 +13,7 @@ from ..calls.op import op
 from ..calls.tables import PUBLIC
 from ..calls.wrappers import with_out
 from ..operations import views
-from ..operations.standard import extremes
+from ..operations.standard_indexing import extremes
 from ..tensors.memory_format import contiguous_format
 from ..tensors.tensor import Tensor
 from ..values import dtypes

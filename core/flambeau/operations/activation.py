@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -58,8 +59,25 @@ def _zero(xp: Any, input: Any) -> Any:
 
 # --- rectifiers ---------------------------------------------------------------------------------------------------
 
-relu_ = in_place("relu", relu)
-relu_.__name__ = "relu_"
+
+def _in_place_form(name: str, function: Callable[..., Tensor], call: str) -> Callable[..., Tensor]:
+    """`name_` from `name`, documented with its `Args:` section and an example of this `call`."""
+    method = in_place(name, function)
+    _, _, section = inspect.cleandoc(function.__doc__ or "").partition("Args:\n")
+    arguments = [line for line in section.partition("\n\n")[0].splitlines() if not line.startswith("    out:")]
+    method.__doc__ = "\n".join([
+        f"In-place form of `{name}`: the result overwrites `input`, which is returned.", "",
+        "Args:", *arguments, "",
+        "Example:",
+        "    >>> import flambeau as torch",
+        "    >>> x = torch.tensor([-1.0, 2.0])",
+        f"    >>> torch.nn.functional.{call} is x",
+        "    True",
+    ])  # fmt: skip
+    return method
+
+
+relu_ = _in_place_form("relu", relu, "relu_(x)")
 PUBLIC["relu_"] = relu_
 
 _leaky_relu = _activation(
@@ -75,12 +93,22 @@ op(
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """The element where it is positive, else `negative_slope` times it."""
+    """`x` where it is positive, `negative_slope * x` elsewhere.
+
+    Args:
+        input: a tensor of any shape.
+        negative_slope: the factor of negative elements.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
+        tensor([-0.1000,  2.0000])
+    """
     _needs_floats("leaky_relu_cpu", input)
     return _leaky_relu(input, as_number("leaky_relu", "negative_slope", negative_slope))
 
 
-leaky_relu_ = in_place("leaky_relu", leaky_relu)
+leaky_relu_ = _in_place_form("leaky_relu", leaky_relu, "leaky_relu_(x, 0.1)")
 
 _prelu = op(
     "prelu_kernel", lambda xp, input, weight: xp.where(input > 0, input, weight * input),
@@ -92,7 +120,23 @@ _prelu = op(
 
 @composite
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """The element where it is positive, else `weight` times it: one weight, or one for each channel (dimension 1)."""
+    """`x` where it is positive, `weight * x` elsewhere: a leaky ReLU whose slope is learned; see `nn.PReLU`.
+
+    He et al., *Delving deep into rectifiers*, 2015.
+
+    Args:
+        input: a tensor of any shape; its dimension 1, if it has one, is that of the channels.
+        weight: a tensor with the slope of all elements, or with one slope for each channel.
+
+    Raises:
+        RuntimeError: the dtypes differ, or there are neither one weight nor as many as channels.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.prelu(torch.tensor([[-1.0, -1.0, 2.0]]), torch.tensor([0.1, 0.2, 0.3]))
+        tensor([[-0.1000, -0.2000,  2.0000]])
+    """
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
     if weight.numel() != 1:
@@ -111,7 +155,25 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
-    """Leaky ReLU with, while training, a random slope for each element, even between `lower` and `upper`."""
+    """A leaky ReLU; while training, with a slope drawn from U(lower, upper) for each element.
+
+    Xu et al., *Empirical evaluation of rectified activations in convolutional network*, 2015.
+
+    Args:
+        input: a tensor of any shape.
+        lower: the least slope.
+        upper: the greatest slope.
+        training: whether slopes are drawn; else all are the mean, `(lower + upper) / 2`.
+        generator: where the random numbers come from; None for the default generator of the device.
+
+    Raises:
+        RuntimeError: `lower` is above `upper`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
+        tensor([-0.2000,  2.0000])
+    """
     require_flags("rrelu", training=training)
     lower, upper = as_float("rrelu", "lower", lower), as_float("rrelu", "upper", upper)
     if lower > upper:
@@ -153,21 +215,57 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`x` where positive, else `alpha * (exp(x) - 1)` (Clevert et al. 2015, "Fast and accurate deep network learning")."""
+    """`x` where it is positive, `alpha * (exp(x) - 1)` elsewhere.
+
+    Clevert et al., *Fast and accurate deep network learning by exponential linear units*, 2015.
+
+    Args:
+        input: a tensor of any shape.
+        alpha: minus the limit at minus infinity.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.elu(torch.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
     _needs_floats("elu_cpu", input)
     return _elu(input, as_number("elu", "alpha", alpha), 1.0, 1.0)
 
 
 @composite(method=False)
 def selu(input: Tensor) -> Tensor:
-    """A scaled ELU that keeps mean 0 and variance 1 (Klambauer et al. 2017, "Self-normalizing neural networks")."""
+    """A scaled ELU, whose constants keep mean 0 and variance 1 from layer to layer.
+
+    Klambauer et al., *Self-normalizing neural networks*, 2017.
+
+    Args:
+        input: a tensor of any shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.selu(torch.tensor([-1.0, 2.0]))
+        tensor([-1.1113,  2.1014])
+    """
     _needs_floats("elu_cpu", input)
     return _elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
 @composite(method=False, grad_fn="CeluBackward0")
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`x` where positive, else `alpha * (exp(x / alpha) - 1)` (Barron 2017, "Continuously differentiable ELUs")."""
+    """`x` where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere: an ELU with a continuous derivative.
+
+    Barron, *Continuously differentiable exponential linear units*, 2017.
+
+    Args:
+        input: a tensor of any shape.
+        alpha: minus the limit at minus infinity; not 0.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.celu(torch.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
     alpha = as_number("celu", "alpha", alpha)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -184,7 +282,22 @@ _hardtanh = _activation(
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """The element brought into `[min_val, max_val]`."""
+    """Each element clamped to `[min_val, max_val]`.
+
+    Args:
+        input: a tensor of any shape.
+        min_val: the least value of the result.
+        max_val: the greatest value of the result.
+
+    Raises:
+        ValueError: `min_val` is above `max_val`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.hardtanh(torch.tensor([-2.0, 0.5, 2.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
     if input.dtype is dtypes.bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if min_val > max_val:
@@ -198,7 +311,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
 
 
 def relu6(input: Tensor) -> Tensor:
-    """The element brought into `[0, 6]`."""
+    """Each element clamped to `[0, 6]`."""
     return hardtanh(input, 0, 6)
 
 
@@ -213,7 +326,7 @@ _hardswish = _activation(
 
 
 def hardsigmoid(input: Tensor) -> Tensor:
-    """`x / 6 + 1 / 2`, brought into `[0, 1]`."""
+    """`x / 6 + 1 / 2`, clamped to `[0, 1]`."""
     _needs_floats("hardsigmoid", input)
     return _hardsigmoid(input)
 
@@ -232,7 +345,19 @@ _threshold = _activation(
 
 @composite(method=False, out=True)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    """The element where it is above `threshold`, else `value`."""
+    """Each element that is above `threshold`, and `value` in place of the others.
+
+    Args:
+        input: a tensor of any shape.
+        threshold: the bound; an element equal to it is replaced.
+        value: what replaces elements.
+        out: a tensor that the result is written to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.threshold(torch.tensor([0.0, 0.5]), 0.1, 20.0)
+        tensor([20.0000,  0.5000])
+    """
     return _threshold(input, threshold, converted(value, input.dtype))
 
 
@@ -248,13 +373,40 @@ _softshrink = _activation(
 
 @composite(out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """The element where it is farther than `lambd` from 0, else 0."""
+    """Each element that is farther than `lambd` from 0, and 0 in place of the others; see `nn.Hardshrink`.
+
+    Args:
+        input: a tensor of any shape.
+        lambd: the bound; an element at that distance from 0 becomes 0.
+        out: a tensor that the result is written to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
+        tensor([-1.,  0.,  2.])
+    """
     return _hardshrink(input, lambd)
 
 
 @with_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """The element brought nearer to 0 by `lambd`, or to 0."""
+    """Each element moved towards 0 by `lambd`, but not across it; see `nn.Softshrink`.
+
+    Args:
+        input: a tensor of any shape.
+        lambd: how far elements are moved; not negative.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: `lambd` is negative.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.softshrink(torch.tensor([-1.0, 0.3, 2.0]))
+        tensor([-0.5000,  0.0000,  1.5000])
+    """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return _softshrink(input, lambd)
@@ -311,14 +463,38 @@ _logsigmoid = _activation("log_sigmoid", lambda xp, input: -_softplus_of(xp, -in
 
 @with_out
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """`log(1 + exp(beta * x)) / beta`; the element itself where `beta * x` is above `threshold`."""
+    """`log(1 + exp(beta * x)) / beta`, a smooth ReLU; see `nn.Softplus`.
+
+    Args:
+        input: a tensor of any shape.
+        beta: how sharp the bend is.
+        threshold: where `beta * x` is above this, the result is `x` itself, which is the same to rounding.
+        out: a tensor that the result is written to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.softplus(torch.tensor([0.0, 50.0]))
+        tensor([ 0.6931, 50.0000])
+    """
     _needs_floats("softplus_cpu", input)
     return _softplus(input, beta, threshold)
 
 
 @with_out
 def logsigmoid(input: Tensor) -> Tensor:
-    """The logarithm of the sigmoid, without underflow."""
+    """`log(1 / (1 + exp(-x)))`, without underflow; see `nn.LogSigmoid`.
+
+    Args:
+        input: a tensor of any shape.
+        out: a tensor that the result is written to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.logsigmoid(torch.tensor([0.0, -200.0]))
+        tensor([  -0.6931, -200.0000])
+    """
     _needs_floats("log_sigmoid_cpu", input)
     return _logsigmoid(input.contiguous())
 
@@ -357,13 +533,20 @@ _gelu_tanh = _activation("gelu_tanh", _gelu_tanh_forward, lambda F, g, input: ge
 
 @with_out
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """`x` times the normal distribution up to `x` (Hendrycks & Gimpel 2016, "Gaussian error linear units").
+    """`x` times the probability that a standard normal variable is below `x`; see `nn.GELU`.
 
-    `approximate="tanh"` takes the paper's approximation of the distribution by a tanh.
+    Hendrycks and Gimpel, *Gaussian error linear units (GELUs)*, 2016.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
-    tensor([-0.1587,  0.0000,  0.8413])
+    Args:
+        input: a tensor of any shape.
+        approximate: "none", or "tanh" for the paper's approximation of the normal distribution by a tanh.
+        out: a tensor that the result is written to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.gelu(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1587,  0.0000,  0.8413])
     """
     _needs_floats("GeluKernelImpl", input)
     if approximate == "none":
@@ -377,7 +560,23 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """One half of `dim` times the sigmoid of the other (Dauphin et al. 2017, "Language modeling with gated CNNs")."""
+    """The first half of dimension `dim` times the sigmoid of the second half; see `nn.GLU`.
+
+    Dauphin et al., *Language modeling with gated convolutional networks*, 2016.
+
+    Args:
+        input: a tensor whose dimension `dim` has an even length.
+        dim: the dimension to halve.
+
+    Raises:
+        RuntimeError: the length is odd, or the tensor has no dimension.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.glu(torch.tensor([2.0, 4.0, 0.0, 0.0]))
+        tensor([1., 2.])
+    """
     from .views import wrap_dim
 
     if not input.ndim:
@@ -392,9 +591,17 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 # --- in place -----------------------------------------------------------------------------------------------------
 
-celu_, elu_, selu_ = in_place("celu", celu), in_place("elu", elu), in_place("selu", selu)
-hardtanh_, relu6_, threshold_ = in_place("hardtanh", hardtanh), in_place("relu6", relu6), in_place("threshold", threshold)
-hardsigmoid_, hardswish_ = in_place("hardsigmoid", hardsigmoid), in_place("hardswish", hardswish)
-silu_, mish_, rrelu_ = in_place("silu", silu), in_place("mish", mish), in_place("rrelu", rrelu)
+celu_ = _in_place_form("celu", celu, "celu_(x)")
+elu_ = _in_place_form("elu", elu, "elu_(x)")
+hardtanh_ = _in_place_form("hardtanh", hardtanh, "hardtanh_(x)")
+rrelu_ = _in_place_form("rrelu", rrelu, "rrelu_(x)")
+selu_ = _in_place_form("selu", selu, "selu_(x)")
+threshold_ = _in_place_form("threshold", threshold, "threshold_(x, 0.1, 20.0)")
+hardsigmoid_, hardswish_, relu6_ = (
+    in_place("hardsigmoid", hardsigmoid),
+    in_place("hardswish", hardswish),
+    in_place("relu6", relu6),
+)
+silu_, mish_ = in_place("silu", silu), in_place("mish", mish)
 for _function in (celu_, rrelu, rrelu_, selu_, threshold_):
     PUBLIC[_function.__name__] = _function

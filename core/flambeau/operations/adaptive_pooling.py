@@ -1,4 +1,4 @@
-"""Pooling to a given size: windows that share the input out as evenly as they can, or at random places."""
+"""Pooling to a given output size: windows that divide the input as evenly as possible, or at given positions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _windows(length: int, count: int) -> list[tuple[int, int]]:
 
 
 def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """The size asked for, None standing for the input's own."""
+    """The output size as a tuple; None stands for the input's own size."""
     if input.ndim not in (n + 1, n + 2):
         if n == 1:
             raise RuntimeError(
@@ -41,10 +41,10 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
     if output_size is None or isinstance(output_size, bool):
         raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints, not {type(output_size).__name__}")
     sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
-    whole_numbers("output_size", [each for each in sizes if each is not None])
+    whole_numbers("output_size", [size for size in sizes if size is not None])
     if len(sizes) != n:
         raise RuntimeError(f"{name}: output_size must be {n}")
-    sizes = tuple(given if size is None else size for size, given in zip(sizes, input.shape[-n:], strict=True))
+    sizes = tuple(length if size is None else size for size, length in zip(sizes, input.shape[-n:], strict=True))
     if min(sizes) < 0:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, sizes))}}}"
@@ -59,30 +59,30 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
     return sizes
 
 
-def _whole_steps(given: Sequence[int], sizes: Sequence[int]) -> list[int] | None:
-    """The size of the windows where all are of one size and do not overlap."""
-    if all(size and length % size == 0 for length, size in zip(given, sizes, strict=True)):
-        return [length // size for length, size in zip(given, sizes, strict=True)]
+def _equal_window_size(space: Sequence[int], sizes: Sequence[int]) -> list[int] | None:
+    """The window size where all windows are equally large and do not overlap, else None."""
+    if all(size and length % size == 0 for length, size in zip(space, sizes, strict=True)):
+        return [length // size for length, size in zip(space, sizes, strict=True)]
     return None
 
 
 def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
     """Means of windows over the last `n` dimensions, as many as `output_size` says."""
     sizes = _target(f"adaptive_avg_pool{n}d", n, input, output_size)
-    given = input.shape[-n:]
+    space = input.shape[-n:]
     if sizes == (1,) * n:
-        made = input.mean(tuple(range(-n, 0)), keepdim=True)
-        return made if n > 1 else shown_as(made, "SqueezeBackward1")
-    steps = _whole_steps(given, sizes)
-    made = _AVG_POOLS[n](input, tuple(steps)) if steps and input.numel() else _averages(n, input, sizes)
-    return gathered(made, f"AdaptiveAvgPool{n}DBackward0", (input,)) if n > 1 else shown_as(made, "SqueezeBackward1")
+        output = input.mean(tuple(range(-n, 0)), keepdim=True)
+        return output if n > 1 else shown_as(output, "SqueezeBackward1")
+    kernel = _equal_window_size(space, sizes)
+    output = _AVG_POOLS[n](input, tuple(kernel)) if kernel and input.numel() else _averages(n, input, sizes)
+    return gathered(output, f"AdaptiveAvgPool{n}DBackward0", (input,)) if n > 1 else shown_as(output, "SqueezeBackward1")
 
 
 def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
-    made = with_tied_gradient(input)
+    output = with_tied_gradient(input)
     for dim, size in enumerate(sizes, input.ndim - n):
-        made = (made.transpose(dim, -1) @ _averaging(made, made.shape[dim], size)).transpose(dim, -1)
-    return in_format_of(made.contiguous(), input) if n == 2 else made.contiguous()
+        output = (output.transpose(dim, -1) @ _averaging(output, output.shape[dim], size)).transpose(dim, -1)
+    return in_format_of(output.contiguous(), input) if n == 2 else output.contiguous()
 
 
 def _averaging(like: Tensor, length: int, count: int) -> Tensor:
@@ -95,21 +95,34 @@ def _averaging(like: Tensor, length: int, count: int) -> Tensor:
 
 @composite(method=False)
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of windows of `(N, C, L)` or `(C, L)`, as many as `output_size` says."""
+    """The means of `output_size` windows that divide a sequence as evenly as possible; see `nn.AdaptiveAvgPool1d`.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        output_size: the number of windows.
+
+    Shape:
+        The result is `(N, C, output_size)` or `(C, output_size)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.adaptive_avg_pool1d(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+        tensor([[1.5000, 3.5000]])
+    """
     return adaptive_avg_pool(1, input, output_size)
 
 
 def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of windows over the last `n` dimensions and, if asked for, where in them (flattened) they are."""
     sizes = _target(f"adaptive_max_pool{n}d", n, input, output_size)
-    steps = _whole_steps(input.shape[-n:], sizes)
-    found = max_pool(n, input, tuple(steps), return_indices=return_indices) if steps else _maxima(n, input, sizes)
-    made = found[0] if isinstance(found, tuple) else found
+    kernel = _equal_window_size(input.shape[-n:], sizes)
+    result = max_pool(n, input, tuple(kernel), return_indices=return_indices) if kernel else _maxima(n, input, sizes)
+    output = result[0] if isinstance(result, tuple) else result
     if n > 1:
-        gathered(made, f"AdaptiveMaxPool{n}DBackward0", (input,))
+        gathered(output, f"AdaptiveMaxPool{n}DBackward0", (input,))
     else:
-        shown_as(made, "SqueezeBackward1")
-    return found if return_indices else made
+        shown_as(output, "SqueezeBackward1")
+    return result if return_indices else output
 
 
 def _maxima(n: int, input: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -119,8 +132,8 @@ def _maxima(n: int, input: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor
         longest = max((stop - start for start, stop in windows), default=1)
         rows = [[min(start + i, stop - 1) for i in range(longest)] for start, stop in windows]
         positions.append(tensor(rows, dtype=dtypes.int64, device=input.device).reshape(size, longest))
-    made, indices = max_of_windows(input, positions)
-    return in_format_of(made, input), in_format_of(indices, input)
+    output, indices = max_of_windows(input, positions)
+    return in_format_of(output, input), in_format_of(indices, input)
 
 
 def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -130,30 +143,30 @@ def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, 
     """
     n = len(positions)
     input = with_tied_gradient(input)
-    lead, space = input.shape[:-n], input.shape[-n:]
+    batch, space = input.shape[:-n], input.shape[-n:]
     flat = _flat_positions(positions, space)
     sizes, elements = flat.shape[-2 * n : -n], prod(flat.shape[-n:])
-    flat = flat.expand(*lead, *flat.shape[-2 * n :]).reshape(*lead, prod(sizes), elements)
+    flat = flat.expand(*batch, *flat.shape[-2 * n :]).reshape(*batch, prod(sizes), elements)
     values = input.flatten(-n)
     with no_grad():
-        seen = values.detach().gather(-1, flat.flatten(-2)).reshape(flat.shape)
-        indices = flat.gather(-1, _place_of_maximum(seen).unsqueeze(-1)).squeeze(-1)
-    made = values.gather(-1, indices)
-    return made.reshape(*lead, *sizes), indices.reshape(*lead, *sizes)
+        windows = values.detach().gather(-1, flat.flatten(-2)).reshape(flat.shape)
+        indices = flat.gather(-1, _position_of_maximum(windows).unsqueeze(-1)).squeeze(-1)
+    output = values.gather(-1, indices)
+    return output.reshape(*batch, *sizes), indices.reshape(*batch, *sizes)
 
 
-def _place_of_maximum(seen: Tensor) -> Tensor:
+def _position_of_maximum(windows: Tensor) -> Tensor:
     """Where in its window each maximum is: the first of equal ones, but the last of NaNs."""
-    first, last = seen.argmax(-1), seen.shape[-1] - 1 - seen.flip(-1).argmax(-1)
-    return where(seen.isnan().any(-1), last, first)  # type: ignore[no-any-return]  # given tensors, it gives one
+    first, last = windows.argmax(-1), windows.shape[-1] - 1 - windows.flip(-1).argmax(-1)
+    return where(windows.isnan().any(-1), last, first)  # type: ignore[no-any-return]  # `where` of tensors is a tensor
 
 
 def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor:
     """Indices `(..., windows of each dimension, elements of each dimension)` into the flattened space."""
     n = len(positions)
     flat: Any = 0
-    for dim, (each, length) in enumerate(zip(positions, space, strict=True)):
+    for dim, (index, length) in enumerate(zip(positions, space, strict=True)):
         shape = [1] * (2 * n)
-        shape[dim], shape[n + dim] = each.shape[-2:]
-        flat = flat * length + each.reshape(*each.shape[:-2], *shape)
+        shape[dim], shape[n + dim] = index.shape[-2:]
+        flat = flat * length + index.reshape(*index.shape[:-2], *shape)
     return flat  # type: ignore[no-any-return]  # a sum that starts at 0

@@ -27,9 +27,13 @@ _add = op(
 
 
 def _refuse_bool_sub(input: Any, other: Any) -> None:
-    if not any(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other)):
+    if not any(
+        isinstance(operand, bool) or (isinstance(operand, Tensor) and operand.dtype is dtypes.bool_) for operand in (input, other)
+    ):
         return
-    both = all(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other))
+    both = all(
+        isinstance(operand, bool) or (isinstance(operand, Tensor) and operand.dtype is dtypes.bool_) for operand in (input, other)
+    )
     if both:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
@@ -61,18 +65,18 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     require_factor("alpha", alpha, common)
     if isinstance(input, Tensor) and isinstance(other, Tensor):
         other = other.to(common)
-        if other.dtype in dtypes.HALF:  # the factor is rounded, and then only the sum
+        if other.dtype in dtypes.HALF:  # PyTorch rounds the factor and the sum, but not the product
             return input.float(), other.float() * other.new_tensor(alpha).item()
     return input, other & bool(alpha) if common is dtypes.bool_ else other * alpha
 
 
 def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any, alpha: Any) -> Tensor:
-    """`combine` of the operands, scaled; of half precision, rounded at the end."""
-    made = combine(*_scaled(name, input, other, alpha))
+    """`combine(input, alpha * other)`; in half precision it is rounded only once, at the end."""
+    result = combine(*_scaled(name, input, other, alpha))
     if (type(alpha) is int and alpha == 1) or not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        return made
+        return result
     common = result_dtype((input, other))
-    return made if made.dtype is common else gathered(made.to(common), f"{name.capitalize()}Backward0", (input, other))
+    return result if result.dtype is common else gathered(result.to(common), f"{name.capitalize()}Backward0", (input, other))
 
 
 @composite(inplace=True, out=True)
@@ -205,11 +209,11 @@ def _pow_grad_exponent(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
 
 
 def integer_pow(xp: Any, input: Any, other: Any) -> Any:
-    """Powers of integers; to a negative power, those of 1 and -1 alone are not 0."""
+    """Integer powers; with a negative exponent they are 0 for all bases but 1 and -1."""
     negative = other < 0
-    made = xp.pow(input, xp.where(negative, xp.zeros_like(other), other))
+    power = xp.pow(input, xp.where(negative, xp.zeros_like(other), other))
     inverse = xp.where(input == -1, 1 - 2 * (other % 2), xp.astype(input == 1, other.dtype))
-    return xp.where(negative, inverse, made)
+    return xp.where(negative, inverse, power)
 
 
 def _pow_forward(xp: Any, input: Any, other: Any) -> Any:
@@ -224,7 +228,7 @@ _pow = op(
 
 
 def _pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
-    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes roots: -inf has none
+    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes the root: NaN for -inf
         root = xp.sqrt(input)
         return root if exponent > 0 else xp.reciprocal(root)
     return xp.pow(input, exponent)
@@ -263,10 +267,10 @@ def pow(input: Any, exponent: Any) -> Tensor:
     >>> torch.tensor([1.0, 2.0]) ** 2
     tensor([1., 4.])
     """
-    made = __pow__(input, exponent)
-    if made is NotImplemented:
+    result = __pow__(input, exponent)
+    if result is NotImplemented:
         raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(exponent).__name__}")
-    return made
+    return result
 
 
 def __rdiv__(self: Tensor, other: Any) -> Any:
@@ -286,18 +290,18 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
         return NotImplemented
 
 
-__pow__.__name__ = "pow"  # what overrides are given is called so
+__pow__.__name__ = "pow"  # the name that overrides see
 attach(__rtruediv__=__rdiv__, __rdiv__=__rdiv__, __pow__=__pow__, __rpow__=__rpow__)
 attach(__ipow__=Tensor.pow_)
 
 
 def _float_power_(self: Tensor, exponent: Any) -> Tensor:
     """In-place form of `float_power`."""
-    wanted = dtypes.complex128 if result_dtype((self, exponent)).is_complex else dtypes.float64
-    if self.dtype is not wanted:
+    required = dtypes.complex128 if result_dtype((self, exponent)).is_complex else dtypes.float64
+    if self.dtype is not required:
         raise RuntimeError(
             f"the base given to float_power_ has dtype {self.dtype.legacy_name} but the operation's result "
-            f"requires dtype {wanted.legacy_name}"
+            f"requires dtype {required.legacy_name}"
         )
     return self.pow_(exponent)
 
@@ -321,9 +325,9 @@ attach(float_power_=checked(_float_power_))
 
 
 def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors, those of half precision in single precision, if all are: what is made of them is to be rounded once."""
-    if all(each._key.dtype in dtypes.HALF for each in tensors):
-        return tuple(each.float() for each in tensors)
+    """The tensors in single precision if all are in half precision, so that the result is rounded only once."""
+    if all(tensor._key.dtype in dtypes.HALF for tensor in tensors):
+        return tuple(tensor.float() for tensor in tensors)
     return tensors
 
 
@@ -335,15 +339,15 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
     tensor([1.5000, 1.5000])
     """
-    if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
+    if args:  # the legacy signature: addcmul(input, value, tensor1, tensor2)
         warn_of_old("addcmul", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
     terms = _wide(input, tensor1, tensor2)
-    made = terms[0] + (terms[1] if value == 1 else terms[1] * value) * terms[2]
-    made = made if terms[0] is input else made.to(result_dtype((input, tensor1, tensor2)))
-    require_dtype("addcmul_cpu_out", made, "numbers")
-    return gathered(made, "AddcmulBackward0", (input, tensor1, tensor2))
+    result = terms[0] + (terms[1] if value == 1 else terms[1] * value) * terms[2]
+    result = result if terms[0] is input else result.to(result_dtype((input, tensor1, tensor2)))
+    require_dtype("addcmul_cpu_out", result, "numbers")
+    return gathered(result, "AddcmulBackward0", (input, tensor1, tensor2))
 
 
 @composite(inplace=True, out=True)
@@ -353,7 +357,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
         warn_of_old("addcdiv", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     require_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
-    if not any(each.is_floating_point() or each.is_complex() for each in (tensor1, tensor2)):
+    if not any(tensor.is_floating_point() or tensor.is_complex() for tensor in (tensor1, tensor2)):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
             "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
@@ -361,9 +365,9 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
             "inputs and as (input + value * tensor1 / tensor2) for float inputs."
         )
     terms = _wide(input, tensor1, tensor2)
-    made = terms[0] + (terms[1] if value == 1 else terms[1] * value) / terms[2]
-    made = made if terms[0] is input else made.to(result_dtype((input, tensor1, tensor2)))
-    return gathered(made, "AddcdivBackward0", (input, tensor1, tensor2))
+    result = terms[0] + (terms[1] if value == 1 else terms[1] * value) / terms[2]
+    result = result if terms[0] is input else result.to(result_dtype((input, tensor1, tensor2)))
+    return gathered(result, "AddcdivBackward0", (input, tensor1, tensor2))
 
 
 _lerp = op(

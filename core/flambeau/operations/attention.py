@@ -39,7 +39,7 @@ def _forward(
 def attention_backward(
     F: Any, g: Any, query: Any, key: Any, value: Any, bias: Any, out: Any, causal: bool, scale: float, workspace: Any
 ) -> Any:
-    """The gradients of query, key and value.  `out` and `workspace`, where a forward leaves its sums, serve kernels only."""
+    """The gradients of query, key and value.  Only kernels use `out` and `workspace`, where a forward stores its sums."""
     scores = F.mm(query, F.mH_(key)) * scale
     scores = scores if bias is None else scores + bias
     weights = F.softmax(scores, len(scores.shape) - 1)
@@ -95,7 +95,7 @@ attention = op("attention", _attention_forward, promote="product", public=False,
 
 
 def learns_nothing(*tensors: Tensor) -> bool:
-    """Whether no derivative of what is computed from these will be asked for, nor any step of it seen."""
-    recorded = _grad.get() and any(each._requires_grad for each in tensors)
-    plain = all(type(each._key) is DispatchKey and each._key.dtype.category == dtypes.FLOATING for each in tensors)
+    """Whether what is computed from these needs no derivatives, and no mode or subclass wants to see the single operations."""
+    recorded = _grad.get() and any(tensor._requires_grad for tensor in tensors)
+    plain = all(type(tensor._key) is DispatchKey and tensor._key.dtype.category == dtypes.FLOATING for tensor in tensors)
     return plain and not (recorded or state.forward_levels or overriding.wanted(tensors))

@@ -14,7 +14,7 @@ from typing import Any
 from ..calls.op import op
 from ..tensors.tensor import Tensor
 from .precision import chebyshev, in_double, product_and_rest
-from .standard import mapped
+from .standard_indexing import mapped
 
 __all__: list[str] = []
 
@@ -151,8 +151,8 @@ def _square(xp: Any, x: Any, edge: float) -> Any:
 @in_double
 def j0_forward(xp: Any, input: Any) -> Any:
     x = xp.abs(input)
-    made = xp.where(x < 8, chebyshev(_square(xp, x, 8.0), _J0), _wave(xp, x, 0, _P0, _Q0)[0])
-    return xp.where(x == math.inf, 0.0, made)
+    value = xp.where(x < 8, chebyshev(_square(xp, x, 8.0), _J0), _wave(xp, x, 0, _P0, _Q0)[0])
+    return xp.where(x == math.inf, 0.0, value)
 
 
 @in_double
@@ -163,8 +163,8 @@ def j1_forward(xp: Any, input: Any) -> Any:
 
 
 def _second_kind(xp: Any, x: Any, near: Any, far: Any) -> Any:
-    made = xp.where(x < 8, near, xp.where(x == math.inf, 0.0, far))
-    return xp.where(x > 0, made, xp.where(x == 0, -math.inf, x * math.nan))
+    value = xp.where(x < 8, near, xp.where(x == math.inf, 0.0, far))
+    return xp.where(x > 0, value, xp.where(x == 0, -math.inf, x * math.nan))
 
 
 @in_double
@@ -291,7 +291,7 @@ def _tau() -> int:
 
 
 def _far_phase(size: float) -> float:
-    """`2/3 size**1.5` without whole turns, by integers: where it is large, no digit of its double is one of the phase."""
+    """The phase `2/3 size**1.5` modulo a full turn, in integer arithmetic: a large one has no correct digit in a double."""
     if not _FAR_OUT < size < math.inf:
         return 0.0
     numerator, denominator = size.as_integer_ratio()
@@ -304,7 +304,7 @@ _REST_OF_TWO_THIRDS = 3.700743415417188e-17  # 2/3 less the double next to it
 
 
 def _phase_in_two_parts(xp: Any, size: Any) -> tuple[Any, Any]:
-    """`2/3 size**1.5`, and what rounding took from it, with which it has twice as many digits."""
+    """`2/3 size**1.5` with twice the digits of a double: the rounded value and its rounding error."""
     root = xp.sqrt(size)
     square, rest = product_and_rest(root, root)
     root_rest = ((size - square) - rest) / (2 * root)
@@ -330,8 +330,8 @@ def airy_forward(xp: Any, input: Any) -> Any:
     sine, cosine, shift = xp.sin(turn), xp.cos(turn), rest + math.pi / 4
     s, c = xp.sin(shift), xp.cos(shift)
     below = (p * (sine * c + cosine * s) - q * (cosine * c - sine * s)) / root
-    made = xp.where(input > 2, above, below) / math.sqrt(math.pi)
-    return xp.where(size == math.inf, 0.0, xp.where((input > 2) | (input < -5), made, near))
+    value = xp.where(input > 2, above, below) / math.sqrt(math.pi)
+    return xp.where(size == math.inf, 0.0, xp.where((input > 2) | (input < -5), value, near))
 
 
 # --- the operations -----------------------------------------------------------------------------------------------
@@ -433,8 +433,8 @@ airy = _hidden("special_airy_ai", airy_forward, "Airy's function Ai.")
 
 @in_double
 def spherical_forward(xp: Any, input: Any) -> Any:
-    made = xp.sin(input) / xp.where(input == 0, 1.0, input)
-    return xp.where(input == 0, 1.0, xp.where(xp.isinf(input), 0.0, made))
+    ratio = xp.sin(input) / xp.where(input == 0, 1.0, input)
+    return xp.where(input == 0, 1.0, xp.where(xp.isinf(input), 0.0, ratio))
 
 
 spherical = _hidden(

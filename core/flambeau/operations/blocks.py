@@ -1,4 +1,4 @@
-"""Grids, blocks, stacks and splits; diagonals and triangles made; turning and mirroring."""
+"""Grids, block matrices, stacking and splitting; making diagonals and triangles; flipping and rotating."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _tensors(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
 
 
-# --- at least so many dimensions ----------------------------------------------------------------------------------
+# --- at least n dimensions ----------------------------------------------------------------------------------------
 
 
 def _at_least(count: int) -> Any:
@@ -39,7 +39,7 @@ def _at_least(count: int) -> Any:
     def function(*tensors: Tensor | Sequence[Tensor]) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return widen(tensors[0])
-        return tuple(widen(each) for each in _tensors(tensors))
+        return tuple(widen(x) for x in _tensors(tensors))
 
     function.__name__ = function.__qualname__ = f"atleast_{count}d"
     function.__doc__ = f"The tensor, or each of several, with at least {count} dimensions."
@@ -48,7 +48,7 @@ def _at_least(count: int) -> Any:
 
 atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
 
-# --- stacks and splits by place -----------------------------------------------------------------------------------
+# --- stacking and splitting ---------------------------------------------------------------------------------------
 
 
 @composite(method=False, out=True)
@@ -65,7 +65,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors on top of each other."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
-    return cat([atleast_2d(each) for each in tensors], 0)
+    return cat([atleast_2d(x) for x in tensors], 0)
 
 
 @composite(method=False, out=True)
@@ -73,13 +73,13 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors behind each other: along the third dimension."""
     if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
-    return cat([atleast_3d(each) for each in tensors], 2)
+    return cat([atleast_3d(x) for x in tensors], 2)
 
 
 @composite(method=False, out=True)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side, vectors as columns."""
-    return hstack([each.reshape(-1, 1) if each.ndim < 2 else each for each in tensors])
+    return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
 
 
 @composite
@@ -92,51 +92,60 @@ def tensor_split(
     sections: Any = None,
     tensor_indices_or_sections: Tensor | None = None,
 ) -> Any:
-    """Views of parts of `dim`: so many of nearly equal size, or cut at the indices."""
-    ways = (indices_or_sections, indices, sections, tensor_indices_or_sections)
-    given = next((each for each in ways if each is not None), None)
-    if given is None:
+    """Views of consecutive parts of `dim`: a number of parts of nearly equal size, or parts cut at the given indices."""
+    options = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    indices_or_sections = next((option for option in options if option is not None), None)
+    if indices_or_sections is None:
         raise TypeError("tensor_split() received an invalid combination of arguments: neither sections nor indices are given")
     if not input.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     length = input.shape[wrap_dim(dim, input.ndim)]
-    if isinstance(given, Tensor):
-        if given.dtype is not dtypes.int64:
+    if isinstance(indices_or_sections, Tensor):
+        if indices_or_sections.dtype is not dtypes.int64:
             raise RuntimeError(
-                f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {given.dtype.legacy_name}"
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{indices_or_sections.dtype.legacy_name}"
             )
-        given = given.tolist()
-    if isinstance(given, (tuple, list)):
-        bounds = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in map(as_python, given)), length]
+        indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, (tuple, list)):
+        bounds = [
+            0,
+            *(min(max(index + length if index < 0 else index, 0), length) for index in map(as_python, indices_or_sections)),
+            length,
+        ]
         return tuple(input.narrow(dim, start, max(end - start, 0)) for start, end in itertools.pairwise(bounds))
-    count = given if type(given) is int else whole_numbers("indices_or_sections", given)[0]
+    count = (
+        indices_or_sections if type(indices_or_sections) is int else whole_numbers("indices_or_sections", indices_or_sections)[0]
+    )
     if count <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {count}")
     return split(input, [length // count + (i < length % count) for i in range(count)], dim)
 
 
-def _split_evenly(name: str, input: Tensor, given: Any, dim: int) -> Any:
+def _split_evenly(name: str, input: Tensor, indices_or_sections: Any, dim: int) -> Any:
     """`tensor_split` at indices, or into parts of equal size."""
-    given = as_python(given)
-    if not isinstance(given, (int, tuple, list)):
-        raise TypeError(f"{name}(): argument 'indices' (position 2) must be tuple of ints, not {type(given).__name__}")
-    if isinstance(given, int) and (not given or input.shape[dim] % given):
+    indices_or_sections = as_python(indices_or_sections)
+    if not isinstance(indices_or_sections, (int, tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'indices' (position 2) must be tuple of ints, not {type(indices_or_sections).__name__}"
+        )
+    if isinstance(indices_or_sections, int) and (not indices_or_sections or input.shape[dim] % indices_or_sections):
         raise RuntimeError(
             f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
-            f"{input.shape[dim]} is not divisible by the split_size {given}!"
+            f"{input.shape[dim]} is not divisible by the split_size {indices_or_sections}!"
         )
-    return tensor_split(input, given, dim)
+    return tensor_split(input, indices_or_sections, dim)
 
 
 def _split_along(name: str, axis: int) -> None:
     def function(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
-        given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
+        indices_or_sections = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
         least = max(axis + 1, 2)
         if input.ndim < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!"
             )
-        return _split_evenly(name, input, given, axis)
+        return _split_evenly(name, input, indices_or_sections, axis)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`tensor_split` along dimension {axis}."
@@ -150,10 +159,10 @@ _split_along("dsplit", 2)
 @composite
 def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
     """`tensor_split` along the second dimension, or the first of a vector."""
-    given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
+    indices_or_sections = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
     if not input.ndim:
         raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
-    return _split_evenly("hsplit", input, given, 0 if input.ndim == 1 else 1)
+    return _split_evenly("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
 @composite(grad_fn="UnsafeSplitBackward0")
@@ -181,25 +190,27 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
     torch.Size([2, 3])
     """
-    given = list(_tensors(tensors))
-    if not given:
+    vectors = list(_tensors(tensors))
+    if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
-    for each in given:
-        if each.ndim > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(each.shape)}")
-        if each.dtype is not given[0].dtype:
+    for vector in vectors:
+        if vector.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(vector.shape)}")
+        if vector.dtype is not vectors[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-    given = [each.reshape(-1) for each in given]
+    vectors = [vector.reshape(-1) for vector in vectors]
     if indexing is None:
         warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    swap = indexing == "xy" and len(given) > 1
+    swap = indexing == "xy" and len(vectors) > 1
     if swap:
-        given[0], given[1] = given[1], given[0]
-    shape = [len(each) for each in given]
-    grids = [each.reshape([-1 if i == axis else 1 for i in range(len(given))]).expand(shape) for axis, each in enumerate(given)]
+        vectors[0], vectors[1] = vectors[1], vectors[0]
+    shape = [len(vector) for vector in vectors]
+    grids = [
+        vector.reshape([-1 if i == axis else 1 for i in range(len(vectors))]).expand(shape) for axis, vector in enumerate(vectors)
+    ]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]  # back in the order given
     return tuple(grids)
@@ -208,12 +219,12 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 @composite(method=False)
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element from each vector, a row each."""
-    for each in tensors:
-        if each.ndim != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")
+    for vector in tensors:
+        if vector.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(vector.shape)}")
     if len(tensors) == 1:
         return tensors[0]
-    return stack([each.reshape(-1) for each in meshgrid(*tensors, indexing="ij")], 1)
+    return stack([grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @composite(method=False, grad_fn="StackBackward0")
@@ -235,17 +246,17 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 @composite(method=False, grad_fn="BlockDiagBackward0")
 def block_diag(*tensors: Tensor) -> Tensor:
     """Matrices along the diagonal of one matrix, 0 elsewhere."""
-    for index, each in enumerate(tensors):
-        if each.ndim > 2:
+    for index, matrix in enumerate(tensors):
+        if matrix.ndim > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {index} has {each.ndim} dimensions"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {index} has {matrix.ndim} dimensions"
             )
-    blocks = [atleast_2d(each) for each in tensors] or [zeros(1, 0)]
-    width = sum(each.shape[1] for each in blocks)
+    blocks = [atleast_2d(matrix) for matrix in tensors] or [zeros(1, 0)]
+    width = sum(block.shape[1] for block in blocks)
     rows, before = [], 0
-    for each in blocks:
-        height, own = each.shape
-        rows.append(cat([each.new_zeros(height, before), each, each.new_zeros(height, width - before - own)], 1))
+    for matrix in blocks:
+        height, own = matrix.shape
+        rows.append(cat([matrix.new_zeros(height, before), matrix, matrix.new_zeros(height, width - before - own)], 1))
         before += own
     return cat(rows, 0)
 
@@ -262,11 +273,11 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = input.shape[-1] + abs(as_int("diag_embed", "offset", offset))
     shape = list(input.shape[:-1])
-    for each in sorted((first, second)):
-        shape.insert(each, size)
-    made = input.new_zeros(shape)
-    diagonal(made, offset, first, second).copy_(input)
-    return made
+    for dim in sorted((first, second)):
+        shape.insert(dim, size)
+    output = input.new_zeros(shape)
+    diagonal(output, offset, first, second).copy_(input)
+    return output
 
 
 @composite(out=True)
@@ -295,7 +306,7 @@ def trace(input: Tensor) -> Tensor:
 
 
 def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Set the main diagonal to `fill_value`, in place; `wrap` goes on below tall matrices."""
+    """Set the main diagonal to `fill_value`, in place; with `wrap`, it starts again below the square part of a tall matrix."""
     if self.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self.ndim > 2 and len(set(self.shape)) > 1:
@@ -316,7 +327,7 @@ attach(fill_diagonal_=_fill_diagonal_)
 # --- indices of triangles -----------------------------------------------------------------------------------------
 
 
-def _triangle_indices(name: str, keep: Any) -> None:
+def _triangle_indices(name: str, in_triangle: Any) -> None:
     def function(
         row: int,
         col: int,
@@ -332,8 +343,8 @@ def _triangle_indices(name: str, keep: Any) -> None:
         if dtype not in (dtypes.int32, dtypes.int64):
             raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
         grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)
-        kept: Tensor = keep(grid[1] - grid[0], offset).expand(row, col).nonzero()
-        return _finish(kept.t().contiguous().to(dtype), requires_grad, pin_memory=pin_memory)
+        indices: Tensor = in_triangle(grid[1] - grid[0], offset).expand(row, col).nonzero()
+        return _finish(indices.t().contiguous().to(dtype), requires_grad, pin_memory=pin_memory)
 
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"
@@ -351,12 +362,12 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     shape = as_shape((shape,)) if not isinstance(shape, int) else (shape,)
     if indices.dtype.category != dtypes.INTEGER:
         raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices.dtype}")
-    if any(each < 0 for each in shape):
+    if any(size < 0 for size in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
     if not shape:
         return ()
-    steps = tensor([math.prod(shape[dim + 1 :]) for dim in range(len(shape))], device=indices.device)
-    return (indices.long().unsqueeze(-1) // steps % tensor(shape, device=indices.device)).unbind(-1)
+    strides = tensor([math.prod(shape[dim + 1 :]) for dim in range(len(shape))], device=indices.device)
+    return (indices.long().unsqueeze(-1) // strides % tensor(shape, device=indices.device)).unbind(-1)
 
 
 @composite(method=False)
@@ -365,11 +376,11 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     powers = arange(x.shape[0] if N is None else N, device=x.device)
-    made = x.unsqueeze(1) ** powers
-    return made if increasing else made.flip(1)
+    matrix = x.unsqueeze(1) ** powers
+    return matrix if increasing else matrix.flip(1)
 
 
-# --- turning ------------------------------------------------------------------------------------------------------
+# --- flipping and rotating ----------------------------------------------------------------------------------------
 
 
 @composite
@@ -390,7 +401,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @composite(grad_fn="Rot90Backward0")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by `k` quarters from the first towards the second of `dims`."""
+    """Rotated by `k` quarter turns from the first towards the second of `dims`."""
     k = as_int("rot90", "k", k)
     if not isinstance(dims, (tuple, list)):
         raise TypeError(f"rot90(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
@@ -399,7 +410,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    a, b = (wrap_dim(each, input.ndim) for each in dims)
+    a, b = (wrap_dim(dim, input.ndim) for dim in dims)
     if a == b:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     k %= 4

@@ -31,7 +31,7 @@ def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "r
 
 
 def _ordered(xp: Any, array: Any) -> Any:
-    """The standard has no order of booleans."""
+    """Booleans as integers: the array API standard does not order them."""
     return xp.astype(array, xp.uint8) if xp.isdtype(array.dtype, "bool") else array
 
 
@@ -51,7 +51,7 @@ ge = _compare(
 
 
 def equals_array(input: Tensor, other: Any) -> Any:
-    """`input == other` for an array of another library; NumPy leaves this operator alone to us."""
+    """`input == other` for an array of another library; NumPy leaves only this operator to the other operand."""
     if not hasattr(other, "__array_interface__"):
         return NotImplemented
     from .creation import as_tensor
@@ -61,16 +61,16 @@ def equals_array(input: Tensor, other: Any) -> Any:
 
 NAMESPACE["equals_array"] = equals_array
 
-# --- the larger, the smaller, the chosen --------------------------------------------------------------------------
+# --- maximum, minimum, where --------------------------------------------------------------------------------------
 
 
 def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
-    """The gradient where this argument was chosen; half of it at a tie, and to both where one is NaN."""
+    """The gradient where this argument was chosen; half of it at a tie; all of it, for both, where one is NaN."""
     return F.masked(g, chosen) + F.masked(g * 0.5, tied)
 
 
 def refuse_complex(name: str) -> Callable[..., None]:
-    """The check of a function that knows no order of complex numbers."""
+    """A check that refuses complex numbers, for functions that need an order."""
     return refusing(dtypes.COMPLEX, f"{name} not implemented for complex tensors.")
 
 
@@ -91,8 +91,8 @@ minimum = op(
 
 masked = op(
     "masked", lambda xp, input, mask, of=None: xp.where(mask, input, 0), keeps_dtype=("mask", "of"), public=False, method=False,
-    doc="The elements where `mask` holds, else 0: the gradient of a choice; and, where that is asked for, its zero slope by "
-        "what the mask is a question `of`.",
+    doc="The elements where `mask` holds, else 0: the gradient of a choice.  The derivative by `of`, the tensor that the mask "
+        "was computed from, is zero.",
     input=lambda F, g, mask, of: F.masked(g, mask, of),
     of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
 )  # fmt: skip
@@ -109,9 +109,9 @@ def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if input is None or other is None:
-        given = type(other if input is None else input).__name__
+        kind = type(other if input is None else input).__name__
         raise TypeError(
-            f"where() received an invalid combination of arguments - got (Tensor, {given}); it takes the condition "
+            f"where() received an invalid combination of arguments - got (Tensor, {kind}); it takes the condition "
             "alone, or the condition and two choices"
         )
     if condition.dtype is dtypes.uint8:
@@ -137,8 +137,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    made: Tensor = _choose(condition, self, other)
-    return made
+    result: Tensor = _choose(condition, self, other)
+    return result
 
 
 attach(where=as_method(_where_method))
@@ -148,8 +148,8 @@ attach(where=as_method(_where_method))
 
 
 def _clamp_forward(xp: Any, input: Any, /, min: Any = None, max: Any = None) -> Any:
-    made = input if min is None else xp.maximum(input, xp.asarray(min, dtype=input.dtype))
-    return made if max is None else xp.minimum(made, xp.asarray(max, dtype=input.dtype))
+    clamped = input if min is None else xp.maximum(input, xp.asarray(min, dtype=input.dtype))
+    return clamped if max is None else xp.minimum(clamped, xp.asarray(max, dtype=input.dtype))
 
 
 def _inside(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
@@ -165,8 +165,8 @@ _clamp = op(
 
 
 def _between_forward(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
-    made = input if min is None else xp.maximum(input, min)
-    return made if max is None else xp.minimum(made, max)
+    clamped = input if min is None else xp.maximum(input, min)
+    return clamped if max is None else xp.minimum(clamped, max)
 
 
 def _below(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
@@ -184,7 +184,7 @@ _clamp_between = op(
 
 
 def _fit(scalars: Any, bound: Any) -> bool:
-    """Whether a bound is none, or a number that does not change the dtype."""
+    """Whether a bound is None, or a number that does not change the dtype."""
     return bound is None or type(bound) in scalars
 
 
@@ -201,27 +201,30 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     key = input._key
     if key.dtype.category == dtypes.FLOATING and _fit(key.scalars, min) and _fit(key.scalars, max):
         return _clamp(input, min, max)
-    given = [each for each in (input, min, max) if each is not None]
-    if any(isinstance(each, complex) or (isinstance(each, Tensor) and each.dtype.category == dtypes.COMPLEX) for each in given):
+    operands = [operand for operand in (input, min, max) if operand is not None]
+    if any(
+        isinstance(operand, complex) or (isinstance(operand, Tensor) and operand.dtype.category == dtypes.COMPLEX)
+        for operand in operands
+    ):
         raise NotImplementedError("clamp is not supported for complex types")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        if all(each is None or isinstance(each, Tensor) for each in (min, max)):
+        if all(bound is None or isinstance(bound, Tensor) for bound in (min, max)):
             if min is not None and max is not None and result_dtype((input, min, max)) is dtypes.bool_:
                 raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")  # with one bound it is maximum or minimum
             return _clamp_between(input, min, max)
-        if any(isinstance(each, Tensor) and each.ndim for each in (min, max)):
-            named = ", ".join(type(each).__name__ for each in (input, min, max))
+        if any(isinstance(bound, Tensor) and bound.ndim for bound in (min, max)):
+            named = ", ".join(type(argument).__name__ for argument in (input, min, max))
             raise TypeError(
                 f"clamp() received an invalid combination of arguments - got ({named}): the bounds must both be "
                 "Tensors, or both numbers"
             )
-        min, max = (each.item() if isinstance(each, Tensor) else each for each in (min, max))
-    bounds = [each for each in (min, max) if each is not None]
-    require_operands("clamp", **{name: each for name, each in (("min", min), ("max", max)) if each is not None})
-    if not all(type(each) in input._key.scalars for each in bounds):
+        min, max = (bound.item() if isinstance(bound, Tensor) else bound for bound in (min, max))
+    bounds = [bound for bound in (min, max) if bound is not None]
+    require_operands("clamp", **{name: bound for name, bound in (("min", min), ("max", max)) if bound is not None})
+    if not all(type(bound) in input._key.scalars for bound in bounds):
         input = input.to(result_dtype((input, *bounds)))
     if input.dtype.category == dtypes.INTEGER:
-        min, max = (each if each is None else converted(each, input.dtype) for each in (min, max))
+        min, max = (bound if bound is None else converted(bound, input.dtype) for bound in (min, max))
     return _clamp(input, min, max)
 
 
@@ -305,7 +308,7 @@ _invert.__name__ = "__invert__"
 attach(__invert__=_invert)
 
 
-# --- questions with one answer ------------------------------------------------------------------------------------
+# --- comparisons of whole tensors ---------------------------------------------------------------------------------
 
 
 @composite

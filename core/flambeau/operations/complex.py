@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, as views; numbers made of parts; questions about kinds of number."""
+"""Complex numbers: their parts, as views; numbers made of parts; predicates about dtypes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _imag = op(
 
 @composite(method=False)
 def real(input: Tensor) -> Tensor:
-    """The real parts, as a view; a real tensor itself.
+    """The real parts, as a view; of a real tensor, the tensor itself.
 
     >>> import flambeau as torch
     >>> torch.real(torch.tensor([1 + 2j, 3j]))
@@ -83,8 +83,8 @@ def angle(input: Tensor) -> Tensor:
 def _angle_forward(xp: Any, input: Any) -> Any:
     if _is_complex_array(xp, input):
         return xp.atan2(xp.imag(input), xp.real(input))
-    made = xp.where(input < 0, xp.asarray(math.pi, dtype=input.dtype), xp.zeros_like(input))
-    return xp.where(input != input, input, made)  # NaN has no direction
+    direction = xp.where(input < 0, xp.asarray(math.pi, dtype=input.dtype), xp.zeros_like(input))
+    return xp.where(input != input, input, direction)  # NaN has no direction
 
 
 def _angle_grad(F: Any, g: Any, input: Any) -> Any:
@@ -103,11 +103,11 @@ _angle = op("angle", _angle_forward, promote="real", public=False, method=False,
 
 def _complex_forward(xp: Any, input: Any, imag: Any) -> Any:
     dtype = _complex_dtype(xp, input)
-    turned = xp.astype(imag, dtype) * 1j  # but a number that is not finite, times the 0 of 1j, is NaN
+    imaginary = xp.astype(imag, dtype) * 1j  # inf and NaN are replaced below: their product with 1j has a NaN as its real part
     for value, number in ((math.inf, cmath.infj), (-math.inf, -cmath.infj)):
-        turned = xp.where(imag == value, number, turned)
-    turned = xp.where(imag != imag, cmath.nanj, turned)
-    return xp.astype(input, dtype) + turned
+        imaginary = xp.where(imag == value, number, imaginary)
+    imaginary = xp.where(imag != imag, cmath.nanj, imaginary)
+    return xp.astype(input, dtype) + imaginary
 
 
 _complex = op(
@@ -148,8 +148,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 
 def _check_parts(first: Tensor, second: Tensor) -> None:
-    for each in (first, second):
-        if each.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
+    for part in (first, second):
+        if part.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
             raise RuntimeError(
                 "Expected both inputs to be Half, Float or Double tensors but got "
                 f"{first.dtype.legacy_name} and {second.dtype.legacy_name}"
@@ -220,12 +220,12 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if input.stride(-1) != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(each % 2 for each in (*input.stride()[:-1], input.storage_offset())):
+    if any(n % 2 for n in (*input.stride()[:-1], input.storage_offset())):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     return _view_as_complex(input)
 
 
-# --- questions ----------------------------------------------------------------------------------------------------
+# --- predicates ---------------------------------------------------------------------------------------------------
 
 
 @composite
@@ -284,13 +284,13 @@ def result_type(
     scalar1: Number | None = None,
     scalar2: Number | None = None,
 ) -> dtypes.dtype:
-    """The dtype of an operation on two tensors or Python numbers; PyTorch has names for each combination.
+    """The dtype of an operation on two tensors or Python numbers; the parameters are PyTorch's for each combination of the two.
 
     >>> import flambeau as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """
-    given = [each for each in (tensor, other, scalar, scalar1, scalar2) if each is not None]
-    if len(given) != 2:
-        raise TypeError(f"result_type() received an invalid combination of arguments: {len(given)} values instead of 2")
-    return result_dtype(given)
+    operands = [operand for operand in (tensor, other, scalar, scalar1, scalar2) if operand is not None]
+    if len(operands) != 2:
+        raise TypeError(f"result_type() received an invalid combination of arguments: {len(operands)} values instead of 2")
+    return result_dtype(operands)

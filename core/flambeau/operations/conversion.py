@@ -42,48 +42,51 @@ def _sent_back(g: Any, key: DispatchKey, source: DispatchKey) -> Any:
 
 
 def to_key(input: Tensor, key: DispatchKey, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
-    """`input` as `key` says: itself where it has that key already, unless a copy is asked for; for `writing`, materialized."""
-    given = input._key
-    if type(given) is not type(key) or type(given) is not DispatchKey:
-        if given.materialized is key and not copy and not writing:
+    """`input` with the dtype and device of `key`: `input` itself if it has them, unless a copy is asked for.
+
+    For `writing`, a lazily conjugated or negated tensor is materialized.
+    """
+    source = input._key
+    if type(source) is not type(key) or type(source) is not DispatchKey:
+        if source.materialized is key and not copy and not writing:
             return input
-        if given is not key:
-            input, key = given.materialize(input), key.materialized
-            given = input._key
-        if type(given) is not DispatchKey or type(key) is not DispatchKey:  # batched or not is not for a conversion to change
-            key = given.to(key.dtype)
-    if given is key:
+        if source is not key:
+            input, key = source.materialize(input), key.materialized
+            source = input._key
+        if type(source) is not DispatchKey or type(key) is not DispatchKey:  # whether the tensor is batched stays
+            key = source.to(key.dtype)
+    if source is key:
         return shown_as(input.clone(), "ToCopyBackward0") if copy else input
     if state.forward_levels and key.dtype.category >= dtypes.FLOATING and hooks.forward.has_tangent([input]):
-        return hooks.forward.along(lambda each: to_key(each, key, non_blocking=non_blocking), input)
+        return hooks.forward.along(lambda x: to_key(x, key, non_blocking=non_blocking), input)
     return _in_key(input, key, non_blocking)
 
 
 def _in_key(input: Tensor, key: DispatchKey, non_blocking: bool) -> Tensor:
-    given, array = input._key, input._array
-    if given.dtype.is_complex and dtypes.BOOL < key.dtype.category <= dtypes.FLOATING:
+    source, array = input._key, input._array
+    if source.dtype.is_complex and dtypes.BOOL < key.dtype.category <= dtypes.FLOATING:
         warn_once("Casting complex values to real discards the imaginary part")
-    if given.device is not key.device:
-        array = _transferred(array, given, key, non_blocking)
-    elif given.dtype is not key.dtype:
+    if source.device is not key.device:
+        array = _transferred(array, source, key, non_blocking)
+    elif source.dtype is not key.dtype:
         array = key.backend.astype(array, key.raw_dtype)
     if input._requires_grad and key.dtype.category >= dtypes.FLOATING:
-        return OPS["to_key"].record(array, key, input, key, given)  # type: ignore[no-any-return]  # a generated function
+        return OPS["to_key"].record(array, key, input, key, source)  # type: ignore[no-any-return]  # a generated function
     return wrap(array, key)
 
 
-def _transferred(array: Any, given: DispatchKey, key: DispatchKey, non_blocking: bool) -> Any:
+def _transferred(array: Any, source: DispatchKey, key: DispatchKey, non_blocking: bool) -> Any:
     """The array on another device, by way of the host where the libraries differ."""
     index = key.device.index or 0
-    if given.backend is key.backend:
+    if source.backend is key.backend:
         moved = key.backend.to_device(array, index)
-    elif not non_blocking or given.dtype is not key.dtype:
-        moved = key.backend.from_host(given.backend.to_host(array), index)
+    elif not non_blocking or source.dtype is not key.dtype:
+        moved = key.backend.from_host(source.backend.to_host(array), index)
     elif key.device.type == "cpu":
-        moved = key.backend.wrap(given.backend.to_host_later(array))
+        moved = key.backend.wrap(source.backend.to_host_later(array))
     else:
-        moved = key.backend.from_host_later(given.backend.to_host(array), index)
-    return moved if given.dtype is key.dtype else key.backend.astype(moved, key.raw_dtype)
+        moved = key.backend.from_host_later(source.backend.to_host(array), index)
+    return moved if source.dtype is key.dtype else key.backend.astype(moved, key.raw_dtype)
 
 
 def _to_method(
@@ -96,7 +99,7 @@ def _to_method(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """The tensor with another dtype, on another device, or as another tensor has them; itself if nothing changes.
+    """The tensor with another dtype, on another device, or with those of another tensor; itself if nothing changes.
 
     >>> import flambeau as torch
     >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
@@ -111,8 +114,8 @@ def _to_method(
             "copy": copy,
             "memory_format": memory_format,
         }
-        given = {name: value for name, value in options.items() if value is not None and value is not False}
-        return overriding.handle_torch_function(Tensor.to, (self,), self, *args, **given)  # type: ignore[no-any-return]  # an override may return anything
+        kwargs = {name: value for name, value in options.items() if value is not None and value is not False}
+        return overriding.handle_torch_function(Tensor.to, (self,), self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
     if args:  # (dtype, *flags), (other, *flags) or (device, dtype, *flags)
         first, flags = args[0], args[1:]
         if type(first) is dtypes.dtype or isinstance(first, type):
@@ -140,10 +143,10 @@ def _to_method(
         key = dispatch_key(dtype or key.dtype, _as_device(device))
     elif dtype is not None:
         key = key.to(dtype)
-    made = to_key(self, key, copy, non_blocking)
+    result = to_key(self, key, copy, non_blocking)
     if memory_format is None or memory_format is preserve_format:
-        return made
-    return gathered(made.contiguous(memory_format=memory_format), "ToCopyBackward0", (self,))
+        return result
+    return gathered(result.contiguous(memory_format=memory_format), "ToCopyBackward0", (self,))
 
 
 _device = device
@@ -198,8 +201,8 @@ def _cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     return to_key(self, dispatch_key(self.dtype, _device("cpu")))
 
 
-def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **old: Any) -> Tensor:
-    """The tensor on a CUDA device: the current one, or the one named.  `cuda(async=True)` of old is understood."""
+def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **legacy: Any) -> Tensor:
+    """The tensor on a CUDA device: the current one, or the one named.  The legacy `cuda(async=True)` is accepted."""
     if isinstance(device, bool):
         device = None
     counted = isinstance(device, int) and cuda_runtime.is_available()
@@ -207,7 +210,7 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
     if place.type != "cuda":
         raise RuntimeError(f"Invalid device, must be cuda device, but got {place}")
     cuda_runtime.init()
-    return to_key(self, dispatch_key(self.dtype, place), non_blocking=non_blocking or old.get("async", False))
+    return to_key(self, dispatch_key(self.dtype, place), non_blocking=non_blocking or legacy.get("async", False))
 
 
 attach(type_as=as_method(_type_as), cpu=_cpu, cuda=_cuda)
@@ -223,10 +226,10 @@ def _is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
     return self._key.backend.is_contiguous(self._array)
 
 
-def _is_channels_last(given: Any) -> bool:
-    if not isinstance(given, memory_format):
-        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(given).__name__}")
-    return given.is_channels_last
+def _is_channels_last(value: Any) -> bool:
+    if not isinstance(value, memory_format):
+        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(value).__name__}")
+    return value.is_channels_last
 
 
 def _in_channels_last(self: Tensor) -> bool:
@@ -234,15 +237,15 @@ def _in_channels_last(self: Tensor) -> bool:
         return False
     order = (0, *range(2, self.ndim), 1)
     shape, strides = self.shape, self.stride()
-    wanted = contiguous_strides([shape[each] for each in order])
-    return all(shape[d] == 1 or strides[d] == w for d, w in zip(order, wanted, strict=True))
+    expected = contiguous_strides([shape[d] for d in order])
+    return all(shape[d] == 1 or strides[d] == w for d, w in zip(order, expected, strict=True))
 
 
-def in_format_of(made: Tensor, like: Tensor) -> Tensor:
-    """`made`, in channels-last memory where `like` is: as operations on images keep it."""
+def in_format_of(tensor: Tensor, like: Tensor) -> Tensor:
+    """`tensor`, in channels-last memory format if `like` is: operations on images preserve the format."""
     if like._array.ndim not in (4, 5) or like._key.backend.is_contiguous(like._array) or not _in_channels_last(like):
-        return made
-    return made.contiguous(memory_format=channels_last if made.ndim == 4 else channels_last_3d)
+        return tensor
+    return tensor.contiguous(memory_format=channels_last if tensor.ndim == 4 else channels_last_3d)
 
 
 def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -259,7 +262,7 @@ _contiguous_copy = op(
 
 
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor, all of whose elements are stored anyway; in `dtype`, if given."""
+    """The tensor itself, since all tensors are dense; in `dtype`, if given."""
     return self if dtype is None else self.to(dtype)
 
 
@@ -279,7 +282,8 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         return self.fill_(other)
     if not isinstance(other, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
-    return write_over(self, other, non_blocking=non_blocking and self.device.type != "cpu")  # the host would not know when
+    non_blocking = non_blocking and self.device.type != "cpu"  # the host would not know when a copy to it is done
+    return write_over(self, other, non_blocking=non_blocking)
 
 
 def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
@@ -293,7 +297,7 @@ def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blo
 
 _copied = op(
     "copied", lambda xp, input, src: src, promote="match", public=False, method=False, out=False, backward_name="CopyBackwards",
-    doc="`src` written over `input`, of whose history nothing remains.",
+    doc="`src` written over `input`, which gets no gradient.",
     input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Convolutions of one, two and three dimensions, and their transposes.
 
-Three operations carry them all, and are each other's derivatives: the convolution, its transpose (the gradient of its
-input), and the gradient of its weight.  Each takes any number of spatial dimensions; what they take is always
+Three operations implement them all, and are each other's derivatives: the convolution, its transpose (the gradient of its
+input), and the gradient of its weight.  Each takes any number of spatial dimensions; their arguments are always
 `(batch, channels, *space)`, and stride, padding and dilation have an entry for each dimension of space.
 """
 
@@ -27,11 +27,11 @@ __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
 Sizes = Sequence[int]
 
 
-# --- forwards, one product of matrices for each place in the kernel -----------------------------------------------
+# --- forwards, one matrix product for each kernel position --------------------------------------------------------
 
 
 def pad_space(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
-    """Zeros around the dimensions after the first two."""
+    """The input with zeros around it in the dimensions of space."""
     for dim, (low, high) in enumerate(zip(before, after, strict=True), 2):
         for amount, in_front in ((low, True), (high, False)):
             if amount:
@@ -42,13 +42,13 @@ def pad_space(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
 
 
 def window(start: Sizes, size: Sizes, stride: Sizes) -> tuple[slice, ...]:
-    """An index of the elements that one place in the kernel meets."""
+    """The index of the input elements that one kernel position is multiplied with."""
     steps = (slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(start, size, stride, strict=True))
     return (slice(None), slice(None), *steps)
 
 
 def kernel_places(kernel: Sizes, dilation: Sizes) -> Any:
-    """Every place in the kernel, and where it lies in the input."""
+    """Each position in the kernel, and its offset in the input."""
     for place in product(*map(range, kernel)):
         yield place, [p * d for p, d in zip(place, dilation, strict=True)]
 
@@ -59,7 +59,7 @@ def _grouped(xp: Any, array: Any, groups: int, dim: int) -> Any:
 
 
 def _flat(xp: Any, array: Any, groups: int) -> Any:
-    """`(batch, group, channel, place)`."""
+    """Reshaped to `(batch, group, channel, position)`."""
     return xp.reshape(array, (array.shape[0], groups, array.shape[1] // groups, prod(array.shape[2:])))
 
 
@@ -85,15 +85,15 @@ def _convolution_forward(
     size = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
     padded = pad_space(xp, input, padding, padding)
     kernels = _grouped(xp, weight, groups, 0)
-    made = xp.zeros((input.shape[0], groups, weight.shape[0] // groups, prod(size)), dtype=input.dtype)
+    output = xp.zeros((input.shape[0], groups, weight.shape[0] // groups, prod(size)), dtype=input.dtype)
     for place, start in kernel_places(weight.shape[2:], dilation):
-        made = made + xp.matmul(kernels[(..., *place)], _flat(xp, padded[window(start, size, stride)], groups))
-    made = xp.reshape(made, (input.shape[0], weight.shape[0], *size))
-    return made if bias is None else made + xp.reshape(bias, (-1, *(1,) * len(size)))
+        output = output + xp.matmul(kernels[(..., *place)], _flat(xp, padded[window(start, size, stride)], groups))
+    output = xp.reshape(output, (input.shape[0], weight.shape[0], *size))
+    return output if bias is None else output + xp.reshape(bias, (-1, *(1,) * len(size)))
 
 
 def spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
-    """Zeros between neighbours, as many as make `stride` steps of one."""
+    """Neighbouring elements moved `stride` apart, with zeros between them."""
     for dim, step in enumerate(stride, 2):
         if step > 1 and array.shape[dim]:
             tall = xp.expand_dims(array, axis=dim + 1)
@@ -117,16 +117,18 @@ def _transposed_forward(
     groups: int = 1,
 ) -> Any:
     spread = spread_out(xp, input, stride)
-    reach = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # of the result before its padding is cut away
-    made = xp.zeros((input.shape[0], weight.shape[1] * groups, *reach), dtype=input.dtype)
+    padded_size = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # of the result before its padding is cut away
+    output = xp.zeros((input.shape[0], weight.shape[1] * groups, *padded_size), dtype=input.dtype)
     flat = _flat(xp, spread, groups)
     grouped = _grouped(xp, weight, groups, 0)
     for place, start in kernel_places(weight.shape[2:], dilation):
         part = xp.matmul(xp.matrix_transpose(grouped[(..., *place)]), flat)
         part = xp.reshape(part, (input.shape[0], weight.shape[1] * groups, *spread.shape[2:]))
-        made = made + pad_space(xp, part, start, [r - a - n for r, a, n in zip(reach, start, spread.shape[2:], strict=True)])
-    made = made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))]
-    return made if bias is None else made + xp.reshape(bias, (-1, *(1,) * len(size)))
+        output = output + pad_space(
+            xp, part, start, [r - a - n for r, a, n in zip(padded_size, start, spread.shape[2:], strict=True)]
+        )
+    output = output[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))]
+    return output if bias is None else output + xp.reshape(bias, (-1, *(1,) * len(size)))
 
 
 def _weight_forward(
@@ -145,8 +147,8 @@ def _weight_forward(
     slopes = _flat(xp, grad, groups)
     parts = []
     for _, start in kernel_places(shape[2:], dilation):
-        seen = _flat(xp, padded[window(start, grad.shape[2:], stride)], groups)
-        parts.append(xp.sum(xp.matmul(slopes, xp.matrix_transpose(seen)), axis=0))
+        windows = _flat(xp, padded[window(start, grad.shape[2:], stride)], groups)
+        parts.append(xp.sum(xp.matmul(slopes, xp.matrix_transpose(windows)), axis=0))
     return xp.reshape(xp.stack(parts, axis=-1), tuple(shape))
 
 
@@ -158,11 +160,11 @@ def _over_space(F: Any, g: Any) -> Any:
 
 
 def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
-    """The convolution whose result has this shape: output padding of a step or more makes room for further places."""
-    made = F.convolution(*arguments)
-    if made.shape == tuple(shape):
-        return made
-    return F.getitem_slice(made, tuple(slice(0, length) for length in shape))
+    """The convolution, cut to this shape: with an output padding of a stride or more, it has further windows."""
+    output = F.convolution(*arguments)
+    if output.shape == tuple(shape):
+        return output
+    return F.getitem_slice(output, tuple(slice(0, length) for length in shape))
 
 
 _convolution = op(
@@ -199,44 +201,46 @@ def _sizes(name: str, value: Any, n: int) -> tuple[int, ...]:
     """A number, or one for each dimension of space, as a tuple."""
     if type(value) is int:
         return (value,) * n
-    given = whole_numbers(name, value)
-    if len(given) not in (1, n):
+    sizes = whole_numbers(name, value)
+    if len(sizes) not in (1, n):
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
-            f"dimensions, but got {name}={list(given)}"
+            f"dimensions, but got {name}={list(sizes)}"
         )
-    return given if len(given) == n else given * n
+    return sizes if len(sizes) == n else sizes * n
 
 
 @lru_cache(256)
-def _check(n: int, given: Sizes, kernel: Sizes, bias: Sizes | None, groups: int, transposed: bool) -> None:
+def _check(n: int, input_shape: Sizes, weight_shape: Sizes, bias: Sizes | None, groups: int, transposed: bool) -> None:
     """Refuse shapes, of input, weight and bias, that do not fit together."""
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    if len(kernel) != n + 2:
+    if len(weight_shape) != n + 2:
         raise RuntimeError(
-            f"expected stride to be a single integer value or a list of {len(kernel) - 2} values to match the "
+            f"expected stride to be a single integer value or a list of {len(weight_shape) - 2} values to match the "
             f"convolution dimensions, but got stride={[1] * n}"
         )
-    if 0 in kernel[2:]:
-        raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel[2:]))}")
-    described = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(kernel)}, expected "
-    if not transposed and (kernel[0] < groups or kernel[0] % groups):
-        what = (
+    if 0 in weight_shape[2:]:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, weight_shape[2:]))}")
+    described = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(weight_shape)}, expected "
+    if not transposed and (weight_shape[0] < groups or weight_shape[0] % groups):
+        problem = (
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"{list(kernel)} instead"
-            if kernel[0] < groups
+            f"{list(weight_shape)} instead"
+            if weight_shape[0] < groups
             else f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"[{list(kernel)}] instead"
+            f"[{list(weight_shape)}] instead"
         )
-        raise RuntimeError(what)
-    channels = kernel[0] if transposed else kernel[1] * groups
-    if given[1] != channels:
-        raise RuntimeError(f"{described}input{list(given)} to have {channels} channels, but got {given[1]} channels instead")
-    outputs = kernel[1] * groups if transposed else kernel[0]
+        raise RuntimeError(problem)
+    channels = weight_shape[0] if transposed else weight_shape[1] * groups
+    if input_shape[1] != channels:
+        raise RuntimeError(
+            f"{described}input{list(input_shape)} to have {channels} channels, but got {input_shape[1]} channels instead"
+        )
+    outputs = weight_shape[1] * groups if transposed else weight_shape[0]
     if bias is not None and bias != (outputs,):
         raise RuntimeError(
-            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(kernel)}, expected bias to be "
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(weight_shape)}, expected bias to be "
             f"1-dimensional with {outputs} elements, but got bias of size {list(bias)} instead"
         )
 
@@ -248,7 +252,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same")
     if bias is not None and bias.dtype is not input.dtype:
-        names = [c_name(each.dtype) for each in (input, bias)]
+        names = [c_name(tensor.dtype) for tensor in (input, bias)]
         raise RuntimeError(f"Input type ({names[0]}) and bias type ({names[1]}) should be the same")
 
 
@@ -282,7 +286,7 @@ def _same_padding(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[list[i
     if max(stride) > 1:
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-    return [each // 2 for each in total], [each % 2 for each in total]
+    return [n // 2 for n in total], [n % 2 for n in total]
 
 
 def _convolve(
@@ -303,21 +307,21 @@ def _convolve(
                 "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
                 "input be created"
             )
-            input = constant_pad(input, [each for after in reversed(more) for each in (0, after)])
+            input = constant_pad(input, [amount for after in reversed(more) for amount in (0, after)])
     padding = _sizes("padding", padding, n)
     _check_steps(stride, padding, dilation)
     _check_kernel_fits(input._array.shape[2:], kernel, padding, dilation)
     workspace: dict[str, Any] | None = {} if weight._requires_grad and _grad.get() else None
-    made = _convolution(input, weight, bias, stride, padding, dilation, groups, workspace)
-    return made if batched else made.squeeze(0)
+    output = _convolution(input, weight, bias, stride, padding, dilation, groups, workspace)
+    return output if batched else output.squeeze(0)
 
 
 @lru_cache(256)
-def _check_kernel_fits(given: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
-    padded = [n + 2 * p for n, p in zip(given, padding, strict=True)]
-    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
-    if any(r > n for r, n in zip(reach, padded, strict=True)):
-        sizes = [" x ".join(map(str, each)) for each in (padded, reach)]
+def _check_kernel_fits(space: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
+    padded = [n + 2 * p for n, p in zip(space, padding, strict=True)]
+    extent = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if any(r > n for r, n in zip(extent, padded, strict=True)):
+        sizes = [" x ".join(map(str, size)) for size in (padded, extent)]
         raise RuntimeError(
             f"Calculated padded input size per channel: ({sizes[0]}). Kernel size: ({sizes[1]}). Kernel size "
             "can't be greater than actual input size"
@@ -334,7 +338,26 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolve `(N, C, L)` or `(C, L)` with a weight of shape `(C_out, C / groups, K)`; see `conv2d`."""
+    """A convolution over sequences; see `nn.Conv1d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        weight: a tensor `(C_out, C / groups, K)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart neighbouring windows are.
+        padding: how many zeros are put around the input on each side; or "valid" for none,
+            or "same" for as many as keep its size.
+        dilation: how far apart the elements of a window are.
+        groups: how many separate convolutions the channels are divided among.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv1d(torch.arange(4.0).reshape(1, 1, 4), torch.ones(1, 1, 2))
+        tensor([[[1., 3., 5.]]])
+    """
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -348,17 +371,25 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolve `(N, C, H, W)` or `(C, H, W)` with a weight of shape `(C_out, C / groups, KH, KW)`.
+    """A convolution over images; see `nn.Conv2d` for the sizes of the result.
 
-    `stride`, `padding` (zeros on both sides, or "valid" or "same") and `dilation` are a number or one for each
-    dimension; `groups` splits the channels into that many separate convolutions.
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        weight: a tensor `(C_out, C / groups, KH, KW)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart neighbouring windows are, one number or one for each dimension.
+        padding: how many zeros are put around the input on each side, one number or one for each dimension; or "valid" for none,
+            or "same" for as many as keep its size.
+        dilation: how far apart the elements of a window are, one number or one for each dimension.
+        groups: how many separate convolutions the channels are divided among.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
-    >>> import flambeau as torch
-    >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
-    torch.Size([1, 1, 2, 2])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
+        torch.Size([1, 1, 2, 2])
     """
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -373,7 +404,26 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolve `(N, C, D, H, W)` or `(C, D, H, W)`, weight `(C_out, C / groups, KD, KH, KW)`; see `conv2d`."""
+    """A convolution over volumes; see `nn.Conv3d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        weight: a tensor `(C_out, C / groups, KD, KH, KW)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart neighbouring windows are, one number or one for each dimension.
+        padding: how many zeros are put around the input on each side, one number or one for each dimension; or "valid" for none,
+            or "same" for as many as keep its size.
+        dilation: how far apart the elements of a window are, one number or one for each dimension.
+        groups: how many separate convolutions the channels are divided among.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 2, 2, 2)).shape
+        torch.Size([1, 1, 2, 2, 2])
+    """
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -416,8 +466,8 @@ def _transpose(
             f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: "
             f"{list(size)}. Output size is too small"
         )
-    made = _transposed(input, weight, bias, size, stride, padding, dilation, groups)
-    return made if batched else made.squeeze(0)
+    output = _transposed(input, weight, bias, size, stride, padding, dilation, groups)
+    return output if batched else output.squeeze(0)
 
 
 def convolve(
@@ -451,7 +501,26 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of `(N, C, L)`; see `conv_transpose2d`."""
+    """A transposed convolution over sequences; see `nn.ConvTranspose1d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        weight: a tensor `(C, C_out / groups, K)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart the windows of neighbouring elements are in the result.
+        padding: how much is cut off the result on each side.
+        output_padding: how much the result is lengthened at the end of each dimension, less than the stride or the dilation.
+        groups: how many separate convolutions the channels are divided among.
+        dilation: how far apart the elements of a window are.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv_transpose1d(torch.ones(1, 1, 2), torch.ones(1, 1, 2), stride=2)
+        tensor([[[1., 1., 1., 1.]]])
+    """
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -466,14 +535,28 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The gradient of a convolution with respect to its input, as an operation of its own.
+    """A transposed convolution over images; see `nn.ConvTranspose2d` for the sizes of the result.
 
-    Shapes: input `(N, C, H, W)` or `(C, H, W)`, weight `(C, C_out / groups, KH, KW)`.  `output_padding` lengthens the
-    result at its ends, since with a stride several lengths of input give a convolution the same length of output.
+    It is the gradient of a convolution with respect to its input, as an operation of its own.  With a stride, inputs of several
+    sizes give a convolution the same size of output: `output_padding` chooses among them.
 
-    >>> import flambeau as torch
-    >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), stride=2).shape
-    torch.Size([1, 1, 4, 4])
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        weight: a tensor `(C, C_out / groups, KH, KW)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart the windows of neighbouring elements are in the result, one number or one for each dimension.
+        padding: how much is cut off the result on each side, one number or one for each dimension.
+        output_padding: how much the result is lengthened at the end of each dimension, less than the stride or the dilation.
+        groups: how many separate convolutions the channels are divided among.
+        dilation: how far apart the elements of a window are, one number or one for each dimension.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), stride=2).shape
+        torch.Size([1, 1, 4, 4])
     """
     return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -489,5 +572,24 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transposed convolution of `(N, C, D, H, W)`; see `conv_transpose2d`."""
+    """A transposed convolution over volumes; see `nn.ConvTranspose3d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        weight: a tensor `(C, C_out / groups, KD, KH, KW)`.
+        bias: a tensor `(C_out,)`; None for no bias.
+        stride: how far apart the windows of neighbouring elements are in the result, one number or one for each dimension.
+        padding: how much is cut off the result on each side, one number or one for each dimension.
+        output_padding: how much the result is lengthened at the end of each dimension, less than the stride or the dilation.
+        groups: how many separate convolutions the channels are divided among.
+        dilation: how far apart the elements of a window are, one number or one for each dimension.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.conv_transpose3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2), stride=2).shape
+        torch.Size([1, 1, 4, 4, 4])
+    """
     return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)

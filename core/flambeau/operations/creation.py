@@ -18,7 +18,7 @@ from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
 from ..values.scalars import converted, is_library_scalar
-from .factory import _dtype_of, _finish, _key, _place
+from .factory import _as_device, _dtype_of, _finish, _key
 from .from_data import NUMBERS, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .views import as_shape
 
@@ -67,8 +67,8 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
         shape = _checked_shape(name, size)
         key = _key(dtype, device, _dtype_of(out))
         array = make(key, shape) if memory_format is None else _in_order(memory_format.order(len(shape)), shape, key, make)
-        made = wrap(array, key)
-        return _finish(made, requires_grad, out, pin_memory)
+        result = wrap(array, key)
+        return _finish(result, requires_grad, out, pin_memory)
 
     return _publish(name, doc, factory)
 
@@ -93,12 +93,12 @@ def _publish(name: str, doc: str, factory: Callable[..., Tensor]) -> Callable[..
 
 
 def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
-    """A factory of sizes has no tensor arguments: only a TorchFunctionMode can override it."""
+    """A factory of `*size`, made open to overrides by a TorchFunctionMode, though it has no tensor arguments."""
     from functools import wraps
 
     from ..tape.fast_path import FAST
 
-    if not factory.__code__.co_flags & 4:  # has no *size, which Python lets nobody give by name
+    if not factory.__code__.co_flags & 4:  # no `*size`, for which `size=` would have to be allowed
         return factory
 
     @wraps(factory)
@@ -130,7 +130,7 @@ empty = _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empt
 def _options(like: Tensor, dtype: Dtype | None, device: Any) -> DispatchKey:
     if dtype is not None and type(dtype) is not Dtype:
         dtype = dtypes.meant(dtype)
-    return dispatch_key(dtype or like.dtype, _place(device) or like.device)
+    return dispatch_key(dtype or like.dtype, _as_device(device) or like.device)
 
 
 def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
@@ -156,11 +156,11 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
 def _in_order(
     order: tuple[int, ...], shape: tuple[int, ...], key: DispatchKey, make: Callable[[DispatchKey, tuple[int, ...]], Any]
 ) -> Any:
-    """What `make` gives for this shape, with the dimensions in this order in memory."""
+    """The array that `make` gives for this shape, with its dimensions laid out in memory in this order."""
     if all(before < after for before, after in pairwise(order)):
         return make(key, shape)
     back = tuple(sorted(order, key=order.__getitem__))
-    return key.backend.xp.permute_dims(make(key, tuple([shape[each] for each in order])), back)
+    return key.backend.xp.permute_dims(make(key, tuple([shape[d] for d in order])), back)
 
 
 zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of `input`.", _xp_filled("zeros"))
@@ -171,7 +171,7 @@ empty_like = _like(
 
 
 def _plain(value: Any) -> Any:
-    """A number as Python has it, where it is in a tensor or of another library."""
+    """A Python number from a tensor of one element or another library's scalar."""
     if type(value) in NUMBERS:
         return value
     return value.item() if isinstance(value, Tensor) or is_library_scalar(value) else value
@@ -203,11 +203,11 @@ def full(
     value = _plain(fill_value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
-    given = value if isinstance(fill_value, Tensor) else fill_value  # NumPy's True makes floats
-    key = _key(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(given)))
+    number = value if isinstance(fill_value, Tensor) else fill_value  # a NumPy bool gives floats
+    key = _key(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(number)))
     shape = _checked_shape("full", (size,))
-    made = wrap(key.backend.on(key.device.index).full(shape, converted(value, key.dtype), dtype=key.raw_dtype), key)
-    return _finish(made, requires_grad, out, pin_memory)
+    result = wrap(key.backend.on(key.device.index).full(shape, converted(value, key.dtype), dtype=key.raw_dtype), key)
+    return _finish(result, requires_grad, out, pin_memory)
 
 
 def full_like(
@@ -272,7 +272,7 @@ def empty_strided(
 
 
 def _range_dtype(*bounds: Any) -> Dtype:
-    whole = all(isinstance(each, int) or _dtype_for(each).category <= dtypes.INTEGER for each in bounds)
+    whole = all(isinstance(bound, int) or _dtype_for(bound).category <= dtypes.INTEGER for bound in bounds)
     return dtypes.int64 if whole else dtypes.get_default_dtype()
 
 
@@ -288,7 +288,7 @@ def arange(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """The numbers from `start` (or 0) up to, without, `end`, by `step`; integers if all three are.
+    """The numbers from `start` (or 0) up to but not including `end`, by `step`; integers if all three are.
 
     >>> import flambeau as torch
     >>> torch.arange(3), torch.arange(0, 1, 0.5)
@@ -321,7 +321,7 @@ def arange(
 
 
 def warn_of_length(out: Tensor | None, length: int) -> None:
-    """What `arange` says of an `out` that is not empty and has not so many elements."""
+    """`arange`'s warning about an `out` that is not empty and has another number of elements."""
     if out is not None and out.numel() not in (0, length):
         import warnings
 
@@ -379,21 +379,21 @@ def _progression(
         else:
             wide = backend.dtypes.get(dtypes.float64, key.raw_dtype)
             array = backend.on(index).arange(length, dtype=wide) * step + start
-        made = wrap(backend.astype(array, key.raw_dtype), key)
-    return _in_a_row(made, requires_grad, out, pin_memory)
+        result = wrap(backend.astype(array, key.raw_dtype), key)
+    return _finish_1d(result, requires_grad, out, pin_memory)
 
 
-def _in_a_row(made: Tensor, requires_grad: bool | None, out: Tensor | None, pin_memory: bool | None) -> Tensor:
-    """As `_finish`, but an `out` of any shape is good that has as many elements."""
-    if out is not None and out.numel() == made.numel():
-        made = made.reshape(out.shape)
-    return _finish(made, requires_grad, out, pin_memory)
+def _finish_1d(result: Tensor, requires_grad: bool | None, out: Tensor | None, pin_memory: bool | None) -> Tensor:
+    """`_finish` of a one-dimensional result: an `out` with as many elements keeps its shape."""
+    if out is not None and out.numel() == result.numel():
+        result = result.reshape(out.shape)
+    return _finish(result, requires_grad, out, pin_memory)
 
 
 def _ends(
     name: str, start: Any, end: Any, steps: int, dtype: Dtype | None, device: Any, out: Tensor | None
 ) -> tuple[Any, Any, DispatchKey]:
-    """Where to start and to end, as numbers of the dtype of the elements between: complex where one of the two is.
+    """Start and end as numbers of the result's dtype, which is complex if one of them is, and the result's dispatch key.
 
     Raises:
         RuntimeError: the dtype given is not complex, and one of the two is.
@@ -408,8 +408,8 @@ def _ends(
                 f"{dtypes.meant(dtype).legacy_name}"
             )
     key = _key(dtype, device, _dtype_of(out) or default)
-    held = key.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
-    return converted(start, held), converted(end, held), key
+    number_dtype = key.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
+    return converted(start, number_dtype), converted(end, number_dtype), key
 
 
 def linspace(
@@ -437,8 +437,8 @@ def linspace(
         xp = backend.on(index)
         position = xp.arange(steps, dtype=wide)
         array = xp.where(position < (steps + 1) // 2, start + step * position, end - step * (steps - 1 - position))  # symmetric
-        made = wrap(backend.astype(array, key.raw_dtype), key)
-    return _in_a_row(made, requires_grad, out, pin_memory)
+        result = wrap(backend.astype(array, key.raw_dtype), key)
+    return _finish_1d(result, requires_grad, out, pin_memory)
 
 
 def _refuse_bools(kernel: str, dtype: Dtype, steps: int) -> None:
@@ -464,8 +464,8 @@ def logspace(
     start, end, key = _ends("logspace", start, end, steps, dtype, device, out)
     _refuse_bools("logspace_cpu", key.dtype, steps)
     exponents = linspace(start, end, steps, dtype=dtypes.complex128 if key.dtype.is_complex else dtypes.float64, device=device)
-    made = (float(base) ** exponents).to(key.dtype)
-    return _in_a_row(made, requires_grad, out, pin_memory)
+    result = (float(base) ** exponents).to(key.dtype)
+    return _finish_1d(result, requires_grad, out, pin_memory)
 
 
 def eye(
@@ -483,8 +483,8 @@ def eye(
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
     key = _key(dtype, device, _dtype_of(out))
-    made = wrap(key.backend.on(key.device.index).eye(n, n if m is None else m, dtype=key.raw_dtype), key)
-    return _finish(made, requires_grad, out, pin_memory)
+    result = wrap(key.backend.on(key.device.index).eye(n, n if m is None else m, dtype=key.raw_dtype), key)
+    return _finish(result, requires_grad, out, pin_memory)
 
 
 for _function in (

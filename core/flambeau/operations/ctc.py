@@ -32,7 +32,7 @@ def _lattice(xp: Any, log_probs: Any, labels: Any) -> Any:
 
 
 def _shifted(xp: Any, values: Any, by: int) -> Any:
-    """The values moved on by `by` places, minus infinity behind them (or before, for a negative `by`)."""
+    """The values shifted by `by` places, with minus infinity before them (or after them, for a negative `by`)."""
     batch, places = values.shape
     gap = xp.full((batch, min(abs(by), places)), -xp.inf, dtype=values.dtype)
     return xp.concat([gap, values[:, : max(places - by, 0)]], axis=1) if by > 0 else xp.concat([values[:, -by:], gap], axis=1)
@@ -46,7 +46,7 @@ def _advance(xp: Any, before: Any, skips: Any, direction: int) -> Any:
 
 
 def _skips(xp: Any, labels: Any, direction: int) -> Any:
-    """Where a walk may come from two places off: at labels (not blanks) that differ from the label there."""
+    """Where a walk may skip a blank: at labels (not blanks) that differ from the label two places away."""
     batch, places = labels.shape
     none = xp.zeros((batch, min(2, places)), dtype=xp.bool)
     differs = xp.logical_and(labels[:, 2:] != labels[:, :-2], xp.arange(max(places - 2, 0)) % 2 == 1)
@@ -64,11 +64,11 @@ def _ends(xp: Any, labels: Any, target_lengths: Any, dtype: Any) -> Any:
 def _alphas(xp: Any, lattice: Any, labels: Any) -> list[Any]:
     starts = xp.arange(labels.shape[1]) < 2
     current = xp.where(starts, lattice[0, ...], xp.asarray(-xp.inf, dtype=lattice.dtype))
-    skips, made = _skips(xp, labels, 1), [current]
+    skips, alphas = _skips(xp, labels, 1), [current]
     for t in range(1, lattice.shape[0]):
         current = _advance(xp, current, skips, 1) + lattice[t, ...]
-        made.append(current)
-    return made
+        alphas.append(current)
+    return alphas
 
 
 def _betas(xp: Any, lattice: Any, labels: Any, input_lengths: Any, target_lengths: Any) -> list[Any]:
@@ -76,12 +76,12 @@ def _betas(xp: Any, lattice: Any, labels: Any, input_lengths: Any, target_length
     nowhere = xp.asarray(-xp.inf, dtype=lattice.dtype)
     lengths = xp.expand_dims(input_lengths, axis=1)
     current = xp.full(labels.shape, -xp.inf, dtype=lattice.dtype)
-    made = []
+    betas = []
     for t in range(lattice.shape[0] - 1, -1, -1):
         onward = xp.where(lengths - 1 == t, ends, xp.where(lengths - 1 > t, _advance(xp, current, skips, -1), nowhere))
         current = onward + lattice[t, ...]
-        made.append(current)
-    return made[::-1]
+        betas.append(current)
+    return betas[::-1]
 
 
 def _log_sum(xp: Any, values: Any) -> Any:
@@ -92,7 +92,7 @@ def _log_sum(xp: Any, values: Any) -> Any:
 
 
 def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, /, zero_infinity: bool) -> Any:
-    """Minus the log-likelihood of each label sequence: infinity where it cannot be, whose slope is NaN or `zero_infinity`."""
+    """Minus the log-likelihood of each label sequence; inf for an impossible one, with a gradient of NaN or 0."""
     batch = labels.shape[0]
     ends = _ends(xp, labels, target_lengths, log_probs.dtype)
     empty = xp.where(target_lengths == 0, xp.zeros((), dtype=log_probs.dtype), xp.asarray(-xp.inf, dtype=log_probs.dtype))
@@ -106,7 +106,7 @@ def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, targe
 def _ctc_backward_forward(
     xp: Any, input: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, nll: Any, /, zero_infinity: bool
 ) -> Any:
-    """The gradient of logits of which `log_probs` are the log-softmax: probabilities minus those given the labels."""
+    """The gradient of logits of which `log_probs` are the log-softmax: probabilities minus posterior ones."""
     time, _, classes = log_probs.shape
     lattice = _lattice(xp, log_probs, labels)
     alphas = xp.stack(_alphas(xp, lattice, labels), axis=0)
@@ -116,9 +116,9 @@ def _ctc_backward_forward(
     shares = xp.exp(alphas + betas - lattice + nll)
     shares = xp.where(alphas + betas == -xp.inf, xp.zeros((), dtype=shares.dtype), shares)
     chosen = xp.astype(xp.expand_dims(labels, axis=2) == xp.arange(classes), shares.dtype)
-    given = xp.permute_dims(xp.matmul(xp.permute_dims(shares, (1, 0, 2)), chosen), (1, 0, 2))
+    posterior = xp.permute_dims(xp.matmul(xp.permute_dims(shares, (1, 0, 2)), chosen), (1, 0, 2))
     running = xp.expand_dims(xp.arange(time), axis=1) < input_lengths
-    slopes = (xp.exp(log_probs) - given) * xp.reshape(input, (1, -1, 1))
+    slopes = (xp.exp(log_probs) - posterior) * xp.reshape(input, (1, -1, 1))
     slopes = xp.where(impossible, xp.asarray(0.0 if zero_infinity else xp.nan, dtype=slopes.dtype), slopes)
     return xp.where(xp.expand_dims(running, axis=2), slopes, xp.zeros((), dtype=slopes.dtype))
 
@@ -151,14 +151,14 @@ def _as_list(name: str, lengths: Any) -> list[int]:
     if isinstance(lengths, Tensor):
         if lengths.dtype.category != dtypes.INTEGER:
             raise RuntimeError(f"{name} must be integral")
-        found: list[int] = lengths.reshape(-1).tolist()
-        return found
+        values: list[int] = lengths.reshape(-1).tolist()
+        return values
     if not isinstance(lengths, (tuple, list)):
         raise TypeError(f"ctc_loss(): argument '{name}' must be tuple of ints, not {type(lengths).__name__}")
     return list(whole_numbers(name, lengths))
 
 
-def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Sequence[int], blank: int) -> None:
+def _check(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int) -> None:
     if not log_probs.numel():
         raise RuntimeError("log_probs tensor must not be empty")
     if log_probs.ndim != 3:
@@ -180,21 +180,21 @@ def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Seq
         raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{log_probs.dtype.legacy_name}'")
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
-    for name, lengths in (("input_lengths", given), ("target_lengths", wanted)):
+    for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if len(lengths) != batch:
             raise RuntimeError(f"{name} must be of size batch_size")
         if lengths and min(lengths) < 0:
             raise RuntimeError(f"Expected {name} to have value at least 0, but got value {min(lengths)} {_WHILE}")
-    if given and max(given) > time:
-        raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {max(given)} {_WHILE}")
-    if targets.ndim == 1 and sum(wanted) != targets.shape[0]:
+    if input_lengths and max(input_lengths) > time:
+        raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {max(input_lengths)} {_WHILE}")
+    if targets.ndim == 1 and sum(target_lengths) != targets.shape[0]:
         raise RuntimeError(
-            f"Expected tensor to have size {sum(wanted)} at dimension 0, but got size {targets.shape[0]} for "
+            f"Expected tensor to have size {sum(target_lengths)} at dimension 0, but got size {targets.shape[0]} for "
             f"argument #2 'targets' {_WHILE}"
         )
-    if targets.ndim == 2 and wanted and max(wanted) > targets.shape[1]:
+    if targets.ndim == 2 and target_lengths and max(target_lengths) > targets.shape[1]:
         raise RuntimeError(
-            f"Expected tensor to have size at least {max(wanted)} at dimension 1, but got size "
+            f"Expected tensor to have size at least {max(target_lengths)} at dimension 1, but got size "
             f"{targets.shape[1]} for argument #2 'targets' {_WHILE}"
         )
 
@@ -206,14 +206,14 @@ def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int, classes: i
         flat = iter(rows)
         rows = [[next(flat) for _ in range(length)] for length in lengths]
     longest = max(lengths, default=0)
-    made = []
+    extended = []
     for row, length in zip(rows, lengths, strict=True):
         labels = [*row[:length], *[blank] * (longest - length)]
         for label in labels:
             if not 0 <= label < classes:
                 raise IndexError(f"Target {label} is out of bounds.")
-        made.append([blank, *(each for label in labels for each in (label, blank))])
-    return made
+        extended.append([blank, *(symbol for label in labels for symbol in (label, blank))])
+    return extended
 
 
 def ctc_loss(
@@ -231,20 +231,20 @@ def ctc_loss(
         log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
     if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
         raise TypeError("ctc_loss(): input_lengths and target_lengths must both be Tensors, or both tuples of ints")
-    given, wanted = _as_list("input_lengths", input_lengths), _as_list("target_lengths", target_lengths)
+    input_lengths, target_lengths = _as_list("input_lengths", input_lengths), _as_list("target_lengths", target_lengths)
     check_reduction(reduction)
     require_flags("ctc_loss", zero_infinity=zero_infinity)
-    _check(log_probs, targets, given, wanted, blank)
+    _check(log_probs, targets, input_lengths, target_lengths, blank)
 
     def on_device(values: Any) -> Tensor:
         return tensor(values, dtype=dtypes.int64, device=log_probs.device)
 
-    labels = _with_blanks(targets, wanted, blank, log_probs.shape[2])
-    losses = _ctc(log_probs, on_device(labels), on_device(given), on_device(wanted), zero_infinity)
+    labels = _with_blanks(targets, target_lengths, blank, log_probs.shape[2])
+    losses = _ctc(log_probs, on_device(labels), on_device(input_lengths), on_device(target_lengths), zero_infinity)
     if zero_infinity:
         losses = losses.where(losses != float("inf"), 0.0)
     if reduction == "mean":
-        return (losses / on_device(wanted).clamp_min(1)).mean()
+        return (losses / on_device(target_lengths).clamp_min(1)).mean()
     if reduction == "sum":
         return losses.sum()
     return losses if batched else losses.squeeze(0)

@@ -17,34 +17,68 @@ __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 @composite(method=False)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of `x1 - x2 + eps` over the last dimension.
+    """The p-norm of `x1 - x2 + eps` over the last dimension; see `nn.PairwiseDistance`.
 
-    >>> import flambeau as torch
-    >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
-    tensor([5.0000])
+    Args:
+        x1: a tensor `(*, D)`.
+        x2: a tensor that can be broadcast with `x1`.
+        p: the order of the norm.
+        eps: what is added to the difference, so that its norm has a derivative where the vectors are equal.
+        keepdim: whether the last dimension stays, with length 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
     """
     return shown_as(vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
 
 
 @composite(method=False)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along `dim`; lengths count as at least `eps`.
+    """The cosine of the angle between vectors along `dim`; see `nn.CosineSimilarity`.
 
-    >>> import flambeau as torch
-    >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
-    tensor([0.7071])
+    Args:
+        x1: a tensor with the first vectors.
+        x2: a tensor with the second vectors, which can be broadcast with `x1`.
+        dim: the dimension of the vectors.
+        eps: what the length of a vector counts as at least, so that nothing is divided by 0.
+
+    Raises:
+        RuntimeError: the common dtype is not floating-point.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
     """
     shape, common = broadcast_shapes(x1.shape, x2.shape), dtypes.promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common}")
     x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
-    lengths = [vector_norm(each, 2.0, dim, True).clamp_min(eps) for each in (x1, x2)]
+    lengths = [vector_norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
 @composite(method=False, grad_fn="PdistBackward0")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances of all pairs of rows `i < j` of a matrix, in one dimension."""
+    """The p-norm distances of all pairs of rows of a matrix, those of row 0 first.
+
+    Args:
+        input: a tensor `(N, D)`.
+        p: the order of the norm, not negative.
+
+    Shape:
+        The result is `(N * (N - 1) / 2,)`.
+
+    Raises:
+        RuntimeError: the input is no matrix of floating-point numbers, or `p` is negative.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+        tensor([5.0000, 1.0000, 4.2426])
+    """
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if p < 0:

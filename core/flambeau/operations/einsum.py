@@ -36,15 +36,15 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     """
     equation, tensors = _arguments(equation, operands)
     terms, result = _parsed(equation, len(tensors))
-    labelled = [_labelled(each, labels, index) for index, (each, labels) in enumerate(zip(tensors, terms, strict=True))]
+    labelled = [_labelled(tensor, labels, index) for index, (tensor, labels) in enumerate(zip(tensors, terms, strict=True))]
     output = _output(terms, result, labelled)
     _check_sizes(labelled)
     _check_dtypes(tensors)
     order = output + sorted(_used(labelled).difference(output), key=str)
-    labelled = [_arranged(*each, order) for each in labelled]
+    labelled = [_arranged(*operand, order) for operand in labelled]
     for pair in _path(labelled, output):
-        other, one = (labelled.pop(index) for index in sorted(pair, reverse=True))
-        labelled.append(_contracted(one, other, _used(labelled).union(output), order))
+        second, first = (labelled.pop(index) for index in sorted(pair, reverse=True))
+        labelled.append(_contracted(first, second, _used(labelled).union(output), order))
     return _summed(*labelled[0], set(output))[0]
 
 
@@ -57,17 +57,17 @@ def _arguments(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tens
         tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
         if not tensors:
             raise _nothing_given()
-        for position, each in enumerate(tensors):
-            if not isinstance(each, Tensor):
-                raise TypeError(f"expected Tensor as element {position} in argument 1, but got {type(each).__name__}")
+        for position, tensor in enumerate(tensors):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"expected Tensor as element {position} in argument 1, but got {type(tensor).__name__}")
         return equation, tensors
     if not isinstance(equation, Tensor):
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
-    given = (equation, *operands)
-    if len(given) < 2:
+    interleaved = (equation, *operands)
+    if len(interleaved) < 2:
         raise _nothing_given()
-    result = given[-1] if len(given) % 2 else None
-    pairs = given[: len(given) // 2 * 2]
+    result = interleaved[-1] if len(interleaved) % 2 else None
+    pairs = interleaved[: len(interleaved) // 2 * 2]
     text = ",".join(map(_sublist, pairs[1::2]))
     return (text if result is None else f"{text}->{_sublist(result)}"), list(pairs[::2])
 
@@ -79,10 +79,10 @@ def _nothing_given() -> ValueError:
 
 
 def _sublist(numbers: Sequence[Any]) -> str:
-    for each in numbers:
-        if each is not Ellipsis and not 0 <= each < 52:
+    for number in numbers:
+        if number is not Ellipsis and not 0 <= number < 52:
             raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
-    return "".join("..." if each is Ellipsis else _LETTERS[each] for each in numbers)
+    return "".join("..." if number is Ellipsis else _LETTERS[number] for number in numbers)
 
 
 @lru_cache(256)
@@ -134,8 +134,8 @@ def _labelled(tensor: Tensor, labels: Labels, index: int) -> tuple[Tensor, Label
             f"({ndim}) for operand {index}{missing}"
         )
     full: Labels = []
-    for each in labels:
-        full += range(named - ndim, 0) if each is Ellipsis else [each]
+    for label in labels:
+        full += range(named - ndim, 0) if label is Ellipsis else [label]
     position = 0
     while position < len(full):
         first = full.index(full[position])
@@ -189,9 +189,9 @@ def _check_sizes(labelled: Sequence[tuple[Tensor, Labels]]) -> None:
 
 
 def _check_dtypes(tensors: Sequence[Tensor]) -> None:
-    for each in tensors[1:]:
-        if each.dtype is not tensors[0].dtype:
-            raise RuntimeError(f"expected scalar type {tensors[0].dtype.legacy_name} but found {each.dtype.legacy_name}")
+    for tensor in tensors[1:]:
+        if tensor.dtype is not tensors[0].dtype:
+            raise RuntimeError(f"expected scalar type {tensors[0].dtype.legacy_name} but found {tensor.dtype.legacy_name}")
 
 
 class PathOptions:
@@ -207,9 +207,9 @@ path_options = PathOptions()
 def _path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) -> list[tuple[int, ...]]:
     """Which operands to multiply, step by step; each product joins the end of the list."""
     count = len(labelled)
-    found = _cheapest_path(labelled, output) if count > 2 else None
-    if found is not None:
-        return found
+    path = _cheapest_path(labelled, output) if count > 2 else None
+    if path is not None:
+        return path
     return [(0, 1), *((0, left) for left in range(count - 2, 0, -1))] if count > 1 else []
 
 
@@ -222,11 +222,11 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
         return None
     symbols: dict[Label, str] = {}
     parts = [
-        "".join(symbols.setdefault(each, get_symbol(len(symbols))) for each in labels)
+        "".join(symbols.setdefault(label, get_symbol(len(symbols))) for label in labels)
         for labels in (*(labels for _, labels in labelled), output)
     ]
     equation = f"{','.join(parts[:-1])}->{parts[-1]}"
-    shapes = (tuple(each.shape) for each, _ in labelled)
+    shapes = (tuple(tensor.shape) for tensor, _ in labelled)
     return contract_path(equation, *shapes, shapes=True, optimize=path_options.strategy)[0]  # type: ignore[no-any-return]  # opt_einsum is untyped
 
 
@@ -234,21 +234,21 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
 
 
 def _contracted(
-    one: tuple[Tensor, Labels], other: tuple[Tensor, Labels], wanted: set[Label], order: Labels
+    first: tuple[Tensor, Labels], second: tuple[Tensor, Labels], needed: set[Label], order: Labels
 ) -> tuple[Tensor, Labels]:
-    """The product of two operands, summed over the labels that nothing wants any more; labels are, and stay, in `order`."""
-    a, b = _without_ones(one, other), _without_ones(other, one)
+    """The product of two operands, summed over the labels that are not needed later; labels are, and stay, in `order`."""
+    a, b = _without_ones(first, second), _without_ones(second, first)
     shared = set(a[1]) & set(b[1])
-    a, b = _summed(*a, wanted | shared), _summed(*b, wanted | shared)
-    batch = [each for each in order if each in shared and each in wanted]
-    summed = [each for each in order if each in shared and each not in wanted]
+    a, b = _summed(*a, needed | shared), _summed(*b, needed | shared)
+    batch = [label for label in order if label in shared and label in needed]
+    summed = [label for label in order if label in shared and label not in needed]
     if not summed:
-        kept = [each for each in order if each in a[1] or each in b[1]]
-        return _stretched(*a, kept) * _stretched(*b, kept), kept
-    rows = [each for each in order if each in a[1] and each not in shared]
-    columns = [each for each in order if each in b[1] and each not in shared]
-    others = [each for each in order if each not in {*batch, *summed, *rows}]
-    if rows and others and order.index(others[-1]) < order.index(rows[0]):  # the product the other way around is in order
+        labels = [label for label in order if label in a[1] or label in b[1]]
+        return _stretched(*a, labels) * _stretched(*b, labels), labels
+    rows = [label for label in order if label in a[1] and label not in shared]
+    columns = [label for label in order if label in b[1] and label not in shared]
+    others = [label for label in order if label not in {*batch, *summed, *rows}]
+    if rows and others and order.index(others[-1]) < order.index(rows[0]):  # swapped, the labels of the product are in order
         a, b, rows, columns = b, a, columns, rows
     left, right = _arranged(*a, [*batch, *rows, *summed])[0], _arranged(*b, [*batch, *summed, *columns])[0]
     cuts = len(batch), len(batch) + len(rows), len(batch) + len(summed)
@@ -267,29 +267,29 @@ def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _stretched(tensor: Tensor, labels: Labels, order: Labels) -> Tensor:
-    """With a dimension for each label in `order`, of size 1 for one that the operand does not have."""
-    return tensor[tuple(slice(None) if each in labels else None for each in order)]
+    """The operand with a dimension for each label in `order`, of size 1 for one that it does not have."""
+    return tensor[tuple(slice(None) if label in labels else None for label in order)]
 
 
-def _without_ones(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels]) -> tuple[Tensor, Labels]:
-    """Without the dimensions of size 1 that the other operand has longer: they would only be stretched."""
-    tensor, labels = one
+def _without_ones(operand: tuple[Tensor, Labels], other: tuple[Tensor, Labels]) -> tuple[Tensor, Labels]:
+    """The operand without the dimensions of size 1 that the other one has longer: they would only be broadcast."""
+    tensor, labels = operand
     sizes = dict(zip(other[1], other[0].shape, strict=True))
     dropped = [i for i, label in enumerate(labels) if tensor.shape[i] == 1 and sizes.get(label, 1) != 1]
     if not dropped:
-        return one
+        return operand
     return tensor.squeeze(tuple(dropped)), [label for i, label in enumerate(labels) if i not in dropped]
 
 
-def _summed(tensor: Tensor, labels: Labels, wanted: set[Label]) -> tuple[Tensor, Labels]:
-    dims = [i for i, label in enumerate(labels) if label not in wanted]
+def _summed(tensor: Tensor, labels: Labels, needed: set[Label]) -> tuple[Tensor, Labels]:
+    dims = [i for i, label in enumerate(labels) if label not in needed]
     if not dims:
         return tensor, labels
     summed = tensor.sum(dims)
-    return summed, [label for label in labels if label in wanted]
+    return summed, [label for label in labels if label in needed]
 
 
 def _arranged(tensor: Tensor, labels: Labels, order: Labels) -> tuple[Tensor, Labels]:
-    """With the dimensions in that order."""
-    arranged = [each for each in order if each in labels]
-    return (tensor if labels == arranged else tensor.permute([labels.index(each) for each in arranged])), arranged
+    """The operand with its dimensions in that order."""
+    arranged = [label for label in order if label in labels]
+    return (tensor if labels == arranged else tensor.permute([labels.index(label) for label in arranged])), arranged

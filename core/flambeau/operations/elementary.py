@@ -146,13 +146,13 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return _heaviside(input, values)
 
 
-# --- the larger and the smaller, a number rather than NaN ---------------------------------------------------------
+# --- maximum and minimum, ignoring NaN ----------------------------------------------------------------------------
 
 
 def _ignoring_nan(name: str, preferred: str, other_name: str) -> Any:
     def forward(xp: Any, input: Any, other: Any) -> Any:
-        made = getattr(xp, preferred)(input, other)
-        return xp.where(input != input, other, xp.where(other != other, input, made))
+        extreme = getattr(xp, preferred)(input, other)
+        return xp.where(input != input, other, xp.where(other != other, input, extreme))
 
     def takes_input(input: Any, other: Any) -> Any:
         return (input >= other if name == "fmax" else input <= other) | (other != other)
@@ -277,7 +277,7 @@ def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
 
 logit = op(
     "logit", _logit_forward, promote="float", dtypes="real", inplace=True,
-    doc="""`log(x / (1 - x))`, the inverse of sigmoid; with `eps`, of the element brought into `[eps, 1 - eps]`.
+    doc="""`log(x / (1 - x))`, the inverse of sigmoid; with `eps`, of the element clamped to `[eps, 1 - eps]`.
 
     >>> import flambeau as torch
     >>> torch.logit(torch.tensor([0.5, 0.9]))
@@ -342,19 +342,19 @@ def _apply(name: str, others: int) -> None:
             return overriding.handle_torch_function(method, (self, *tensors), self, *args)  # type: ignore[no-any-return]  # an override may return anything
         if len(tensors) != others:
             raise TypeError(f"{name}() takes {others} tensor(s) and a callable, but {len(args)} argument(s) were given")
-        for each in (self, *tensors):
-            if each.requires_grad:
+        for tensor in (self, *tensors):
+            if tensor.requires_grad:
                 raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
-            if each.device.type != "cpu":
+            if tensor.device.type != "cpu":
                 raise TypeError(f"{name} is only implemented on CPU tensors")
-        rows = [each.expand(self.shape).reshape(-1).tolist() for each in (self, *tensors)]
-        values = [function(*each) for each in zip(*rows, strict=True)]
+        rows = [tensor.expand(self.shape).reshape(-1).tolist() for tensor in (self, *tensors)]
+        values = [function(*arguments) for arguments in zip(*rows, strict=True)]
         return self.copy_(self.new_tensor(values).reshape(self.shape))
 
     method.__name__ = method.__qualname__ = name
-    what = {0: "f(x)", 1: "f(x, y)", 2: "f(x, y, z)"}[others]
+    expression = {0: "f(x)", 1: "f(x, y)", 2: "f(x, y, z)"}[others]
     where = " of it and its like in the other tensors" if others else ""
-    method.__doc__ = f"Replace each element by `{what}`, a Python function{where}."
+    method.__doc__ = f"Replace each element by `{expression}`, a Python function{where}."
     setattr(Tensor, name, method)
 
 

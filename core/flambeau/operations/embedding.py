@@ -15,7 +15,7 @@ from ..values import dtypes
 from .creation import arange, full, tensor, zeros
 from .joining import cat
 from .sorting import searchsorted
-from .standard import extremes
+from .standard_indexing import extremes
 
 __all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
 
@@ -35,7 +35,7 @@ def _rows_forward(xp: Any, weight: Any, indices: Any, /, padding_idx: int = -1, 
 
 
 def _sum_rows_forward(xp: Any, input: Any, indices: Any, /, count: int) -> Any:
-    """The adjoint of looking rows up: add each row to where it was taken from."""
+    """The adjoint of the lookup: add each row to the place where it was taken from."""
     flat = xp.reshape(indices, (-1,))
     chosen = xp.astype(xp.expand_dims(xp.arange(count), axis=1) == flat, input.dtype)
     return xp.matmul(chosen, xp.reshape(input, (flat.shape[0], input.shape[-1])))
@@ -132,8 +132,8 @@ def embedding_bag(
         indices, offsets = indices.to(common), offsets.to(common)
     _check_indices("embedding_bag", indices)
     _check_table(weight, per_sample_weights)
-    made = _bags(weight, indices, offsets, mode, per_sample_weights, last_offset, padding_idx, scale_grad_by_freq)
-    return gathered(made, "EmbeddingBagBackward0", (weight, per_sample_weights))
+    output = _bags(weight, indices, offsets, mode, per_sample_weights, last_offset, padding_idx, scale_grad_by_freq)
+    return gathered(output, "EmbeddingBagBackward0", (weight, per_sample_weights))
 
 
 def _check_table(weight: Tensor, per_sample_weights: Tensor | None) -> None:
@@ -190,7 +190,7 @@ def _rows(weight: Tensor, indices: Tensor, scale_grad_by_freq: bool) -> Tensor:
 
 
 def padding_row(padding_idx: int | None, rows: int) -> int | None:
-    """The row that counts nothing, counted from 0."""
+    """The index of the padding row, counted from 0; None without one."""
     if padding_idx is None:
         return None
     row = as_int("embedding_bag", "padding_idx", padding_idx)
@@ -200,7 +200,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
 
 
 def check_offsets(offsets: Tensor, length: int) -> None:
-    """RuntimeError where the first bag does not start at 0, or the last one behind the end."""
+    """RuntimeError where the first bag does not start at 0, or the last one starts behind the end."""
     first, last = offsets[0], offsets[-1]
     low, high = first._key.backend.extremes(first._array)
     if low or high:
@@ -214,14 +214,14 @@ def check_offsets(offsets: Tensor, length: int) -> None:
 
 
 def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
-    """For each index the number of its bag, and how many bags there are; that number means that it is in no bag."""
+    """For each index the number of its bag, and the number of bags, which also marks indices that are in no bag."""
     numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
     return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # no bag starts where there are no offsets
 
 
 @one_by_one
 def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
-    """Maxima by way of a dense table of bags, filled up with minus infinity."""
+    """Maxima by way of a dense table of bags, padded with minus infinity."""
     members: list[list[int]] = [[] for _ in range(count)]
     for row, bag in enumerate(bags.tolist()):
         if bag < count:
@@ -229,10 +229,10 @@ def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
     longest = max(map(len, members), default=0)
     if not longest:
         return rows.new_zeros(count, rows.shape[1])
-    table = [each + [rows.shape[0]] * (longest - len(each)) for each in members]
+    table = [bag + [rows.shape[0]] * (longest - len(bag)) for bag in members]
     lowest = full((1, rows.shape[1]), float("-inf"), dtype=rows.dtype, device=rows.device)
     dense = _embedding(cat([rows, lowest]), tensor(table, device=rows.device), -1, False)
-    empty = tensor([not each for each in members], device=rows.device)
+    empty = tensor([not bag for bag in members], device=rows.device)
     return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[no-any-return]  # `max` has two forms
 
 
@@ -240,15 +240,24 @@ def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """For each class number a row of `num_classes` elements, 1 at the class and 0 elsewhere.
+    """A vector for each class number, 1 at the class and 0 elsewhere.
+
+    Args:
+        input: a tensor of class numbers, int64.
+        num_classes: the number of classes; -1 for one more than the largest class number in `input`.
+
+    Shape:
+        The result is `(*input.shape, num_classes)`.
 
     Raises:
-        RuntimeError: a negative class, one too large, or no class to count from.
+        RuntimeError: a class number is negative or too large, or an empty input leaves the number of classes open.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
-    tensor([[1, 0, 0],
-            [0, 0, 1]])
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.one_hot(torch.tensor([0, 2]))
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
     """
     if input.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

@@ -75,8 +75,8 @@ _S = (
 def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
     """Horner's rule, from the highest power down."""
     value: Any = coefficients[0]
-    for each in coefficients[1:]:
-        value = value * x + each
+    for coefficient in coefficients[1:]:
+        value = value * x + coefficient
     return value
 
 

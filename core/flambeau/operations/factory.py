@@ -15,14 +15,14 @@ from ..values.dtypes import dtype as Dtype
 __all__: list[str] = []
 
 
-def _place(device: Any) -> Device | None:
+def _as_device(device: Any) -> Device | None:
     return device if device is None or isinstance(device, Device) else Device(device)
 
 
 def _key(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> DispatchKey:
     if dtype is not None and type(dtype) is not Dtype:
         dtype = dtypes.meant(dtype)
-    return dispatch_key(dtype or default or dtypes.get_default_dtype(), _place(device))
+    return dispatch_key(dtype or default or dtypes.get_default_dtype(), _as_device(device))
 
 
 def _dtype_of(out: Any) -> Dtype | None:
@@ -32,26 +32,29 @@ def _dtype_of(out: Any) -> Dtype | None:
     return None if out is None else out.dtype
 
 
-def _finish(made: Tensor, requires_grad: bool | None, out: Tensor | None = None, pin_memory: bool | None = False) -> Tensor:
+def _finish(tensor: Tensor, requires_grad: bool | None, out: Tensor | None = None, pin_memory: bool | None = False) -> Tensor:
+    """Apply the options of a factory: write to `out`, pin the memory, mark tensors of inference mode, require a gradient."""
     if out is not None:
-        if out.dtype is not made.dtype:
-            raise RuntimeError(f"dtype {made.dtype.legacy_name} does not match dtype of out parameter ({out.dtype.legacy_name})")
+        if out.dtype is not tensor.dtype:
+            raise RuntimeError(
+                f"dtype {tensor.dtype.legacy_name} does not match dtype of out parameter ({out.dtype.legacy_name})"
+            )
         if out._requires_grad and _grad.get():
             raise RuntimeError(
                 "functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments requires grad."
             )
-        if out._array.shape != made._array.shape:
-            out.resize_(made._array.shape)
-        return out._assign(made)
+        if out._array.shape != tensor._array.shape:
+            out.resize_(tensor._array.shape)
+        return out._assign(tensor)
     if pin_memory:
-        made = made.pin_memory()
+        tensor = tensor.pin_memory()
     if is_inference_mode_enabled():
-        InferenceStorage.of(made)
+        InferenceStorage.of(tensor)
     if requires_grad is not False and requires_grad is not None:
         if requires_grad is not True:
             raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
-        if made._key.dtype.category < dtypes.FLOATING:
+        if tensor._key.dtype.category < dtypes.FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        made.requires_grad = True
-    return made
+        tensor.requires_grad = True
+    return tensor

@@ -20,8 +20,8 @@ Sizes = Sequence[int]
 def _unfold_forward(xp: Any, input: Any, /, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
     size = output_size(input.shape[2:], window_size, stride, padding, dilation)
     padded = pad_space(xp, input, padding, padding)
-    seen = [padded[window(start, size, stride)] for _, start in kernel_places(window_size, dilation)]
-    return xp.reshape(xp.stack(seen, axis=2), (input.shape[0], input.shape[1] * prod(window_size), prod(size)))
+    windows = [padded[window(start, size, stride)] for _, start in kernel_places(window_size, dilation)]
+    return xp.reshape(xp.stack(windows, axis=2), (input.shape[0], input.shape[1] * prod(window_size), prod(size)))
 
 
 def _fold_forward(
@@ -30,12 +30,14 @@ def _fold_forward(
     size = output_size(space, window_size, stride, padding, dilation)
     channels = input.shape[1] // prod(window_size)
     columns = xp.reshape(input, (input.shape[0], channels, *window_size, *size))
-    reach = [n + 2 * p for n, p in zip(space, padding, strict=True)]
-    made = xp.zeros((input.shape[0], channels, *reach), dtype=input.dtype)
+    padded_size = [n + 2 * p for n, p in zip(space, padding, strict=True)]
+    output = xp.zeros((input.shape[0], channels, *padded_size), dtype=input.dtype)
     for place, start in kernel_places(window_size, dilation):
         part = spread_out(xp, columns[(slice(None), slice(None), *place, ...)], stride)
-        made = made + pad_space(xp, part, start, [r - a - n for r, a, n in zip(reach, start, part.shape[2:], strict=True)])
-    return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
+        output = output + pad_space(
+            xp, part, start, [r - a - n for r, a, n in zip(padded_size, start, part.shape[2:], strict=True)]
+        )
+    return output[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
 
 
 _unfold = op(
@@ -50,10 +52,10 @@ _fold = op(
 
 
 def _pair(name: str, value: Any) -> tuple[int, int]:
-    given = whole_numbers(name, tuple(value) if isinstance(value, Iterable) else value)
-    if len(given) not in (1, 2):
-        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
-    return given[0], given[-1]
+    sizes = whole_numbers(name, tuple(value) if isinstance(value, Iterable) else value)
+    if len(sizes) not in (1, 2):
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(sizes)}")
+    return sizes[0], sizes[-1]
 
 
 def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Sizes, Sizes, Sizes, Sizes]:
@@ -69,11 +71,26 @@ def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tup
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Every window of `(N, C, H, W)` or `(C, H, W)` as a column: `(N, C * KH * KW, windows)`.
+    """Each window of an image as a column of a matrix (im2col); see `nn.Unfold`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.unfold(torch.ones(1, 3, 4, 4), 2).shape
-    torch.Size([1, 12, 9])
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: height and width of a window, or one number for both.
+        dilation: how far apart the elements of a window are.
+        padding: how many zeros are put around the image on each side.
+        stride: how far apart windows are.
+
+    Shape:
+        The result is `(N, C * KH * KW, windows)` or `(C * KH * KW, windows)`.
+
+    Raises:
+        RuntimeError: the input has another number of dimensions, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.unfold(torch.ones(1, 3, 4, 4), 2).shape
+        torch.Size([1, 12, 9])
     """
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
         raise RuntimeError(
@@ -96,7 +113,30 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Columns `(N, C * KH * KW, windows)` put back as windows of `(N, C, *output_size)`, summed where they overlap."""
+    """Columns put back as windows of an image, and summed where windows overlap (col2im); see `nn.Fold`.
+
+    Args:
+        input: a tensor `(N, C * KH * KW, windows)` or `(C * KH * KW, windows)`.
+        output_size: height and width of the image, or one number for both.
+        kernel_size: height and width of a window, or one number for both.
+        dilation: how far apart the elements of a window are.
+        padding: how many zeros are put around the image on each side.
+        stride: how far apart windows are.
+
+    Shape:
+        The result is `(N, C, *output_size)` or `(C, *output_size)`.
+
+    Raises:
+        RuntimeError: the columns are not those of such windows.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.fold(torch.ones(1, 4, 4), 3, 2)
+        tensor([[[[1., 2., 1.],
+                  [2., 4., 2.],
+                  [1., 2., 1.]]]])
+    """
     if input.ndim not in (2, 3):
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
@@ -106,8 +146,8 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
     geometry = _geometry(kernel_size, dilation, padding, stride)
     batched = input if input.ndim == 3 else input.unsqueeze(0)
     _check_columns(batched, space, *geometry)
-    made = _fold(batched, space, *geometry)
-    return made if input.ndim == 3 else made.squeeze(0)
+    output = _fold(batched, space, *geometry)
+    return output if input.ndim == 3 else output.squeeze(0)
 
 
 def _check_columns(input: Tensor, space: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> None:

@@ -1,6 +1,6 @@
 """Discrete Fourier transforms, and the short-time one.
 
-Three records carry them all: complex to complex, real to complex, complex to real.  `scale` says how a transform of
+Three records implement them all: complex to complex, real to complex, complex to real.  `scale` says how a transform of
 `n` elements is normalised: not (0), by `1 / sqrt(n)` (1), or by `1 / n` (2).
 """
 
@@ -38,7 +38,7 @@ def _c2c(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, forward: boo
 
 
 def _c2r(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, size: int) -> Any:
-    sizes = (*(input.shape[each] for each in dims[:-1]), size)
+    sizes = (*(input.shape[d] for d in dims[:-1]), size)
     return xp.fft.irfftn(input, s=sizes, axes=dims, norm=INVERSE[scale])
 
 
@@ -96,7 +96,7 @@ def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
             raise RuntimeError(f"Invalid number of data points ({shape[dim]}) specified")
     if shape == list(input.shape):
         return input
-    cut = input[tuple(slice(0, each) for each in shape)]
+    cut = input[tuple(slice(0, n) for n in shape)]
     return cut if list(cut.shape) == shape else OPS["pad_to"].function(cut, tuple(shape))
 
 
@@ -313,7 +313,7 @@ def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bo
 def normalized_dims(input: Tensor, s: Sequence[int] | None, dim: Sequence[int] | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The dimensions to transform, and the sizes to bring them to (-1: as they are)."""
     if dim is not None:
-        dims = tuple(wrap_dim(each, input.ndim) for each in dim)
+        dims = tuple(wrap_dim(d, input.ndim) for d in dim)
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
     if s is not None:

@@ -16,7 +16,7 @@ from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
 from ..values.scalars import converted, is_library_scalar
-from .factory import _finish, _key, _place
+from .factory import _as_device, _finish, _key
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
 
@@ -46,7 +46,7 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             stacklevel=2,
         )
-        key = dispatch_key(dtype or data.dtype, _place(device) or data.device)
+        key = dispatch_key(dtype or data.dtype, _as_device(device) or data.device)
         return _finish(_converted(data.detach(), key, copy=True), requires_grad, pin_memory=pin_memory)
     return _finish(from_data(data, dtype, device, copy=True), requires_grad, pin_memory=pin_memory)
 
@@ -64,13 +64,13 @@ def from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) ->
     if _is_array(data):
         return _from_array(data, dtype, device, copy)
     if isinstance(data, StorageBase) or hasattr(data, "__dlpack__"):
-        found = _on_memory(data, dtype)
-        assert found is not None
-        return _converted(found, dispatch_key(dtype or found.dtype, _place(device) or _own_place(data)), bool(copy))
+        shared = _on_memory(data, dtype)
+        assert shared is not None
+        return _converted(shared, dispatch_key(dtype or shared.dtype, _as_device(device) or _own_device(data)), bool(copy))
     if isinstance(data, (list, tuple)):
-        made = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
-        if made is not None:
-            return made
+        result = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
+        if result is not None:
+            return result
         if data and type(data[0]).__name__ == "ndarray":
             warn_once(
                 "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
@@ -89,7 +89,7 @@ def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | N
     if not _leaf_types(data, types) or not types or (dtype is not None and dtype.category < dtypes.FLOATING and float in types):
         return None
     if dtype is None:
-        dtype = dtypes.promotion_of_scalar(next(each for each in (float, int, bool) if each in types))
+        dtype = dtypes.promotion_of_scalar(next(kind for kind in (float, int, bool) if kind in types))
     key = _key(dtype, device)
     try:
         return wrap(key.backend.asarray(data, key.raw_dtype, index=key.device.index or 0), key)
@@ -99,11 +99,11 @@ def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | N
 
 def _leaf_types(data: Any, types: set[type]) -> bool:
     """Collect the types of the numbers in nested lists; False where there is anything else."""
-    found = set(map(type, data))
-    if found <= {list, tuple}:
-        return all(_leaf_types(each, types) for each in data)
-    types |= found
-    return found.issubset(_PLAIN)
+    item_types = set(map(type, data))
+    if item_types <= {list, tuple}:
+        return all(_leaf_types(item, types) for item in data)
+    types |= item_types
+    return item_types.issubset(_PLAIN)
 
 
 def _scalar_array(value: Any, key: DispatchKey) -> Any:
@@ -140,12 +140,12 @@ def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
     try:
         array = key.backend.asarray(_cast(numbers, key.dtype), key.raw_dtype, index=index)
     except (ValueError, OverflowError):
-        array = key.backend.asarray([converted(each, key.dtype) for each in numbers], key.raw_dtype, index=index)
+        array = key.backend.asarray([converted(number, key.dtype) for number in numbers], key.raw_dtype, index=index)
     return wrap(key.backend.xp.reshape(array, shape), key)
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    """The shape of nested sequences, as the first in each has it."""
+    """The shape of nested sequences, read from the first element of each."""
     shape = []
     while _is_sequence(data):
         shape.append(len(data))
@@ -169,8 +169,8 @@ def _dtype_in(data: Any) -> Dtype:
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if not _is_sequence(data):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-    found = dict.fromkeys(map(_dtype_in, data))
-    return reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype()
+    element_dtypes = dict.fromkeys(map(_dtype_in, data))
+    return reduce(dtypes.promote_types, element_dtypes) if element_dtypes else dtypes.get_default_dtype()
 
 
 def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
@@ -186,14 +186,14 @@ def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) ->
         raise TypeError("not a sequence")
     if len(data) != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
-    for each in data:
-        _collect(each, shape, dim + 1, numbers)
+    for item in data:
+        _collect(item, shape, dim + 1, numbers)
 
 
 def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
-    """What stands for numbers as Python's own, for a dtype."""
+    """Number-like objects as the Python numbers of a dtype."""
     if dtype.category == dtypes.INTEGER:
-        return [int(each) if isinstance(each, float) else operator.index(each) for each in numbers]
+        return [int(number) if isinstance(number, float) else operator.index(number) for number in numbers]
     if dtype.category == dtypes.FLOATING:
         return c_array("d", numbers).tolist()  # which, unlike `float`, takes no strings
     return list(map(bool if dtype is dtypes.bool_ else complex, numbers))
@@ -203,13 +203,13 @@ def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
 
 
 def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
-    """The backend for another library's array, the array as that has it, and its dtype."""
+    """The backend for another library's array, the array as one of that backend, and its dtype."""
     from .. import backend as backends
 
-    home = backends.for_device_type("cuda" if hasattr(data, "__cuda_array_interface__") else "cpu")
-    array = home.asarray(data)
+    backend = backends.for_device_type("cuda" if hasattr(data, "__cuda_array_interface__") else "cpu")
+    array = backend.asarray(data)
     try:
-        own = home.dtype_of(array)
+        dtype = backend.dtype_of(array)
     except KeyError:
         if not getattr(array.dtype, "isnative", True):
             raise ValueError(
@@ -229,42 +229,45 @@ def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
                 "not currently supported. (You can probably work around this by making a copy of your array  with "
                 "array.copy().) "
             )
-        if step % own.itemsize:
+        if step % dtype.itemsize:
             raise ValueError(
                 "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
                 "reallocate the memory."
             )
-    return home, array, own
+    return backend, array, dtype
 
 
 def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
     """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
-    home, array, own = _adopted(data)
-    given, wanted = dispatch_key(own, Device(home.device_type)), dispatch_key(dtype or own, _place(device))
+    backend, array, array_dtype = _adopted(data)
+    source, target = (
+        dispatch_key(array_dtype, Device(backend.device_type)),
+        dispatch_key(dtype or array_dtype, _as_device(device)),
+    )
     if not copy:
-        array = _shared(home, array)
-    elif given is wanted:
-        array = given.F.clone(array)
-    return _converted(wrap(array, given), wanted, copy=False)
+        array = _shared(backend, array)
+    elif source is target:
+        array = source.F.clone(array)
+    return _converted(wrap(array, source), target, copy=False)
 
 
-def _shared(home: Backend, array: Any) -> Any:
-    """Another library's array as that of a tensor in the same memory, which does not refuse to be written to."""
-    if not getattr(array.flags, "writeable", True):  # of NumPy's alone
+def _shared(backend: Backend, array: Any) -> Any:
+    """Another library's array as a writable one in the same memory, with a warning if it was read-only."""
+    if not getattr(array.flags, "writeable", True):  # only NumPy's flags have it
         warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
             "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
             "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this "
             "program."
         )
-    return home.window(array)
+    return backend.window(array)
 
 
 def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
     """A tensor in the memory of an array, a storage, or an object with DLPack or the buffer protocol; None for anything else."""
     if _is_array(data):
-        home, array, own = _adopted(data)
-        return wrap(_shared(home, array), dispatch_key(own, Device(home.device_type)))
+        backend, array, array_dtype = _adopted(data)
+        return wrap(_shared(backend, array), dispatch_key(array_dtype, Device(backend.device_type)))
     if isinstance(data, StorageBase):
         return data.as_tensor(dtype or getattr(data, "dtype", dtypes.int64))
     if hasattr(data, "__dlpack__"):
@@ -279,7 +282,7 @@ def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
 def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
     if isinstance(data, Tensor):
-        return _converted(data, dispatch_key(dtype or data.dtype, _place(device) or data.device), copy=False)
+        return _converted(data, dispatch_key(dtype or data.dtype, _as_device(device) or data.device), copy=False)
     return from_data(data, dtype, device, copy=None)
 
 
@@ -288,8 +291,8 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor: in the same memory if possible (`copy=None`), never (True), or always (False).
 
-    Memory is what tensors, arrays and storages have, and objects with DLPack or the buffer protocol: of the last, the bytes are
-    taken as elements of `dtype`.  The derivatives of a tensor go on, unless `requires_grad` is False.
+    Memory is what tensors, arrays and storages have, and objects with DLPack or the buffer protocol, whose bytes are read
+    as elements of `dtype`.  A tensor keeps its autograd history, unless `requires_grad` is False.
 
     Raises:
         ValueError: `copy=False`, and there is no memory to share, or the elements would have to be converted or moved.
@@ -300,50 +303,50 @@ def asarray(
     torch.Size([2])
     """
     if isinstance(obj, Tensor):
-        found: Tensor | None = obj
-    elif _is_array(obj) and (copy or (copy is None and getattr(obj, "shape", None) == ())):  # so are scalars taken, too
+        source: Tensor | None = obj
+    elif _is_array(obj) and (copy or (copy is None and getattr(obj, "shape", None) == ())):  # another library's scalar
         return _finish(from_data(obj, dtype, device, copy=True), requires_grad)
     else:
-        found = _on_memory(obj, dtype)
-    if found is None:
+        source = _on_memory(obj, dtype)
+    if source is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return _finish(from_data(obj, dtype, device, copy=None), requires_grad)
-    key = dispatch_key(dtype or found.dtype, _place(device) or _own_place(obj))
+    key = dispatch_key(dtype or source.dtype, _as_device(device) or _own_device(obj))
     if copy is False:
-        _check_alias(obj, found, key)
-    made = _converted(found, key, copy=False)
-    made = made.clone() if copy and made is found else made
-    return _asked_for_gradient(made, requires_grad) if found is obj else _finish(made, requires_grad)
+        _check_alias(obj, source, key)
+    result = _converted(source, key, copy=False)
+    result = result.clone() if copy and result is source else result
+    return _with_requires_grad(result, requires_grad) if source is obj else _finish(result, requires_grad)
 
 
-def _own_place(data: Any) -> Device | None:
-    """The device of a tensor or a storage, which stays on it where none is asked for."""
+def _own_device(data: Any) -> Device | None:
+    """The device of a tensor or a storage, the default for a tensor made from it; None for anything else."""
     return data.device if isinstance(data, (Tensor, StorageBase)) else None
 
 
-def _check_alias(obj: Any, found: Tensor, key: DispatchKey) -> None:
+def _check_alias(obj: Any, source: Tensor, key: DispatchKey) -> None:
     """Refuse what `asarray` cannot do without a copy."""
-    if found is not obj and getattr(obj, "shape", None) == ():
+    if source is not obj and getattr(obj, "shape", None) == ():
         raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
-    if found.device != key.device:
-        raise ValueError(f"can't alias tensor from device '{found.device}' to '{key.device}'.")
-    if found.dtype is not key.dtype:
-        raise ValueError(f"can't alias tensor with dtype '{found.dtype.legacy_name}' into dtype '{key.dtype.legacy_name}'.")
+    if source.device != key.device:
+        raise ValueError(f"can't alias tensor from device '{source.device}' to '{key.device}'.")
+    if source.dtype is not key.dtype:
+        raise ValueError(f"can't alias tensor with dtype '{source.dtype.legacy_name}' into dtype '{key.dtype.legacy_name}'.")
 
 
-def _asked_for_gradient(made: Tensor, requires_grad: bool | None) -> Tensor:
-    """A tensor that `asarray` has made of a tensor, with or without the derivatives of that."""
+def _with_requires_grad(result: Tensor, requires_grad: bool | None) -> Tensor:
+    """The result of `asarray` for a tensor: with its history, detached, or a leaf, as `requires_grad` says."""
     if requires_grad is None:
-        if made._requires_grad:
+        if result._requires_grad:
             warn_once(
                 "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
                 "requires_grad=False explicitly to get the old behavior and silence this warning."
             )
-        return made
-    if not requires_grad and made._node is not None:
-        return made.detach()
-    return made if made._node is not None else _finish(made.requires_grad_(False), requires_grad)
+        return result
+    if not requires_grad and result._node is not None:
+        return result.detach()
+    return result if result._node is not None else _finish(result.requires_grad_(False), requires_grad)
 
 
 def from_numpy(ndarray: Any, /) -> Tensor:
@@ -374,7 +377,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     It is a copy on another `device`, or if `copy` says so.
 
     Raises:
-        BufferError: the memory is not given away.
+        BufferError: the memory cannot be exported.
         RuntimeError: neither an array nor a capsule, or a capsule that has been consumed.
         ValueError: `copy=False`, and the memory is on another device.
 
@@ -382,11 +385,11 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     >>> torch.from_dlpack(np.arange(3))
     tensor([0, 1, 2])
     """
-    made = _shared_by_dlpack(ext_tensor)
-    place = made.device if device is None else canonical(device if isinstance(device, Device) else Device(device))
-    if copy is False and place != made.device:
-        raise ValueError(f"cannot move a tensor from {made.device} to {place} without a copy (copy=False)")
-    return made.to(place, copy=bool(copy))
+    result = _shared_by_dlpack(ext_tensor)
+    target = result.device if device is None else canonical(device if isinstance(device, Device) else Device(device))
+    if copy is False and target != result.device:
+        raise ValueError(f"cannot move a tensor from {result.device} to {target} without a copy (copy=False)")
+    return result.to(target, copy=bool(copy))
 
 
 def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
@@ -399,9 +402,9 @@ def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
         return ext_tensor.detach()
     if not hasattr(ext_tensor, "__dlpack__"):
         ext_tensor = Capsule(ext_tensor)
-    home = backends.for_device_type("cuda" if int(ext_tensor.__dlpack_device__()[0]) == 2 else "cpu")
-    array = home.xp.from_dlpack(ext_tensor)
-    return wrap(array, dispatch_key(home.dtype_of(array), Device(home.device_type)))
+    backend = backends.for_device_type("cuda" if int(ext_tensor.__dlpack_device__()[0]) == 2 else "cpu")
+    array = backend.xp.from_dlpack(ext_tensor)
+    return wrap(array, dispatch_key(backend.dtype_of(array), Device(backend.device_type)))
 
 
 def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -453,6 +456,6 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
             "protect its data or make it writable before converting it to a tensor. This type of warning will be "
             "suppressed for the rest of this program."
         )
-    home = backends.for_device_type("cpu")
-    array = home.frombuffer(buffer, key.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
-    return _finish(wrap(home.window(array) if view.readonly else array, key), requires_grad)
+    backend = backends.for_device_type("cpu")
+    array = backend.frombuffer(buffer, key.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
+    return _finish(wrap(backend.window(array) if view.readonly else array, key), requires_grad)

@@ -1,4 +1,4 @@
-"""The gamma function's family: its logarithm, that one's derivatives, Hurwitz's zeta, and the incomplete ones.
+"""The gamma function's family: its logarithm and the derivatives of that, Hurwitz's zeta, and the incomplete functions.
 
 Everywhere the argument is brought to where an asymptotic series holds, by the function's own recurrence or reflection
 (Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, chapters 6 and 23).
@@ -59,8 +59,8 @@ def lgamma_forward(xp: Any, input: Any) -> Any:
     positive = _lgamma_of_positive(xp, xp.where(input < 0, 1 - input, xp.abs(input)))
     sine = xp.abs(xp.sin(math.pi * (input - xp.round(input))))
     reflected = xp.where(sine == 0, math.inf, math.log(math.pi) - xp.log(xp.where(sine == 0, 1.0, sine)) - positive)
-    made = xp.where(input < 0, reflected, positive)
-    return xp.where(xp.isinf(input), math.inf, xp.where(input != input, input, made))
+    result = xp.where(input < 0, reflected, positive)
+    return xp.where(xp.isinf(input), math.inf, xp.where(input != input, input, result))
 
 
 @in_double
@@ -73,11 +73,11 @@ def digamma_forward(xp: Any, input: Any) -> Any:
         x = xp.where(below, x + 1, x)
     terms = [-b / (2 * k) for k, b in enumerate(_BERNOULLI, 1)]
     inverse = 1 / (x * x)
-    made = total + xp.log(x) - 0.5 / x + polynomial(inverse, terms[::-1]) * inverse
+    result = total + xp.log(x) - 0.5 / x + polynomial(inverse, terms[::-1]) * inverse
     fraction = input - xp.round(input)
-    made = xp.where(negative, made - math.pi / xp.tan(math.pi * fraction), made)
-    made = xp.where(negative & (fraction == 0), math.nan, made)
-    return xp.where(input == 0, xp.copysign(xp.full_like(input, math.inf), -input), made)
+    result = xp.where(negative, result - math.pi / xp.tan(math.pi * fraction), result)
+    result = xp.where(negative & (fraction == 0), math.nan, result)
+    return xp.where(input == 0, xp.copysign(xp.full_like(input, math.inf), -input), result)
 
 
 @in_double
@@ -87,11 +87,11 @@ def zeta_forward(xp: Any, input: Any, other: Any) -> Any:
     fraction = q - xp.floor(q)
     folded = _hurwitz(xp, s, 1 - fraction) - _hurwitz(xp, s, xp.where(negative, 1 - q, 1.0))
     folded = xp.where(xp.remainder(s, 2.0) == 0, folded, -folded)
-    made = xp.where(negative, folded + _hurwitz(xp, s, fraction), _hurwitz(xp, s, q))
-    made = xp.where(negative & (s != xp.floor(s)), math.nan, made)
-    made = xp.where(s == math.inf, xp.where(q > 1, 0.0, xp.where(q == 1, q, math.inf)), made)
-    made = xp.where((q <= 0) & whole, math.inf, made)
-    return xp.where((s < 1) | (s != s) | (q != q), math.nan, xp.where(s == 1, math.inf, made))
+    result = xp.where(negative, folded + _hurwitz(xp, s, fraction), _hurwitz(xp, s, q))
+    result = xp.where(negative & (s != xp.floor(s)), math.nan, result)
+    result = xp.where(s == math.inf, xp.where(q > 1, 0.0, xp.where(q == 1, q, math.inf)), result)
+    result = xp.where((q <= 0) & whole, math.inf, result)
+    return xp.where((s < 1) | (s != s) | (q != q), math.nan, xp.where(s == 1, math.inf, result))
 
 
 def _hurwitz(xp: Any, s: Any, q: Any) -> Any:
@@ -143,7 +143,7 @@ zeta = op(
 
 
 @in_double
-def _many_slopes_of_digamma(xp: Any, input: Any, n: int) -> Any:
+def _derivative_of_digamma(xp: Any, input: Any, n: int) -> Any:
     factorial = math.factorial(n) if n < 171 else math.inf  # that of 171 is too large for a float
     order = xp.asarray(n + 1.0, dtype=input.dtype)
     return (1.0 if n % 2 else -1.0) * factorial * zeta_forward(xp, order, input)
@@ -152,7 +152,7 @@ def _many_slopes_of_digamma(xp: Any, input: Any, n: int) -> Any:
 def _polygamma_forward(xp: Any, input: Any, /, n: int) -> Any:
     if n == 0:
         return digamma_forward(xp, input)
-    return _many_slopes_of_digamma(xp, input, n)
+    return _derivative_of_digamma(xp, input, n)
 
 
 _polygamma = op(
@@ -193,7 +193,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
     if input._key.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())
-    halves = input.new_tensor([-0.5 * each for each in range(p)])
+    halves = input.new_tensor([-0.5 * i for i in range(p)])
     return lgamma(input.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
@@ -231,9 +231,9 @@ def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
     ordinary = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
     a, x = xp.where(ordinary, a, 1.0), xp.where(ordinary, x, 1.0)
     near = xp.minimum(x, xp.ones_like(x))
-    rest = _series(xp, a, near)[0]
+    series_sum = _series(xp, a, near)[0]
     exponent = a * xp.log(near) - _log_factorial(xp, a)
-    near_below, near_above = xp.exp(exponent) * (1 + rest), -xp.expm1(exponent) - xp.exp(exponent) * rest
+    near_below, near_above = xp.exp(exponent) * (1 + series_sum), -xp.expm1(exponent) - xp.exp(exponent) * series_sum
     density, scale = _density(xp, a, x), 1 / (xp.abs(a - x) + xp.sqrt(a))
     lower, upper = xp.minimum(a, x), xp.maximum(a, x)
     below = density * quadrature(xp, lambda y: xp.exp(-a * y - lower * xp.expm1(-y)), scale)
@@ -242,12 +242,12 @@ def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
     return xp.where(x < 1, near_below, below), xp.where(x < 1, near_above, above)
 
 
-def _limits(xp: Any, a: Any, x: Any, made: Any, at_zero: float) -> Any:
+def _limits(xp: Any, a: Any, x: Any, result: Any, at_zero: float) -> Any:
     """Where there is nothing to integrate: no argument, no shape, or no end."""
-    made = xp.where((x == 0) | (a == math.inf), at_zero, made)
-    made = xp.where((a == 0) | (x == math.inf), 1 - at_zero, made)
+    result = xp.where((x == 0) | (a == math.inf), at_zero, result)
+    result = xp.where((a == 0) | (x == math.inf), 1 - at_zero, result)
     undefined = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | ((a == math.inf) & (x == math.inf)) | (a != a) | (x != x)
-    return xp.where(undefined, math.nan, made)
+    return xp.where(undefined, math.nan, result)
 
 
 @in_double
@@ -295,8 +295,8 @@ def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
     """
     a, x = xp.broadcast_arrays(input, sample)
     near = xp.minimum(x, xp.ones_like(x))
-    rest, slope = _series(xp, a, near)
-    series = -near * xp.exp(near) / a * ((1 + rest) * (xp.log(near) - digamma_forward(xp, 1 + a)) + slope)
+    series_sum, slope = _series(xp, a, near)
+    series = -near * xp.exp(near) / a * ((1 + series_sum) * (xp.log(near) - digamma_forward(xp, 1 + a)) + slope)
     score = xp.log(x) - digamma_forward(xp, a)
     scale = 1 / (xp.abs(a - x) + xp.sqrt(a))
     lower, upper = xp.minimum(a, x), xp.maximum(a, x)

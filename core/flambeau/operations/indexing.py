@@ -21,8 +21,8 @@ from ..tape.transforming import VMAP_WRITES_TO_ALL
 from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 from ..values.scalars import converted, overflow
-from .standard import look, put
-from .standard import nonzero as coordinates
+from .standard_indexing import getitem, put
+from .standard_indexing import nonzero as coordinates
 from .views import wrap_dim
 
 # --- basic indexing: views ----------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ from .views import wrap_dim
 def _getitem(name: str, backward_name: str) -> Any:
     return op(
         name,
-        lambda xp, input, /, index: look(xp, input, index),
+        lambda xp, input, /, index: getitem(xp, input, index),
         view=True,
         public=False,
         method=False,
@@ -61,16 +61,16 @@ op(
 # --- advanced indexing: copies ------------------------------------------------------------------------------------
 
 _indexed = op(
-    "index", lambda xp, input, /, index: look(xp, input, index), public=False, method=False, out=False,
+    "index", lambda xp, input, /, index: getitem(xp, input, index), public=False, method=False, out=False,
     input=lambda F, g, input_shape, index: F.index_backward(g, input_shape, index),
 )  # fmt: skip
 
 
 def _index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:
     size = 1
-    for each in shape:
-        size *= each
-    positions = xp.reshape(look(xp, xp.reshape(xp.arange(size), shape), index), (-1,))
+    for n in shape:
+        size *= n
+    positions = xp.reshape(getitem(xp, xp.reshape(xp.arange(size), shape), index), (-1,))
     return xp.reshape(_sum_at(xp, xp.reshape(input, (-1,)), positions, size), shape)
 
 
@@ -79,22 +79,22 @@ def _sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
 
     So the additions form a tree, nothing is subtracted, and an infinity at one position is not seen at another.
     """
-    count, given = values.shape[0], values.dtype
+    count, dtype = values.shape[0], values.dtype
     if not count:
-        return xp.zeros((size,), dtype=given)
-    if getattr(given, "itemsize", 4) == 2 and not xp.isdtype(given, "integral"):  # half precision
+        return xp.zeros((size,), dtype=dtype)
+    if getattr(dtype, "itemsize", 4) == 2 and not xp.isdtype(dtype, "integral"):  # half precision
         values = xp.astype(values, xp.float32)
     order = xp.argsort(positions, stable=True)
     places, sums = xp.take(positions, order, axis=0), xp.take(values, order, axis=0)
     zero, step = xp.zeros((), dtype=sums.dtype), 1
     while step < count:
-        more = xp.where(places[step:] == places[:-step], sums[:-step], zero)
-        sums = xp.concat([sums[:step], sums[step:] + more])
+        addends = xp.where(places[step:] == places[:-step], sums[:-step], zero)
+        sums = xp.concat([sums[:step], sums[step:] + addends])
         step *= 2
-    wanted = xp.arange(size, dtype=places.dtype)
-    last = xp.clip(xp.searchsorted(places, wanted, side="right") - 1, 0, None)
-    found = xp.where(xp.take(places, last, axis=0) == wanted, xp.take(sums, last, axis=0), zero)
-    return xp.astype(found, given)
+    targets = xp.arange(size, dtype=places.dtype)
+    last = xp.clip(xp.searchsorted(places, targets, side="right") - 1, 0, None)
+    totals = xp.where(xp.take(places, last, axis=0) == targets, xp.take(sums, last, axis=0), zero)
+    return xp.astype(totals, dtype)
 
 
 op(
@@ -118,11 +118,11 @@ _SEQUENCES = (list, tuple, range)
 
 
 def _stands_for_tuple(index: Any) -> bool:
-    """Whether this is a list of what indexes a dimension each, as NumPy once took it."""
+    """Whether a list stands for a tuple of indices, one for each dimension: a deprecated form."""
     if not isinstance(index, list) or len(index) >= 32:
         return False
-    for each in index:
-        if each is None or each is Ellipsis or isinstance(each, (slice, *_SEQUENCES, Tensor)) or getattr(each, "ndim", 0) > 0:
+    for item in index:
+        if item is None or item is Ellipsis or isinstance(item, (slice, *_SEQUENCES, Tensor)) or getattr(item, "ndim", 0) > 0:
             warn_once("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)], not x[seq].")
             return True
     return False
@@ -134,47 +134,47 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     raw: list[Any] = []
     advanced, operation = False, "getitem_alias"
     consumed = 0  # dimensions that the items so far have indexed
-    for position, each in enumerate(items):
-        if each is None:
+    for position, entry in enumerate(items):
+        if entry is None:
             raw.append(None)
             operation = "getitem_unsqueeze"
-        elif each is Ellipsis:
+        elif entry is Ellipsis:
             before, consumed = consumed, max(consumed, tensor._array.ndim - sum(map(_dims_used, items[position + 1 :])))
-            if consumed > before:  # what stands for nothing must not come between two indices
+            if consumed > before:  # an ellipsis for no dimension would separate two advanced indices
                 raw.append(...)
-        elif isinstance(each, slice):
-            raw.append(_raw_slice(each))
+        elif isinstance(entry, slice):
+            raw.append(_raw_slice(entry))
             consumed += 1
-            if each != slice(None) or len(items) == 1:
+            if entry != slice(None) or len(items) == 1:
                 operation = "getitem_slice"
-        elif isinstance(each, bool):
-            raw.append(_mask(each, tensor))
+        elif isinstance(entry, bool):
+            raw.append(_mask(entry, tensor))
             advanced = True
-        elif isinstance(each, Tensor):
-            item, is_advanced, used = _tensor_item(each, tensor, consumed)
+        elif isinstance(entry, Tensor):
+            item, is_advanced, used = _tensor_item(entry, tensor, consumed)
             raw.append(item)
             advanced, consumed = advanced or is_advanced, consumed + used
             operation = "getitem_select"
-        elif isinstance(each, _SEQUENCES) or (hasattr(each, "__array__") and getattr(each, "ndim", 0) > 0):
+        elif isinstance(entry, _SEQUENCES) or (hasattr(entry, "__array__") and getattr(entry, "ndim", 0) > 0):
             from .creation import as_tensor
 
-            item = _as_index(each, tensor.device) if len(each) else as_tensor([], dtype=dtypes.int64, device=tensor.device)
+            item = _as_index(entry, tensor.device) if len(entry) else as_tensor([], dtype=dtypes.int64, device=tensor.device)
             raw.append(_tensor_item(item, tensor, consumed, force=True)[0])
             advanced, consumed = True, consumed + max(1, item.ndim if item.dtype is dtypes.bool_ else 1)
-        elif hasattr(each, "__index__"):
-            raw.append(each.__index__())
+        elif hasattr(entry, "__index__"):
+            raw.append(entry.__index__())
             consumed += 1
             operation = "getitem_select"
         else:
-            error = TypeError if isinstance(each, (str, bytes)) else IndexError
+            error = TypeError if isinstance(entry, (str, bytes)) else IndexError
             raise error(
                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-                f"indices (got {type(each).__name__})"
+                f"indices (got {type(entry).__name__})"
             )
     if consumed > tensor._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
-    if consumed == tensor._array.ndim and not advanced and not any(each is ... for each in raw):
-        raw.append(...)  # an array even where it has no dimensions
+    if consumed == tensor._array.ndim and not advanced and not any(entry is ... for entry in raw):
+        raw.append(...)  # so that the result is an array, even a 0-d one
     return tuple(raw), advanced, operation
 
 
@@ -201,9 +201,9 @@ def _dims_used(item: Any) -> int:
     return item.ndim if is_mask else 1
 
 
-def _raw_slice(each: slice) -> slice:
+def _raw_slice(item: slice) -> slice:
     try:
-        start, stop, step = [None if bound is None else bound.__index__() for bound in (each.start, each.stop, each.step)]
+        start, stop, step = [None if bound is None else bound.__index__() for bound in (item.start, item.stop, item.step)]
     except AttributeError as error:
         raise TypeError("slice indices must be integers or None or have an __index__ method") from error
     if step is not None and step <= 0:
@@ -228,10 +228,10 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
         warn_once("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         item = item.bool()
     if item.dtype is dtypes.bool_:
-        given = tensor._array.shape[dim : dim + item.ndim]
-        if item._array.shape != given:
-            for offset, (wanted, size) in enumerate(zip(item._array.shape, given, strict=False)):
-                if wanted != size:
+        expected = tensor._array.shape[dim : dim + item.ndim]
+        if item._array.shape != expected:
+            for offset, (mask_size, size) in enumerate(zip(item._array.shape, expected, strict=False)):
+                if mask_size != size:
                     raise IndexError(
                         f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of "
                         f"the indexed tensor {list(tensor.shape)} at index {dim + offset}"
@@ -248,7 +248,7 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
 
 
 class NeedsLevels(RuntimeError):
-    """An index differs along a batch, but the tensor that it is for does not."""
+    """The index is batched (by `vmap`), but the indexed tensor is not."""
 
     def __init__(self, levels: Any) -> None:
         super().__init__(VMAP_WRITES_TO_ALL)
@@ -259,19 +259,19 @@ class NeedsLevels(RuntimeError):
 
 
 def _explain_bounds(index: Any, error: Exception) -> None:
-    """Say as PyTorch does what the library says of an index, where that is all that there is to say."""
+    """Raise the library's error about bounds or broadcasting again with PyTorch's message; do nothing for others."""
     if isinstance(error, IndexError) and "out of bounds" in str(error):
         words = str(error).split()
-        where = {words[i]: words[i + 1] for i in range(len(words) - 1)}
-        given, dim, size = where.get("index", "?"), where.get("axis", "0"), words[-1]
-        raise IndexError(f"index {given} is out of bounds for dimension {dim} with size {size}") from None
+        details = {words[i]: words[i + 1] for i in range(len(words) - 1)}
+        value, dim, size = details.get("index", "?"), details.get("axis", "0"), words[-1]
+        raise IndexError(f"index {value} is out of bounds for dimension {dim} with size {size}") from None
     if isinstance(error, IndexError) and "broadcast" in str(error):
-        shapes = ", ".join(str(list(each.shape)) for each in index if hasattr(each, "shape"))
+        shapes = ", ".join(str(list(item.shape)) for item in index if hasattr(item, "shape"))
         raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
 
 
 def _is_ordinary(index: Any) -> bool:
-    """Whether nothing in the index has a say in what is indexed; of a long list, the first items stand for all."""
+    """Whether no item of the index can override the operation; of a long list, only the first items are checked."""
     index_type = type(index)
     return index_type in DIRECT and (index_type not in (tuple, list) or DIRECT.issuperset(map(type, index[:8])))
 
@@ -283,13 +283,17 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
         return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's `loss.data[0]`: a number
     raw: tuple[Any, ...]
     if type(index) is int:
-        raw, advanced, operation = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
+        raw, advanced, operation = (
+            (index, ...),
+            False,
+            "getitem_select",
+        )  # an array, even a 0-d one
     elif type(index) is slice and self._array.ndim:
         raw, advanced, operation = (_raw_slice(index),), False, "getitem_slice"
     else:
         if not _is_ordinary(index) and overriding.may_override((index,)):
-            given = overriding.relevant((self, index))
-            return overriding.handle_torch_function(Tensor.__getitem__, given, self, index)  # type: ignore[no-any-return]  # an override may return anything
+            relevant = overriding.relevant((self, index))
+            return overriding.handle_torch_function(Tensor.__getitem__, relevant, self, index)  # type: ignore[no-any-return]  # an override may return anything
         try:
             raw, advanced, operation = _raw_index(self, index)
         except NeedsLevels as need:
@@ -304,22 +308,22 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
 
 
 def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple[Any, ...]]:
-    """An advanced index with integers apart from its arrays as a view and the rest of the index.
+    """Apply the integers of an advanced index first, as a view, if they are not next to its arrays; the view and the other items.
 
-    For NumPy such integers are arrays too, and move the dimensions of the arrays to the front; for PyTorch they are not.
+    NumPy would take such integers for arrays and move the dimensions of the arrays to the front; PyTorch does not.
     """
-    places = [n for n, each in enumerate(raw) if type(each) is int or hasattr(each, "dtype")]
+    places = [n for n, item in enumerate(raw) if type(item) is int or hasattr(item, "dtype")]
     integers = sum(type(raw[n]) is int for n in places)
     if not integers or places[-1] - places[0] + 1 == len(places):
         return tensor, raw
     view: list[Any] = []
-    for each in raw:
-        if type(each) is int or each is ...:
-            view.append(each)
-        elif each is not None:
-            view += [slice(None)] * (each.ndim if str(getattr(each, "dtype", "")).endswith("bool") else 1)
+    for item in raw:
+        if type(item) is int or item is ...:
+            view.append(item)
+        elif item is not None:
+            view += [slice(None)] * (item.ndim if str(getattr(item, "dtype", "")).endswith("bool") else 1)
     view += [] if ... in view else [...]
-    return OPS["getitem_select"].function(tensor, tuple(view)), tuple(each for each in raw if type(each) is not int)
+    return OPS["getitem_select"].function(tensor, tuple(view)), tuple(item for item in raw if type(item) is not int)
 
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
@@ -327,15 +331,15 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     from ..tape.grad_mode import is_grad_enabled
 
     if type(self) not in FAST or type(value) not in DIRECT or not _is_ordinary(index):
-        given = overriding.relevant((self, index, value))
-        if overriding.wanted(given, name="__setitem__"):
-            overriding.handle_torch_function(Tensor.__setitem__, given, self, index, value)
+        relevant = overriding.relevant((self, index, value))
+        if overriding.wanted(relevant, name="__setitem__"):
+            overriding.handle_torch_function(Tensor.__setitem__, relevant, self, index, value)
             return
     raw, advanced, _ = _raw_index(self, index)
     if advanced:
         self, raw = _integers_first(self, raw)
-    made_by = _maker_of_write(raw, isinstance(value, Tensor))
-    check_writable(self, part=made_by == "CopySlices")
+    node_name = _node_name_of_write(raw, isinstance(value, Tensor))
+    check_writable(self, part=node_name == "CopySlices")
     key = self._key
     if not isinstance(value, Tensor):
         from .creation import tensor as make
@@ -352,7 +356,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         value = value if type(key) is DispatchKey else hooks.batches.lift(value, key.levels)
     value = _fitting(key, value, self._array, raw)
     if not advanced and self._view is not None and may_overlap(self):
-        self[index].copy_(value)  # of the rest of it, some may change as well
+        self[index].copy_(value)  # its elements share memory: other ones may change as well
         return
     before = snapshot(self)
     if state.forward_levels:
@@ -369,15 +373,15 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
         recorded = OPS["setitem"].record(self._array, key.materialized, before, value, raw)
-        give_history(self, shown_as(recorded, made_by), storage)
+        give_history(self, shown_as(recorded, node_name), storage)
 
 
-def _maker_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
-    """The node that PyTorch has for an assignment: one for the whole tensor, for places in it, or for a view of it."""
-    chosen = [each for each in index if each is not Ellipsis and not (isinstance(each, slice) and each == slice(None))]
+def _node_name_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
+    """The name of PyTorch's node for an assignment: to the whole tensor, to single positions, or to a view."""
+    chosen = [item for item in index if item is not Ellipsis and not (isinstance(item, slice) and item == slice(None))]
     if not chosen:
         return "CopyBackwards" if is_tensor else "FillBackward3"
-    return "IndexPutBackward0" if all(getattr(each, "ndim", 0) for each in chosen) else "CopySlices"
+    return "IndexPutBackward0" if all(getattr(item, "ndim", 0) for item in chosen) else "CopySlices"
 
 
 def _fitting(key: Any, value: Tensor, target: Any, index: Any) -> Tensor:
@@ -438,12 +442,12 @@ def index(input: Tensor, positions: Any, dims: Any) -> Tensor:
     (tensor([2, 5]), tensor([3, 5]), tensor(4))
     """
     paired = isinstance(positions, (tuple, list)) and isinstance(dims, (tuple, list))
-    places, wanted = (list(positions), list(dims)) if paired else ([positions], [dims])
-    if len(places) != len(wanted):
-        raise TypeError(f"dims ({len(places)}) and indices ({len(wanted)}) must have the same length")
-    groups = [_dims_of_position(each, input.ndim) for each in places]
+    places, indices = (list(positions), list(dims)) if paired else ([positions], [dims])
+    if len(places) != len(indices):
+        raise TypeError(f"dims ({len(places)}) and indices ({len(indices)}) must have the same length")
+    groups = [_dims_of_position(place, input.ndim) for place in places]
     grouped = {dim for group in groups for dim in group}
-    firsts = {group[0]: (group, item) for group, item in zip(groups, wanted, strict=True)}
+    firsts = {group[0]: (group, item) for group, item in zip(groups, indices, strict=True)}
     order: list[int] = []
     shape, items = [], []
     for dim, length in enumerate(input.shape):
@@ -451,20 +455,20 @@ def index(input: Tensor, positions: Any, dims: Any) -> Tensor:
             continue
         group, item = firsts.get(dim, ((dim,), slice(None)))
         order += group
-        shape.append(math.prod(input.shape[each] for each in group) if len(group) > 1 else length)
+        shape.append(math.prod(input.shape[d] for d in group) if len(group) > 1 else length)
         items.append(item)
     flat = input.permute(order).reshape(shape) if len(shape) < input.ndim else input
     return flat[tuple(items)]
 
 
 def _dims_of_position(position: Any, ndim: int) -> tuple[int, ...]:
-    for each in position if isinstance(position, (tuple, list)) else (position,):
-        if not hasattr(each, "__index__"):
-            raise TypeError(f"expected a dimension specifyer but found {each!r}")
-    return tuple(wrap_dim(each, ndim) for each in (position if isinstance(position, (tuple, list)) else (position,)))
+    for dim in position if isinstance(position, (tuple, list)) else (position,):
+        if not hasattr(dim, "__index__"):
+            raise TypeError(f"expected a dimension specifyer but found {dim!r}")
+    return tuple(wrap_dim(dim, ndim) for dim in (position if isinstance(position, (tuple, list)) else (position,)))
 
 
-RECORDED.index = _indexed  # what derivative rules call, with the record's arguments
+RECORDED.index = _indexed  # derivative rules call `F.index` with the record's arguments
 
 
 # --- by index along a dimension -----------------------------------------------------------------------------------
@@ -497,7 +501,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
-    """An index that is no place in the dimension, if there is one.  Negative ones are none."""
+    """An index that is out of range for the dimension, as all negative ones are; None if there is none."""
     if not index.numel():
         return None
     smallest, largest = index._key.backend.extremes(index._array)
@@ -507,22 +511,22 @@ def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
 
 
 def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
-    shape = [i if each == dim else max(i, 1) for each, i in enumerate(index.shape)]
-    cropped = look(xp, input, tuple(slice(None) if each == dim else slice(0, length) for each, length in enumerate(shape)))
+    shape = [i if d == dim else max(i, 1) for d, i in enumerate(index.shape)]
+    cropped = getitem(xp, input, tuple(slice(None) if d == dim else slice(0, length) for d, length in enumerate(shape)))
     return xp.take_along_axis(cropped, index, axis=dim)
 
 
 def _full_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
     """The index arrays of every element that `gather` along `dim` reads."""
-    made = []
-    for each in range(index.ndim):
-        if each == dim:
-            made.append(index)
+    indices = []
+    for d in range(index.ndim):
+        if d == dim:
+            indices.append(index)
         else:
             shape = [1] * index.ndim
-            shape[each] = index.shape[each]
-            made.append(xp.broadcast_to(xp.reshape(xp.arange(index.shape[each]), tuple(shape)), index.shape))
-    return tuple(made)
+            shape[d] = index.shape[d]
+            indices.append(xp.broadcast_to(xp.reshape(xp.arange(index.shape[d]), tuple(shape)), index.shape))
+    return tuple(indices)
 
 
 _gather = op(
@@ -556,10 +560,10 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     if index.ndim != input.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    for each in range(input.ndim):
-        if each != dim and index.shape[each] > input.shape[each]:
+    for d in range(input.ndim):
+        if d != dim and index.shape[d] > input.shape[d]:
             raise RuntimeError(
-                f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger "
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
                 f"than self {list(input.shape)} apart from dimension {dim}"
             )
     bad = out_of_range(input, dim, index)
@@ -569,14 +573,14 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 
 def _scatter_add_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
     where = _full_index(xp, index, dim)
-    source = src[tuple(slice(0, each) for each in index.shape)]
+    source = src[tuple(slice(0, n) for n in index.shape)]
     return input + _scattered(xp, source, where, input.shape)
 
 
 def _scattered(xp: Any, values: Any, where: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     positions, size = xp.zeros_like(where[0]), 1
-    for each, length in zip(reversed(where), reversed(shape), strict=True):
-        positions = positions + each * size
+    for coordinate, length in zip(reversed(where), reversed(shape), strict=True):
+        positions = positions + coordinate * size
         size *= length
     return xp.reshape(_sum_at(xp, xp.reshape(values, (-1,)), xp.reshape(positions, (-1,)), size), shape)
 
@@ -592,7 +596,7 @@ _scatter_add = op(
 def pad_to_forward(xp: Any, input: Any, /, shape: Any) -> Any:
     if tuple(input.shape) == tuple(shape):
         return input
-    return put(xp, xp.zeros(shape, dtype=input.dtype), tuple(slice(0, each) for each in input.shape), input)
+    return put(xp, xp.zeros(shape, dtype=input.dtype), tuple(slice(0, n) for n in input.shape), input)
 
 
 op(
@@ -601,13 +605,13 @@ op(
     public=False,
     method=False,
     out=False,
-    input=lambda F, g, input_shape: F.getitem_slice(g, tuple(slice(0, each) for each in input_shape)),
+    input=lambda F, g, input_shape: F.getitem_slice(g, tuple(slice(0, n) for n in input_shape)),
 )
 
 
 def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
-    """Numbers as vectors, beside a vector."""
-    return tuple(each.reshape(1) if input.ndim == 1 and not each.ndim else each for each in others)
+    """0-d tensors reshaped to vectors if `input` is a vector."""
+    return tuple(tensor.reshape(1) if input.ndim == 1 and not tensor.ndim else tensor for tensor in others)
 
 
 @composite(inplace=True, out=True)
@@ -670,8 +674,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements: a row each, or, `as_tuple`, an index tensor per dimension."""
     key = dispatch_key(dtypes.int64, input.device)
     with key.backend.guard(key.device.index or 0):
-        found = coordinates(input._key.backend.xp, input._array) if input.ndim else ()
-        indices = [wrap(key.backend.astype(each, key.raw_dtype), key) for each in found]
+        arrays = coordinates(input._key.backend.xp, input._array) if input.ndim else ()
+        indices = [wrap(key.backend.astype(array, key.raw_dtype), key) for array in arrays]
     if as_tuple:
         return tuple(indices) if input.ndim else (wrap(key.backend.xp.zeros(int(bool(input)), dtype=key.raw_dtype), key),)
     from .joining import stack

@@ -1,4 +1,4 @@
-"""Several tensors made one, and one repeated."""
+"""Joining tensors, and repeating, flipping and rolling one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .views import as_shape, reshaped_copy, sizes_given, wrap_dim
 
 
 def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
-    """The gradient, cut at the seams."""
+    """The gradient, split into those of the joined tensors."""
     parts, start = [], 0
     before: tuple[Any, ...] = (slice(None),) * dim
     for shape in tensors_shape:
@@ -37,11 +37,11 @@ _stack = op(
 
 def _sequence(name: str, tensors: Any, empty: Exception) -> list[Any]:
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
-        given = type(tensors).__name__
-        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
-    for position, each in enumerate(tensors):
-        if type(each) is not Tensor and not isinstance(each, Tensor):
-            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(each).__name__}")
+        kind = type(tensors).__name__
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {kind}")
+    for position, tensor in enumerate(tensors):
+        if type(tensor) is not Tensor and not isinstance(tensor, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}")
     if not tensors:
         raise empty
     return list(tensors)
@@ -80,18 +80,18 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         try:
             return _cat(tensors, dim=wrap_dim(dim, tensors[0]._array.ndim))
         except Exception:  # of whatever type the library raises
-            pass  # PyTorch takes them all the same, or refuses them in its own words
-    given = _sequence("cat", tensors, ValueError("torch.cat(): expected a non-empty list of Tensors"))
-    shapes = [each._array.shape for each in given]
+            pass  # accepted below as PyTorch does, or refused with PyTorch's message
+    inputs = _sequence("cat", tensors, ValueError("torch.cat(): expected a non-empty list of Tensors"))
+    shapes = [tensor._array.shape for tensor in inputs]
     if () in shapes:
         raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
     if (0,) in shapes:  # PyTorch lets empty 1-d tensors join anything
-        dtype = result_dtype(given)
-        given = [each for each in given if each._array.shape != (0,)] or given[:1]
-        given[0], shapes = given[0].to(dtype), [each._array.shape for each in given]
+        dtype = result_dtype(inputs)
+        inputs = [tensor for tensor in inputs if tensor._array.shape != (0,)] or inputs[:1]
+        inputs[0], shapes = inputs[0].to(dtype), [tensor._array.shape for tensor in inputs]
     dim = wrap_dim(dim, len(shapes[0]))
     _check_sizes(shapes, dim)
-    return _cat(given, dim=dim)
+    return _cat(inputs, dim=dim)
 
 
 @composite(method=False, out=True)
@@ -103,15 +103,15 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     tensor([[0., 1.],
             [0., 1.]])
     """
-    given = _sequence("stack", tensors, RuntimeError("stack expects a non-empty TensorList"))
-    first = given[0]._array.shape
-    for position, each in enumerate(given):
-        if each._array.shape != first:
+    inputs = _sequence("stack", tensors, RuntimeError("stack expects a non-empty TensorList"))
+    first = inputs[0]._array.shape
+    for position, tensor in enumerate(inputs):
+        if tensor._array.shape != first:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
-                f"{list(each.shape)} at entry {position}"
+                f"stack expects each tensor to be equal size, but got {list(inputs[0].shape)} at entry 0 and "
+                f"{list(tensor.shape)} at entry {position}"
             )
-    return _stack(given, dim=wrap_dim(dim, given[0].ndim + 1))
+    return _stack(inputs, dim=wrap_dim(dim, inputs[0].ndim + 1))
 
 
 def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
@@ -124,10 +124,10 @@ def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
         raise RuntimeError(f"Trying to create tensor with negative dimension: it is to be repeated {list(repeats)} times")
     shape = (1,) * extra + self._array.shape
     spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
-    tall = self.reshape([length for each in shape for length in (1, each)])
+    tall = self.reshape([length for size in shape for length in (1, size)])
     wide = tall.expand(spread).clone(memory_format=contiguous_format)
-    made = reshaped_copy(wide, tuple(r * n for r, n in zip(repeats, shape, strict=True)))  # it has this memory to itself
-    return gathered(made, "RepeatBackward0", (self,))
+    result = reshaped_copy(wide, tuple(r * n for r, n in zip(repeats, shape, strict=True)))  # `wide` is a copy already
+    return gathered(result, "RepeatBackward0", (self,))
 
 
 attach(repeat=_repeat_method)
@@ -159,23 +159,23 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def _flip_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
-    given = tuple(wrap_dim(each, self.ndim) for each in sizes_given(dims, rest))
-    if len(set(given)) != len(given):
-        raise RuntimeError(f"dim {given[0]} appears multiple times in the list of dims")
-    return gathered(_flip(self, given).clone() if given and self.ndim else self.clone(), "FlipBackward0", (self,))
+    axes = tuple(wrap_dim(d, self.ndim) for d in sizes_given(dims, rest))
+    if len(set(axes)) != len(axes):
+        raise RuntimeError(f"dim {axes[0]} appears multiple times in the list of dims")
+    return gathered(_flip(self, axes).clone() if axes and self.ndim else self.clone(), "FlipBackward0", (self,))
 
 
 attach(flip=_flip_method)
 
 _roll = op(
     "roll", lambda xp, input, /, shifts, dims: xp.roll(input, shifts, axis=dims), public=False, method=False, out=False,
-    input=lambda F, g, shifts, dims: F.roll(g, tuple(-each for each in shifts), dims),
+    input=lambda F, g, shifts, dims: F.roll(g, tuple(-shift for shift in shifts), dims),
 )  # fmt: skip
 
 
 @composite(grad_fn="RollBackward0")
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
-    """The elements moved on by `shifts` along `dims`, round the end; without `dims`, as if flattened."""
+    """The elements shifted by `shifts` along `dims`, wrapping around; without `dims`, as if flattened."""
     shifts = whole_numbers("shifts", shifts)
     dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
     if not dims:
@@ -189,7 +189,7 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
     if 0 in input._array.shape:
         whole_numbers("dims", dims)
         return input.clone()
-    return _roll(input, tuple(shifts), tuple(wrap_dim(each, input.ndim) for each in dims))
+    return _roll(input, tuple(shifts), tuple(wrap_dim(d, input.ndim) for d in dims))
 
 
 @composite
@@ -199,7 +199,7 @@ def repeat_interleave(
     """Each slice of `dim` (each element, without one) repeated, all equally often or as `repeats` lists."""
     from .creation import arange
 
-    alone = input is None or repeats is None  # the repeats, without what they are of: the positions are repeated
+    alone = input is None or repeats is None  # only the repeats are given: then positions are repeated
     repeats = input if repeats is None else repeats
     if alone and isinstance(repeats, Tensor):
         if repeats.ndim != 1:

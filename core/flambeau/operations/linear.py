@@ -20,7 +20,7 @@ __all__ = ["bilinear", "linear"]
 
 
 def _rows(F: Any, array: Any) -> Any:
-    """All but the last dimension made one."""
+    """A matrix: all dimensions but the last flattened into one."""
     shape = array.shape
     return array if len(shape) == 2 else F.reshape(array, (prod(shape[:-1]), shape[-1]))
 
@@ -29,22 +29,24 @@ def _input_gradient(F: Any, g: Any, weight: Any, input_shape: Any) -> Any:
     return F.reshape(F.mm(_rows(F, g), F.conj(weight)), input_shape)
 
 
-def _unfold(node: Any) -> None:
-    """Into the product with the transposed weight and, where the input is no matrix, what makes it one and undoes that."""
+def _decompose(node: Any) -> None:
+    """Replace the node by PyTorch's: `t` of the weight, `addmm` and, if the input is no matrix, `view` before and after."""
     bias, input, weight = node.edges
-    given, rows = node.input_shape, prod(node.input_shape[:-1])
-    columns = None if weight is None else _step_of(node, "TBackward0", 1, weight, shape_of(weight)[::-1], lambda F, g: F.t(g))
+    input_shape, rows = node.input_shape, prod(node.input_shape[:-1])
+    columns = (
+        None if weight is None else _reshaping_step(node, "TBackward0", 1, weight, shape_of(weight)[::-1], lambda F, g: F.t(g))
+    )
     flat = input
-    if input is not None and len(given) != 2:
-        shape = rows, given[-1]
-        flat = _step_of(node, "ViewBackward0", 2, input, shape, lambda F, g: F.reshape(g, given))
+    if input is not None and len(input_shape) != 2:
+        shape = rows, input_shape[-1]
+        flat = _reshaping_step(node, "ViewBackward0", 2, input, shape, lambda F, g: F.reshape(g, input_shape))
     edges = bias, flat, columns
-    if len(given) == 2:
+    if len(input_shape) == 2:
         become(node, "AddmmBackward0", edges, _product_rule)
         return
     shape = rows, node.shape[-1]
-    made = step(node, "AddmmBackward0", 0.5, edges, node.key, shape, _product_rule, takes_saved=True)
-    become(node, "ViewBackward0", (made,), lambda node, F, g, unpack: (F.reshape(g, shape),))
+    product = step(node, "AddmmBackward0", 0.5, edges, node.key, shape, _product_rule, takes_saved=True)
+    become(node, "ViewBackward0", (product,), lambda node, F, g, unpack: (F.reshape(g, shape),))
 
 
 def _product_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
@@ -54,15 +56,15 @@ def _product_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
     return g, for_input, for_weight
 
 
-def _step_of(node: Node, name: str, position: float, edge: Any, shape: tuple[int, ...], function: Any) -> Node:
-    """A step that only brings the gradient into another shape."""
+def _reshaping_step(node: Node, name: str, position: float, edge: Any, shape: tuple[int, ...], function: Any) -> Node:
+    """A node that only changes the shape of the gradient."""
     return step(node, name, position, (edge,), key_of_edge(edge), shape, lambda node, F, g, unpack: (function(F, g),))
 
 
 _linear = op(
     "linear", lambda xp, bias, input, weight: xp.matmul(input, xp.matrix_transpose(weight)) + bias,
     promote="accumulate", dtypes="numbers", public=False, method=False, out=False, backward_name="AddmmBackward0",
-    decompose=_unfold,
+    decompose=_decompose,
     bias=lambda F, g, bias_shape: F.sum(_rows(F, g), (0,)) if len(bias_shape) == 1 else g,
     input=lambda F, g, weight, input_shape: (
         F.mm(g, F.conj(weight)) if len(input_shape) == 2 else _input_gradient(F, g, weight, input_shape)),
@@ -72,17 +74,25 @@ _linear = op(
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`input @ weight.T + bias`.
+    """The affine map `input @ weight.T + bias`; see `nn.Linear`.
 
-    Shapes: input `(*, in_features)`, weight `(out_features, in_features)` or `(in_features,)`, bias
-    `(out_features,)` or `()`; the result `(*, out_features)` or `(*,)`.
+    Args:
+        input: a tensor `(*, in_features)`.
+        weight: a tensor `(out_features, in_features)` or `(in_features,)`.
+        bias: a tensor `(out_features,)` or `()`; None for no bias.
+        out: a tensor that the result is written to.
+
+    Shape:
+        The result is `(*, out_features)`, or `(*,)` for a weight of one dimension.
 
     Raises:
         RuntimeError: the sizes do not fit, or the dtypes differ.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2), torch.zeros(3))
-    tensor([[2., 2., 2.]])
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.linear(torch.ones(1, 2), torch.ones(3, 2), torch.zeros(3))
+        tensor([[2., 2., 2.]])
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -96,8 +106,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         _explain_shapes(input, weight)
     if not input._key is weight._key is bias._key:
         _check_dtypes(input, weight, bias)
-    made = _linear(bias, input, weight)
-    return made if input._array.ndim == 2 else shown_as(made, "ViewBackward0")
+    output = _linear(bias, input, weight)
+    return output if input._array.ndim == 2 else shown_as(output, "ViewBackward0")
 
 
 def _explain_shapes(input: Tensor, weight: Tensor) -> None:
@@ -105,9 +115,9 @@ def _explain_shapes(input: Tensor, weight: Tensor) -> None:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
     if weight.ndim < 2:
         raise RuntimeError(f"mat2 must be a matrix, got {weight.ndim}-D tensor")
-    given = input.shape
+    shape = input.shape
     raise RuntimeError(
-        f"mat1 and mat2 shapes cannot be multiplied ({prod(given[:-1])}x{given[-1] if given else 1} and "
+        f"mat1 and mat2 shapes cannot be multiplied ({prod(shape[:-1])}x{shape[-1] if shape else 1} and "
         f"{weight.shape[1]}x{weight.shape[0]})"
     )
 
@@ -116,40 +126,52 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
     """Refuse mixed dtypes, unless a mode is about to cast them."""
     if overriding.wanted((input, weight, bias)):
         return
-    for name, one, other in (("mat1", input, weight), ("self", bias, input)):
-        if one.dtype is not other.dtype:
+    for name, tensor, reference in (("mat1", input, weight), ("self", bias, input)):
+        if tensor.dtype is not reference.dtype:
             raise RuntimeError(
-                f"{name} and mat2 must have the same dtype, but got {one.dtype.legacy_name} and {other.dtype.legacy_name}"
+                f"{name} and mat2 must have the same dtype, but got {tensor.dtype.legacy_name} and {reference.dtype.legacy_name}"
             )
 
 
 @composite(method=False)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`out[..., k] = input1 @ weight[k] @ input2 + bias[k]`.
+    """The bilinear map `out[..., k] = input1 @ weight[k] @ input2 + bias[k]`; see `nn.Bilinear`.
 
-    Shapes: input1 `(*, m)`, input2 `(*, n)`, weight `(k, m, n)`, bias `(k,)`; the result `(*, k)`.
+    Args:
+        input1: a tensor `(*, m)`.
+        input2: a tensor `(*, n)`, with the same leading dimensions.
+        weight: a tensor `(k, m, n)`.
+        bias: a tensor `(k,)`; None for no bias.
+
+    Shape:
+        The result is `(*, k)`.
 
     Raises:
-        RuntimeError: the sizes do not fit.
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(4, 2, 3))
+        tensor([[6., 6., 6., 6.]])
     """
     _check_bilinear(input1, input2, weight, bias)
     if bias is not None and bias.dtype is not weight.dtype:
         raise RuntimeError(f"bilinear(): weight is {weight.dtype.legacy_name}, but bias is {bias.dtype.legacy_name}")
     features, left, right = weight.shape
     mapped = input1.reshape(-1, left) @ weight.permute(1, 0, 2).reshape(left, -1)
-    made = (mapped.reshape(-1, features, right) @ input2.reshape(-1, right, 1)).reshape(*input1.shape[:-1], features)
-    return made if bias is None else made + bias
+    output = (mapped.reshape(-1, features, right) @ input2.reshape(-1, right, 1)).reshape(*input1.shape[:-1], features)
+    return output if bias is None else output + bias
 
 
 def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
-    for dim, (one, other) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
-        if one != other:
-            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {dim}: got {one} and {other}")
+    for dim, (size1, size2) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if size1 != size2:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {dim}: got {size1} and {size2}")
     sizes = [("input1", input1.shape[-1], weight.shape[1]), ("input2", input2.shape[-1], weight.shape[2])]
     if bias is not None:
         sizes.append(("bias", bias.shape[0], weight.shape[0]))
-    for name, given, expected in sizes:
-        if given != expected:
-            raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {given} but expected {expected}")
+    for name, size, expected in sizes:
+        if size != expected:
+            raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {size} but expected {expected}")

@@ -1,4 +1,4 @@
-"""Linear algebra in the `torch` namespace: what `torch.linalg` has by older names, and products of tensors.
+"""Linear algebra in the `torch` namespace: older names of functions of `torch.linalg`, and products of tensors.
 
 The routines themselves are in `flambeau.linalg`, which is imported when one of them is first called.
 """
@@ -52,12 +52,12 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
         if count > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={count}")
         return list(range(a.ndim - count, a.ndim)), list(range(count))
-    first, second = ([each] if isinstance(each, int) else list(each) for each in dims)
+    first, second = ([axes] if isinstance(axes, int) else list(axes) for axes in dims)
     if len(first) != len(second):
         raise RuntimeError("both dimension lists should have same length")
     from .views import wrap_dim
 
-    return [wrap_dim(each, a.ndim) for each in first], [wrap_dim(each, b.ndim) for each in second]
+    return [wrap_dim(d, a.ndim) for d in first], [wrap_dim(d, b.ndim) for d in second]
 
 
 @composite(method=False, out=True)
@@ -81,17 +81,17 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             b = b.sum(j, True, dtype=b.dtype)
         elif n != m:
             a = a.sum(i, True, dtype=a.dtype)
-    rows = [each for each in range(a.ndim) if each not in first]
-    columns = [each for each in range(b.ndim) if each not in second]
-    shape = [a.shape[each] for each in rows] + [b.shape[each] for each in columns]
-    inner = math.prod(a.shape[each] for each in first)
+    rows = [d for d in range(a.ndim) if d not in first]
+    columns = [d for d in range(b.ndim) if d not in second]
+    shape = [a.shape[d] for d in rows] + [b.shape[d] for d in columns]
+    inner = math.prod(a.shape[d] for d in first)
     left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)
     right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))
     if math.prod(shape) == 1:
-        made = left.reshape(inner).dot(right.reshape(inner))  # the method, which modes that want to see it are offered
+        product = left.reshape(inner).dot(right.reshape(inner))  # the method, which modes see
     else:
-        made = _mm(left, right)
-    return made.reshape(shape)
+        product = _mm(left, right)
+    return product.reshape(shape)
 
 
 @composite(out=True)
@@ -117,7 +117,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     tensor([ 1,  2, 10, 20])
     """
     ndim = max(input.ndim, other.ndim)
-    a, b = ((1,) * (ndim - each.ndim) + tuple(each.shape) for each in (input, other))
+    a, b = ((1,) * (ndim - x.ndim) + tuple(x.shape) for x in (input, other))
     left = input.reshape([n for size in a for n in (size, 1)])
     right = other.reshape([n for size in b for n in (1, size)])
     return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])
@@ -129,14 +129,14 @@ def chain_matmul(*matrices: Any) -> Tensor:
     from ..linalg import multi_dot
 
     _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
-    given = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
-    for index, each in enumerate(given):
-        if not isinstance(each, Tensor):
-            raise TypeError(f"expected Tensor as element {index} in argument 0, but got {type(each).__name__}")
-    for each in given:
-        if each.ndim != 2:
-            raise RuntimeError(f"Tensor dimension is {each.ndim}, expected 2 instead.")
-    return given[0] if len(given) == 1 else multi_dot(given)
+    factors = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
+    for index, matrix in enumerate(factors):
+        if not isinstance(matrix, Tensor):
+            raise TypeError(f"expected Tensor as element {index} in argument 0, but got {type(matrix).__name__}")
+    for matrix in factors:
+        if matrix.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
+    return factors[0] if len(factors) == 1 else multi_dot(factors)
 
 
 @composite(out=True)
@@ -168,7 +168,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 def _euclidean_forward(xp: Any, x1: Any, x2: Any) -> Any:
-    """By one product of matrices, which loses digits where points nearly coincide."""
+    """Distances by one product of matrices, which loses digits where points nearly coincide."""
     squares = xp.sum(x1 * x1, axis=-1, keepdims=True) + xp.matrix_transpose(xp.sum(x2 * x2, axis=-1, keepdims=True))
     return xp.sqrt(xp.clip(squares - 2 * xp.matmul(x1, xp.matrix_transpose(x2)), 0, None))
 
@@ -176,9 +176,9 @@ def _euclidean_forward(xp: Any, x1: Any, x2: Any) -> Any:
 def _euclidean_grad(F: Any, g: Any, x1: Any, x2: Any, out: Any) -> Any:
     same = out == 0
     ratio = F.masked(g / (out + F.masked(F.ones_of(out), same)), ~same)
-    turned = F.mH_(ratio)
+    transposed = F.mH_(ratio)
     last = len(g.shape) - 1
-    return x1 * F.sum(ratio, (last,), True) - F.mm(ratio, x2), x2 * F.sum(turned, (last,), True) - F.mm(turned, x1)
+    return x1 * F.sum(ratio, (last,), True) - F.mm(ratio, x2), x2 * F.sum(transposed, (last,), True) - F.mm(transposed, x1)
 
 
 _euclidean = op(
@@ -191,11 +191,11 @@ _FEW = 25  # up to this many points, differences are taken one by one
 def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    for name, each in (("X1", x1), ("X2", x2)):
-        if each.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {each.ndim}D")
-        if not each.is_floating_point():
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {each.dtype.legacy_name}")
+    for name, points in (("X1", x1), ("X2", x2)):
+        if points.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {points.ndim}D")
+        if not points.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {points.dtype.legacy_name}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if x1.dtype is not x2.dtype:
@@ -263,9 +263,9 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
 
 def _check_system(b: Tensor, A: Tensor, name: str) -> None:
-    for label, each in (("b", b), (name, A)):
-        if each.ndim < 2:
-            raise RuntimeError(f"{label} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
+    for label, matrix in (("b", b), (name, A)):
+        if matrix.ndim < 2:
+            raise RuntimeError(f"{label} should have at least 2 dimensions, but has {matrix.ndim} dimensions instead")
     if b.dtype is not A.dtype:
         raise RuntimeError(
             f"Expected b and A to have the same dtype, but found b of type {b.dtype.legacy_name} and A of type "
@@ -350,8 +350,8 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     from ..linalg.decompositions import reflect
 
     tau, other = input2, input3
-    for name, each in (("input", input), ("other", other)):
-        if each.ndim < 2:
+    for name, matrix in (("input", input), ("other", other)):
+        if matrix.ndim < 2:
             raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
     if not input.ndim == other.ndim == tau.ndim + 1:
         raise RuntimeError(
@@ -374,7 +374,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     check_floating("torch.ormqr", input, "ormqr_cpu")
     if left:
         return reflect(input, tau, other, adjoint=transpose)
-    return reflect(input, tau, other.mH, adjoint=not transpose).contiguous().mH  # a property
+    return reflect(input, tau, other.mH, adjoint=not transpose).contiguous().mH
 
 
 # --- LU and triangular systems ------------------------------------------------------------------------------------
@@ -386,13 +386,13 @@ def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -
     from .. import linalg
 
     _deprecate("lu(A)", "lu_factor(A)")
-    found = linalg.lu_factor_ex(A, pivot=pivot)
-    made = tuple(found) if get_infos else tuple(found[:2])
+    factors = linalg.lu_factor_ex(A, pivot=pivot)
+    result = tuple(factors) if get_infos else tuple(factors[:2])
     if out is None:
-        return _LUWithInfo(made) if get_infos else made
+        return _LUWithInfo(result) if get_infos else result
     from ..calls import outputs
 
-    outputs.write("lu", out, made)
+    outputs.write("lu", out, result)
     return out
 
 
@@ -434,17 +434,17 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
     from ..linalg import solve_triangular
 
     _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
-    for name, each in (("b", input), ("A", A)):
-        if each.ndim < 2:
+    for name, matrix in (("b", input), ("A", A)):
+        if matrix.ndim < 2:
             raise RuntimeError(
-                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {each.ndim} "
+                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {matrix.ndim} "
                 "dimensions instead"
             )
     _check_system(input, A, "A")
     _refuse_dtype("triangular_solve_cpu", input)
-    turned = A.mT if transpose else A
-    made = solve_triangular(turned, input, upper=upper != transpose, unitriangular=unitriangular)
-    return _TriangularSolve((made, A.mT.clone(memory_format=contiguous_format).mT))
+    coefficients = A.mT if transpose else A
+    solution = solve_triangular(coefficients, input, upper=upper != transpose, unitriangular=unitriangular)
+    return _TriangularSolve((solution, A.mT.clone(memory_format=contiguous_format).mT))
 
 
 # --- inverses, determinants, functions of matrices ----------------------------------------------------------------
@@ -605,12 +605,12 @@ def lobpcg(
     return values[..., :k], vectors[..., :k]
 
 
-# --- names of old -------------------------------------------------------------------------------------------------
+# --- legacy names -------------------------------------------------------------------------------------------------
 
 
 @composite(out=True)
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
-    """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; of old, now `linalg.eigh`."""
+    """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; legacy, now `linalg.eigh`."""
     from .. import linalg
 
     half = "U" if upper else "L"
@@ -621,9 +621,9 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
 
 @composite(out=True)
 def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
-    """The least-squares solution of `A X = input` for `A` of full rank, and the QR factorization; of old.
+    """The least-squares solution of `A X = input` for `A` of full rank, and the QR factorization.
 
-    Now `linalg.lstsq`.  The solution has `max(m, n)` rows, as LAPACK's: below the `n` that matter, those whose squares
+    Legacy, now `linalg.lstsq`.  The solution has `max(m, n)` rows, as LAPACK's: below the `n` that matter, those whose squares
     add up to the residual.
     """
     from .. import linalg
@@ -632,25 +632,25 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     if rows < columns:
         return linalg.lstsq(A, input).solution, geqrf(A.detach()).a
     Q, R = linalg.qr(A, "complete")
-    turned = Q.mH @ input
-    solved = linalg.solve_triangular(R[:columns], turned[:columns], upper=True)
+    projected = Q.mH @ input
+    solved = linalg.solve_triangular(R[:columns], projected[:columns], upper=True)
     from .joining import cat
 
-    return cat([solved, turned[columns:]]), geqrf(A.detach()).a
+    return cat([solved, projected[columns:]]), geqrf(A.detach()).a
 
 
 @composite
 def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, Tensor]:
-    """The LU factorization of a batch of matrices, as `(LU, pivots)`; of old, now `linalg.lu_factor`."""
-    LU, pivots, found = lu(A, pivot, get_infos=True)
+    """The LU factorization of a batch of matrices, as `(LU, pivots)`; legacy, now `linalg.lu_factor`."""
+    LU, pivots, infos = lu(A, pivot, get_infos=True)
     if isinstance(info, Tensor):
-        info.resize_(found.shape).copy_(found)
+        info.resize_(infos.shape).copy_(infos)
     return LU, pivots
 
 
 @composite
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solutions of `A x = b` for a batch of vectors, from `btrifact`; of old, now `linalg.lu_solve`."""
+    """The solutions of `A x = b` for a batch of vectors, from `btrifact`; legacy, now `linalg.lu_solve`."""
     return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
 
 

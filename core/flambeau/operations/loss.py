@@ -17,7 +17,7 @@ from ..tensors.tensor import Tensor, alias
 from ..values import dtypes
 from .formula import formula
 from .softmax import log_softmax, log_softmax_backward
-from .standard import extremes
+from .standard_indexing import extremes
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "check_reduction", "cross_entropy", "huber_loss", "mse_loss",
@@ -72,7 +72,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def _scaled(g: Any, slope: Any, reduction: str) -> Any:
-    """The gradient of each loss, given that of what they were reduced to."""
+    """The slope of each loss, times the gradient of what the losses were reduced to."""
     return slope * (g * (1.0 / max(prod(slope.shape), 1)) if reduction == "mean" else g)
 
 
@@ -124,7 +124,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 
 def _soft_margin_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
-    """Nothing is subtracted, so that it keeps its digits where it is small."""
+    """Computed without a subtraction, so that small values keep their digits."""
     exponential = F.exp(-target * input)
     above = exponential + 1
     return g * F.conj(target * target * exponential / (above * above))
@@ -167,7 +167,7 @@ def _bce_slope_forward(xp: Any, input: Any, target: Any) -> Any:
 
 
 def _bce_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
-    """Not the derivative of the limit that keeps the slope finite: the loss goes on to bend beyond it."""
+    """As in PyTorch not the derivative of the clamped slope, but one with small terms that keep it finite."""
     right, wrong = input + 1e-12, 1 - input + 1e-12
     return g * ((input * input - 2 * input * target + target) / (right * right * wrong * wrong))
 
@@ -224,7 +224,7 @@ _bce_with_logits = op(
 
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
-    """The cross entropy of probabilities and the probabilities that were right; logarithms count as at least -100."""
+    """The cross entropy of predicted and true probabilities; logarithms are clamped to at least -100."""
     check_reduction(reduction)
     if input.dtype is not target.dtype and not wanted((input, target)):
         raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
@@ -234,17 +234,17 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 
 
 def _check_weights(target: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> None:
-    for each, refused in ((weight, ()), (pos_weight, (dtypes.bool_,))):
-        if each is not None and (each.dtype in refused or (each.is_complex() and not target.is_complex())):
-            raise RuntimeError(f"weights of {each.dtype.legacy_name} are not supported")
-        if each is not None and broadcast_shapes(each.shape, target.shape) != target.shape:
-            raise RuntimeError(f"weights of shape {list(each.shape)} do not broadcast to the target's, {list(target.shape)}")
+    for tensor, refused in ((weight, ()), (pos_weight, (dtypes.bool_,))):
+        if tensor is not None and (tensor.dtype in refused or (tensor.is_complex() and not target.is_complex())):
+            raise RuntimeError(f"weights of {tensor.dtype.legacy_name} are not supported")
+        if tensor is not None and broadcast_shapes(tensor.shape, target.shape) != target.shape:
+            raise RuntimeError(f"weights of shape {list(tensor.shape)} do not broadcast to the target's, {list(target.shape)}")
 
 
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """The cross entropy of sigmoids and the probabilities that were right, without overflow."""
+    """The cross entropy of `sigmoid(input)` and true probabilities, without overflow."""
     check_reduction(reduction)
     if target.dtype is not input.dtype:
         if target.dtype.category != dtypes.FLOATING:
@@ -262,7 +262,7 @@ def binary_cross_entropy_with_logits(
 
 
 def _class_weights(xp: Any, like: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Targets with 0 for those to ignore, and what each of them counts for."""
+    """Targets with 0 for those to ignore, and the weight of each."""
     counted = target != ignore_index
     safe = xp.where(counted, target, xp.zeros_like(target))
     smallest, largest = extremes(xp, safe) if safe.size else (0, -1)
@@ -295,7 +295,7 @@ def _nll_loss_backward_forward(
     one_class = xp.zeros((1, shape[1]), dtype=input.dtype)
     safe, weights = _class_weights(xp, one_class, target, weight, ignore_index)
     slope = -input * (weights / xp.sum(weights) if reduction == "mean" else weights)
-    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # even if nothing counts
+    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # even if the weights add up to 0
     classes = xp.reshape(xp.arange(shape[1]), (1, shape[1]) + (1,) * (len(shape) - 2))
     return xp.where(xp.expand_dims(safe, axis=1) == classes, xp.expand_dims(slope, axis=1), xp.zeros((), dtype=input.dtype))
 
@@ -335,18 +335,18 @@ def _cross_entropy_forward(
 def cross_entropy_backward(
     F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
-    """`log_sum` serves kernels only: the formula must know how it depends on `input`."""
+    """Only kernels use `log_sum`: the formula computes it again, so that it can be differentiated by `input`."""
     slope = F.nll_loss_backward(g, target, weight, tuple(input.shape), reduction, ignore_index)
     return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
 
 
-def _unfold(node: Any) -> None:
-    """Into the logarithm of the softmax and the negative log likelihood."""
+def _decompose(node: Any) -> None:
+    """Replace the node by PyTorch's two: log-softmax and negative log likelihood."""
     (input,) = node.edges
     shape = shape_of(input)
-    made = step(node, "LogSoftmaxBackward0", 1, (input,), key_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
+    parent = step(node, "LogSoftmaxBackward0", 1, (input,), key_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
     node.input = None
-    become(node, type(node).__name__, (made,), _nll_rule)
+    become(node, type(node).__name__, (parent,), _nll_rule)
 
 
 def _log_softmax_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
@@ -364,7 +364,7 @@ _log_sum_exp = op(
 _cross_entropy = op(
     "cross_entropy", _cross_entropy_forward, promote="accumulate", dtypes="floating",
     keeps_dtype=("target",), public=False, method=False, out=False,
-    backward_name="NllLossBackward0", decompose=_unfold,
+    backward_name="NllLossBackward0", decompose=_decompose,
     input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(
         F, g, input, log_sum, target, weight, reduction, ignore_index),
 )  # fmt: skip
@@ -374,24 +374,28 @@ _cross_entropy = op(
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    given, wanted = input._array.shape, target._array.shape
+    shape, target_shape = input._array.shape, target._array.shape
     if weight is not None:
-        require_constant("nll_loss_forward" if len(given) <= 2 else "nll_loss2d_forward", weight=weight)
-    if len(given) > 1 and (not wanted or given[0] != wanted[0]):
-        raise ValueError(f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}).")
-    if len(given) <= 2 and len(wanted) > 1:
+        require_constant("nll_loss_forward" if len(shape) <= 2 else "nll_loss2d_forward", weight=weight)
+    if len(shape) > 1 and (not target_shape or shape[0] != target_shape[0]):
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({target_shape[0] if target_shape else 0})."
+        )
+    if len(shape) <= 2 and len(target_shape) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype not in (dtypes.int64, dtypes.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}")
-    if len(given) == len(wanted) == 1 and wanted != (1,):
-        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}")
-    if len(given) == 4 and len(wanted) != 3:
-        raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(wanted)}")
-    if len(given) > 2 and given[2:] != wanted[1:]:
-        raise RuntimeError(f"Expected target size {[given[0], *given[2:]]}, got {list(wanted)}")
+    if len(shape) == len(target_shape) == 1 and target_shape != (1,):
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target_shape[0]}")
+    if len(shape) == 4 and len(target_shape) != 3:
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(target_shape)}"
+        )
+    if len(shape) > 2 and shape[2:] != target_shape[1:]:
+        raise RuntimeError(f"Expected target size {[shape[0], *shape[2:]]}, got {list(target_shape)}")
     if weight is None:
         return
-    classes = given[min(len(given) - 1, 1)]
+    classes = shape[min(len(shape) - 1, 1)]
     if weight.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
@@ -413,16 +417,16 @@ def _batched_classes(
     if target._key.dtype is not dtypes.int64:
         target = target.long()
     if input._array.ndim > 1:
-        made = loss(input, target, weight, reduction, ignore_index)
-        return made if input._array.ndim == 2 else shown_as(made, "NllLoss2DBackward0")
-    made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
-    return shown_as(made.reshape(target.shape), "NllLossBackward0") if reduction == "none" else made
+        result = loss(input, target, weight, reduction, ignore_index)
+        return result if input._array.ndim == 2 else shown_as(result, "NllLoss2DBackward0")
+    result = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
+    return shown_as(result.reshape(target.shape), "NllLossBackward0") if reduction == "none" else result
 
 
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
-    """Minus the log-probability of the target class; targets equal to `ignore_index` count nothing.
+    """Minus the log-probability of the target class; targets equal to `ignore_index` are ignored.
 
     Shapes: input `(N, C, *)` or `(C,)`, target `(N, *)` or `()`.
     """
@@ -479,7 +483,7 @@ def _cross_entropy_of_probabilities(
     loss = -weighted.sum()
     if reduction == "sum":
         return loss
-    count = prod(length for each, length in enumerate(input.shape) if each != dim)
+    count = prod(length for d, length in enumerate(input.shape) if d != dim)
     return shown_as(loss / count, "DivBackward1")
 
 
@@ -493,8 +497,8 @@ def _smoothed_cross_entropy(
     log_probs = log_softmax(input, dim)
     sharp = nll_loss(log_probs, target, weight, ignore_index, reduction)
     ignored = target == ignore_index
-    each = log_probs if weight is None else log_probs * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
-    flat = (-each.sum(dim)).masked_fill(ignored, 0.0)
+    weighted = log_probs if weight is None else log_probs * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
+    flat = (-weighted.sum(dim)).masked_fill(ignored, 0.0)
     if reduction == "mean":
         counts = ~ignored if weight is None else weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0)
         flat = flat.sum() / counts.sum()

@@ -20,7 +20,7 @@ from ..values import dtypes
 from ..values.scalars import converted
 from .views import reshaped_copy
 
-# `F.mm` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
+# `F.mm` serves plain and batched products alike; the public functions broadcast batches first.
 
 
 def _product(name: str) -> Callable[..., Tensor]:
@@ -41,8 +41,8 @@ _mm, _bmm = _product("mm"), _product("bmm")
 
 
 def _mH_forward(xp: Any, input: Any) -> Any:
-    turned = xp.matrix_transpose(input)
-    return xp.conj(turned) if xp.isdtype(input.dtype, "complex floating") else turned
+    transposed = xp.matrix_transpose(input)
+    return xp.conj(transposed) if xp.isdtype(input.dtype, "complex floating") else transposed
 
 
 op("mH_", _mH_forward, public=False, method=False, out=False, input=lambda F, g: F.mH_(g))
@@ -76,8 +76,8 @@ def _check_inner(input: Tensor, other: Tensor) -> None:
 @composite(out=True)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
-    for name, each in (("batch1", input), ("batch2", mat2)):
-        if each.ndim != 3:
+    for name, batch in (("batch1", input), ("batch2", mat2)):
+        if batch.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
     a, b = input._array.shape, mat2._array.shape
     if a[0] != b[0] or a[2] != b[1]:
@@ -151,15 +151,15 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if n == 1 and m == 1:
         return dot(input, other)
     if n == 1:
-        made = matmul(input.unsqueeze(0), other).squeeze(-2)
-        return shown_as(made, "SqueezeBackward4" if m == 2 else "UnsafeViewBackward0")
+        product = matmul(input.unsqueeze(0), other).squeeze(-2)
+        return shown_as(product, "SqueezeBackward4" if m == 2 else "UnsafeViewBackward0")
     if m == 1:
         return mv(input, other) if n == 2 else shown_as(matmul(input, other.unsqueeze(1)).squeeze(-1), "UnsafeViewBackward0")
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
-        made = _mm(input.reshape(prod(shape[:-1]), shape[-1]), other)
-        return reshaped_copy(made, (*shape[:-1], other._array.shape[1]))  # no copy: what has just been made lies together
+        product = _mm(input.reshape(prod(shape[:-1]), shape[-1]), other)
+        return reshaped_copy(product, (*shape[:-1], other._array.shape[1]))  # no copy: the product is contiguous
     return _batched(input, other)
 
 
@@ -187,30 +187,34 @@ def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     return offer_operand("__rmatmul__", self, other)  # type: ignore[no-any-return]  # as above
 
 
-__matmul__.__name__ = "matmul"  # what overrides are given is called so
+__matmul__.__name__ = "matmul"  # the name that overrides see
 attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
 # --- multiply and add ---------------------------------------------------------------------------------------------
 
 
-def _of_old(name: str, given: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The arguments of 0.2's `f(beta, input, alpha, a, b)` and `f(beta, input, a, b)`, and of methods, in today's order."""
-    if len(given) > 5:
-        raise TypeError(f"{name}() takes 3 positional arguments but {len(given)} were given")
+def _from_legacy_arguments(name: str, arguments: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """The arguments of the legacy `f(beta, input, alpha, a, b)` and `f(beta, input, a, b)`, also as methods, in today's order."""
+    if len(arguments) > 5:
+        raise TypeError(f"{name}() takes 3 positional arguments but {len(arguments)} were given")
     warn_of_old(name, f"{'mat, vec' if name == 'addmv' else 'first, second'}, *, beta=1, alpha=1")
-    (beta, input), (*scale, first, second) = reversed(given[:2]) if isinstance(given[0], Tensor) else given[:2], given[2:]
+    (beta, input), (*scale, first, second) = (
+        reversed(arguments[:2]) if isinstance(arguments[0], Tensor) else arguments[:2],
+        arguments[2:],
+    )
     return input, first, second, beta, scale[0] if scale else alpha
 
 
 def check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
     """Refuse what cannot be expanded to `shape`: a product is not expanded to what is added to it."""
-    given = input._array.shape
-    if given != shape and (
-        len(given) > len(shape) or any(n not in (1, size) for n, size in zip(reversed(given), reversed(shape), strict=False))
+    input_shape = input._array.shape
+    if input_shape != shape and (
+        len(input_shape) > len(shape)
+        or any(n not in (1, size) for n, size in zip(reversed(input_shape), reversed(shape), strict=False))
     ):
         raise RuntimeError(
-            f"The expanded size of the tensor {list(shape)} must match the existing size {list(given)} at "
+            f"The expanded size of the tensor {list(shape)} must match the existing size {list(input_shape)} at "
             "non-singleton dimensions."
         )
 
@@ -233,10 +237,10 @@ def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, 
 
 
 @composite(inplace=True, out=True, grad_fn="AddmmBackward0")
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * mat1 @ mat2`."""
-    if of_old:
-        input, mat1, mat2, beta, alpha = _of_old("addmm", (input, mat1, mat2, *of_old), alpha)
+    if legacy:
+        input, mat1, mat2, beta, alpha = _from_legacy_arguments("addmm", (input, mat1, mat2, *legacy), alpha)
     if beta == 1 and alpha == 1 and mat1.ndim == 2 and mat2.ndim == 2 and input.ndim <= 2:
         _check_inner(mat1, mat2)
         check_expands(input, (mat1._array.shape[0], mat2._array.shape[1]))
@@ -245,18 +249,18 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *of_old: Any, beta: Number 
 
 
 @composite(inplace=True, out=True, grad_fn="AddmvBackward0")
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * mat @ vec`."""
-    if of_old:
-        input, mat, vec, beta, alpha = _of_old("addmv", (input, mat, vec, *of_old), alpha)
+    if legacy:
+        input, mat, vec, beta, alpha = _from_legacy_arguments("addmv", (input, mat, vec, *legacy), alpha)
     return _add_product(input, mv, mat, vec, beta, alpha)
 
 
 @composite(inplace=True, out=True, grad_fn="AddrBackward0")
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`."""
-    if of_old:
-        input, vec1, vec2, beta, alpha = _of_old("addr", (input, vec1, vec2, *of_old), alpha)
+    if legacy:
+        input, vec1, vec2, beta, alpha = _from_legacy_arguments("addr", (input, vec1, vec2, *legacy), alpha)
     common = result_dtype((input, vec1, vec2))
     require_factor("beta", beta, common)
     require_factor("alpha", alpha, common)
@@ -264,29 +268,29 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *of_old: Any, beta: Number =
 
 
 @composite(inplace=True, out=True, grad_fn="BaddbmmBackward0")
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * batch1 @ batch2`, batch by batch."""
-    if of_old:
-        input, batch1, batch2, beta, alpha = _of_old("baddbmm", (input, batch1, batch2, *of_old), alpha)
+    if legacy:
+        input, batch1, batch2, beta, alpha = _from_legacy_arguments("baddbmm", (input, batch1, batch2, *legacy), alpha)
     return _add_product(input, bmm, batch1, batch2, beta, alpha)
 
 
 @composite(out=True, grad_fn="AddbmmBackward0")
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
-    if of_old:
-        input, batch1, batch2, beta, alpha = _of_old("addbmm", (input, batch1, batch2, *of_old), alpha)
+    if legacy:
+        input, batch1, batch2, beta, alpha = _from_legacy_arguments("addbmm", (input, batch1, batch2, *legacy), alpha)
     return _add_product(input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
 
 
-def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """In-place form of `addbmm`; `self` grows where it would be expanded."""
     check_writable(self)
-    made = addbmm(snapshot(self), batch1, batch2, *of_old, beta=beta, alpha=alpha)
-    return assign(self if made._array.shape == self._array.shape else self.resize_(made.shape), made)
+    result = addbmm(snapshot(self), batch1, batch2, *legacy, beta=beta, alpha=alpha)
+    return assign(self if result._array.shape == self._array.shape else self.resize_(result.shape), result)
 
 
 _addbmm_.__name__ = "addbmm_"
 attach(addbmm_=checked(_addbmm_))
 
-RECORDED.mm = _mm  # what derivative rules multiply are batches too
+RECORDED.mm = _mm  # derivative rules multiply batches as well

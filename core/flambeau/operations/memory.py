@@ -47,7 +47,7 @@ class Place(NamedTuple):
         return self.offset + 1 + sum((n - 1) * step for n, step in zip(self.size, self.stride, strict=True))
 
     def overlaps(self) -> bool:
-        """Whether two elements may be at one place."""
+        """Whether two elements may share a memory location."""
         reach = 0
         for step, n in sorted(zip(self.stride, self.size, strict=True)):
             if n > 1 and step <= reach:
@@ -74,8 +74,8 @@ def replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given
 
     memory = _sum_at(xp, xp.reshape(input, (-1,)), flat(source), length)
     if given.overlaps():
-        taken = flat(given)
-        memory = memory / xp.clip(_sum_at(xp, xp.ones(taken.shape, dtype=input.dtype), taken, length), 1, None)
+        positions = flat(given)
+        memory = memory / xp.clip(_sum_at(xp, xp.ones(positions.shape, dtype=input.dtype), positions, length), 1, None)
     return xp.reshape(xp.take(memory, flat(target), axis=0), target.size)
 
 
@@ -85,9 +85,9 @@ _strided = op(
 )  # fmt: skip
 op(
     "replaced", replaced_forward, public=False, method=False, out=False,
-    doc="""What is at `target` once each element has been added to a memory of zeros at its place in `source`.
+    doc="""The elements at `target` of a memory of zeros to which the input was added at `source`: the gradient of `as_strided`.
 
-    Elements of `given`, the tensor that `as_strided` was called on, share what is at a place that several of them are at.
+    Elements of `given`, the tensor that `as_strided` was called on, get equal parts of what is at a location that they share.
     """,
     input=lambda F, g, source, target, given: F.replaced(g, target, source, given),
 )  # fmt: skip
@@ -100,13 +100,13 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     Raises:
         RuntimeError: sizes and strides differ in number, or reach outside the memory.
     """
-    for name, given in (("size", size), ("stride", stride)):
-        if not isinstance(given, (tuple, list)):
-            raise TypeError(f"as_strided(): argument '{name}' must be tuple of ints, not {type(given).__name__}")
+    for name, value in (("size", size), ("stride", stride)):
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(f"as_strided(): argument '{name}' must be tuple of ints, not {type(value).__name__}")
     size, stride = as_shape((size,)), as_shape((stride,))
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} != {len(size)}")
-    if any(each < 0 for each in stride):
+    if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     backend = input._key.backend
     length = backend.root(input._array)[0].shape[0]
@@ -125,7 +125,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return _strided(input, tuple(size), tuple(stride), start, backend, place)
 
 
-RECORDED.as_strided = _strided  # what derivative rules call, with the record's arguments
+RECORDED.as_strided = _strided  # derivative rules call `F.as_strided` with the record's arguments
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
@@ -147,7 +147,7 @@ def _is_pinned(self: Tensor, device: Any = None) -> bool:
 
 
 def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked memory of the host, which a device reads without a detour; the tensor itself if it is there.
+    """A copy in page-locked memory of the host, which a device can read directly; the tensor itself if it is there.
 
     Raises:
         RuntimeError: the tensor is not on the CPU, or there is no device.

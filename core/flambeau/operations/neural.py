@@ -1,6 +1,6 @@
 """Functions of neural networks that `torch` itself has: those behind `nn.functional`, with PyTorch's order of arguments.
 
-Where `nn.functional` has words for it, a mode or a reduction is a number here.
+A mode or a reduction, which is a string in `nn.functional`, is a number here.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
         raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
     if bias.shape[0] != weight.shape[2]:
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
-    made = conv.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
-    return gathered(made.contiguous(), "ConvTbcBackward0", (input, weight, bias))
+    output = conv.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
+    return gathered(output.contiguous(), "ConvTbcBackward0", (input, weight, bias))
 
 
 # --- losses -------------------------------------------------------------------------------------------------------
@@ -169,19 +169,19 @@ def embedding_bag(
     if offsets.numel():
         embedding.check_offsets(offsets, indices.shape[0])
     padding = embedding.padding_row(padding_idx, weight.shape[0])
-    made = embedding.embedding_bag(
+    output = embedding.embedding_bag(
         weight, indices, offsets, _BAG_MODES[mode], per_sample_weights, include_last_offset, padding, scale_grad_by_freq
     )
     dtype = dtypes.promote_types(indices.dtype, offsets.dtype)
     bags, count = embedding.bag_numbers(offsets, indices.shape[0], include_last_offset)
     if not mode:
-        none = zeros(count if made.requires_grad else offsets.shape[0], dtype=dtype, device=weight.device)
-        return made, none.new_empty(0) if padding is None else bags.to(dtype), none, none.clone()
+        none = zeros(count if output.requires_grad else offsets.shape[0], dtype=dtype, device=weight.device)
+        return output, none.new_empty(0) if padding is None else bags.to(dtype), none, none.clone()
     counted = bags if padding is None else bags.masked_fill(indices == padding, count)
     sizes = zeros(count + 1, dtype=dtype, device=weight.device)
     sizes = sizes.index_add(0, counted, bags.new_ones(bags.shape, dtype=dtype))[:count]
-    largest = sizes.clone() if mode == 1 else _indices_of_maxima(weight, indices, counted, made).to(dtype)
-    return made, bags.to(dtype), sizes, largest
+    largest = sizes.clone() if mode == 1 else _indices_of_maxima(weight, indices, counted, output).to(dtype)
+    return output, bags.to(dtype), sizes, largest
 
 
 def _indices_of_maxima(weight: Tensor, indices: Tensor, bags: Tensor, maxima: Tensor) -> Tensor:
@@ -210,11 +210,11 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         return gathered(norm(v, pow), "NormBackward0", (v,))
     if not 0 <= dim < v.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-v.ndim}, {v.ndim - 1}], but got {dim})")
-    others = [each for each in range(v.ndim) if each != dim]
-    return gathered(norm(v, pow, others, True), "ViewBackward0", (v,))
+    dims = [d for d in range(v.ndim) if d != dim]
+    return gathered(norm(v, pow, dims, True), "ViewBackward0", (v,))
 
 
-PUBLIC.update({each.__name__: each for each in (
+PUBLIC.update({function.__name__: function for function in (
     max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d, adaptive_max_pool1d, convolution, conv_tbc,
     binary_cross_entropy_with_logits, embedding_bag, norm_except_dim,
 )})  # fmt: skip

@@ -1,7 +1,7 @@
 """Normalization by mean and variance: of batches, layers, groups and instances.
 
-One formula gives the gradient of them all.  What is normalized together is a set of dimensions; `weight` and `bias`
-have the shape that broadcasts against the input.
+One formula gives all their gradients.  They normalize over a set of dimensions; `weight` and `bias` have a shape that
+broadcasts against the input.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def _standardized(F: Any, input: Any, dims: Dims, eps: float) -> tuple[Any, Any]
     return centered * scale, scale
 
 
-def _through_statistics(F: Any, g: Any, standard: Any, scale: Any, dims: Dims) -> Any:
-    """The gradient of what was standardized, where mean and variance depend on it too."""
-    return (g - F.mean(g, dims, True) - standard * F.mean(g * standard, dims, True)) * scale
+def _through_statistics(F: Any, g: Any, normalized: Any, scale: Any, dims: Dims) -> Any:
+    """The gradient of what was standardized, also through its mean and variance."""
+    return (g - F.mean(g, dims, True) - normalized * F.mean(g * normalized, dims, True)) * scale
 
 
 def _shared(F: Any, g: Any, like: Any) -> Any:
@@ -50,8 +50,8 @@ def _shared(F: Any, g: Any, like: Any) -> Any:
     return F.reshape(F.sum(g, dims, True) if dims else g, tuple(like.shape))
 
 
-def _affine_gradients(F: Any, g: Any, standard: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
-    return None if weight is None else _shared(F, g * standard, weight), None if bias is None else _shared(F, g, bias)
+def _affine_gradients(F: Any, g: Any, normalized: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
+    return None if weight is None else _shared(F, g * normalized, weight), None if bias is None else _shared(F, g, bias)
 
 
 @formula
@@ -60,20 +60,20 @@ def norm_backward(
 ) -> Any:
     """Gradients of input, weight and bias.
 
-    `mean`, `variance` and `workspace`, where a backend's forward leaves what its backward can use, serve kernels only: the
-    formula must know how they depend on `input`.
+    Only kernels use `mean`, `variance` and `workspace`, where a backend's forward stores what its backward can use: the formula
+    computes them again, so that they can be differentiated by `input`.
     """
-    standard, scale = _standardized(F, input, dims, eps)
-    through = g if weight is None else g * weight
-    return (_through_statistics(F, through, standard, scale, dims), *_affine_gradients(F, g, standard, weight, bias))
+    normalized, scale = _standardized(F, input, dims, eps)
+    g_normalized = g if weight is None else g * weight
+    return (_through_statistics(F, g_normalized, normalized, scale, dims), *_affine_gradients(F, g, normalized, weight, bias))
 
 
 @formula
 def fixed_norm_backward(F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
-    """The same, where mean and variance are given."""
+    """Gradients of input, weight and bias for a constant mean and variance."""
     scale = F.rsqrt(variance + eps)
-    standard = (input - mean) * scale
-    return ((g if weight is None else g * weight) * scale, *_affine_gradients(F, g, standard, weight, bias))
+    normalized = (input - mean) * scale
+    return ((g if weight is None else g * weight) * scale, *_affine_gradients(F, g, normalized, weight, bias))
 
 
 # --- records ------------------------------------------------------------------------------------------------------
@@ -98,9 +98,9 @@ def _norm_forward(
 ) -> Any:
     if mean is None:
         mean, variance = _moments_forward(xp, input, dims)
-    made = (input - mean) / xp.sqrt(variance + eps)
-    made = made if weight is None else made * weight
-    return made if bias is None else made + bias
+    output = (input - mean) / xp.sqrt(variance + eps)
+    output = output if weight is None else output * weight
+    return output if bias is None else output + bias
 
 
 def _norm_record(name: str, backward_name: str) -> Callable[..., Tensor]:
@@ -137,29 +137,33 @@ _fixed_norm = op(
 
 
 def _workspace(*tensors: Any) -> Any:
-    return {} if _grad.get() and any(each is not None and each._requires_grad for each in tensors) else None
+    return {} if _grad.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
 
 
 # --- batches ------------------------------------------------------------------------------------------------------
 
 
-def _along_channels(each: Tensor | None, ndim: int) -> Any:
+def _along_channels(parameter: Tensor | None, ndim: int) -> Any:
     """A parameter of the channels in the shape that broadcasts against an input of `ndim` dimensions."""
-    return each if each is None or ndim == 2 else each.reshape(1, -1, *(1,) * (ndim - 2))
+    return parameter if parameter is None or ndim == 2 else parameter.reshape(1, -1, *(1,) * (ndim - 2))
 
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
-    """Refuse parameters of another dtype, but single precision beside half, unless a mode is about to cast them."""
-    others = [each.dtype for each in parameters if each is not None and each._key is not input._key]
-    if not others or wanted((input, *parameters)) or (input.dtype in dtypes.HALF and {*others} <= {input.dtype, dtypes.float32}):
+    """Refuse parameters of another dtype, except single beside half precision, unless a mode is about to cast them."""
+    other_dtypes = [parameter.dtype for parameter in parameters if parameter is not None and parameter._key is not input._key]
+    if (
+        not other_dtypes
+        or wanted((input, *parameters))
+        or (input.dtype in dtypes.HALF and {*other_dtypes} <= {input.dtype, dtypes.float32})
+    ):
         return
-    if all(each is input.dtype for each in others):  # on another device
+    if all(dtype is input.dtype for dtype in other_dtypes):  # on another device
         return
     raise RuntimeError(
         "mixed dtype (CPU): "
         + (
             "all inputs must share same datatype."
-            if {*others} == {dtypes.float32}
+            if {*other_dtypes} == {dtypes.float32}
             else "expect parameter to have scalar type of Float"
         )
     )
@@ -167,9 +171,9 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
     expected = input._array.shape[1:2]
-    for name, each in parameters.items():
-        if each is not None and each._array.shape != expected:
-            raise RuntimeError(f"{name} should contain {sum(input.shape[1:2])} elements not {each.numel()}")
+    for name, parameter in parameters.items():
+        if parameter is not None and parameter._array.shape != expected:
+            raise RuntimeError(f"{name} should contain {sum(input.shape[1:2])} elements not {parameter.numel()}")
 
 
 def _check_both(running_mean: Tensor | None, running_var: Tensor | None) -> None:
@@ -190,32 +194,32 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel (dimension 1) over all others (Ioffe & Szegedy 2015, "Batch normalization").
 
-    By the statistics of the batch while training, when the running ones, if any, take a share `momentum` of them; else by the
-    running ones.
+    While training, by the statistics of the batch, which enter the running ones, if there are any, with the weight
+    `momentum`; else by the running ones.
     """
     if input.ndim < 2 and not input.numel():
         return input.clone()
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_dtypes(input, running_mean, running_var, weight, bias)
     require_constant("native_batch_norm", running_mean=running_mean, running_var=running_var)
-    ndim, shown = input.ndim, (input, weight, bias)
+    ndim, arguments = input.ndim, (input, weight, bias)
     weight, bias = _along_channels(weight, ndim), _along_channels(bias, ndim)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         mean, variance = _along_channels(running_mean, ndim), _along_channels(running_var, ndim)
-        return _shown(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *shown)
+        return _with_original_parameters(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *arguments)
     _check_both(running_mean, running_var)
     dims = (0, *range(2, ndim))
     mean, variance = _moments(alias(input), dims)
     if input.numel() and (running_mean is not None or running_var is not None):
         count = input.numel() // max(input.shape[1], 1)
         _keep_running(running_mean, running_var, mean, variance, count, momentum)
-    return _shown(_batch_norm(input, weight, bias, mean, variance, dims, eps, None), *shown)
+    return _with_original_parameters(_batch_norm(input, weight, bias, mean, variance, dims, eps, None), *arguments)
 
 
-def _shown(result: Tensor, input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """The result with a node for the parameters as they were given."""
+def _with_original_parameters(result: Tensor, input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """The result, with a node whose edges lead to the original parameters instead of the reshaped ones."""
     if input._array.ndim == 2 or (weight is None and bias is None):
         return result
     return gathered(result, "NativeBatchNormBackward0", (input, weight, bias))
@@ -256,20 +260,20 @@ def instance_norm(
         mean, variance = _moments(alias(input), dims)
         _keep_running(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
     shape = (-1, *(1,) * len(dims))
-    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
-    made = _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
-    return shown_as(made, "ViewBackward0")
+    weight, bias = (None if parameter is None else parameter.reshape(shape) for parameter in (weight, bias))
+    output = _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
+    return shown_as(output, "ViewBackward0")
 
 
 # --- layers and groups --------------------------------------------------------------------------------------------
 
 
 def _check_layer(name: str, input: Tensor, shape: tuple[int, ...], **parameters: Tensor | None) -> None:
-    for parameter, each in parameters.items():
-        if each is not None and tuple(each.shape) != shape:
+    for parameter, tensor in parameters.items():
+        if tensor is not None and tuple(tensor.shape) != shape:
             raise RuntimeError(
                 f"Expected {parameter} to be of same shape as normalized_shape, but got {parameter} of shape "
-                f"{list(each.shape)} and normalized_shape = {list(shape)}"
+                f"{list(tensor.shape)} and normalized_shape = {list(shape)}"
             )
     if not shape:
         raise RuntimeError(
@@ -325,19 +329,19 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(input.shape)} and num_groups={num_groups}"
         )
-    for name, each in (("weight", weight), ("bias", bias)):
-        if each is not None and tuple(each.shape) != (channels,):
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter.shape) != (channels,):
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
-                f"{name} of shape {list(each.shape)} and input of shape {list(input.shape)}"
+                f"{name} of shape {list(parameter.shape)} and input of shape {list(input.shape)}"
             )
     _check_dtypes(input, weight, bias)
     shape, parameters = (num_groups, channels // num_groups, *(1,) * len(space)), (input, weight, bias)
     grouped = input.reshape(batch, num_groups, channels // num_groups, *space)
-    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
+    weight, bias = (None if parameter is None else parameter.reshape(shape) for parameter in (weight, bias))
     dims = tuple(range(-1 - len(space), 0))
-    made = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
-    return gathered(in_format_of(made.reshape(input.shape), input), "NativeGroupNormBackward0", parameters)
+    output = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
+    return gathered(in_format_of(output.reshape(input.shape), input), "NativeGroupNormBackward0", parameters)
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
@@ -350,8 +354,8 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     wide = input.float() if input.dtype in dtypes.HALF else input
     eps = dtypes.finfo(wide.dtype).eps if eps is None else eps
     scale = ((wide * wide).mean(tuple(range(-len(shape), 0)), keepdim=True) + eps).rsqrt()
-    made = wide * scale
-    return (made if weight is None else made * weight).to(input.dtype)
+    output = wide * scale
+    return (output if weight is None else output * weight).to(input.dtype)
 
 
 for _function in (batch_norm, group_norm, instance_norm, layer_norm, rms_norm):

@@ -65,7 +65,7 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
 PUBLIC["constant_pad_nd"] = constant_pad
 
 
-# --- by what is inside --------------------------------------------------------------------------------------------
+# --- by elements of the input -------------------------------------------------------------------------------------
 
 
 def _part(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
@@ -114,8 +114,8 @@ def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 "
             "dimensions)"
         )
-    given = input.shape[1:] if input.ndim == spatial + 2 else input.shape
-    if mode != "circular" and 0 in given:
+    shape = input.shape[1:] if input.ndim == spatial + 2 else input.shape
+    if mode != "circular" and 0 in shape:
         raise RuntimeError(
             f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other "
             f"non-zero dimensions for input, but got: {list(input.shape)}"
@@ -145,7 +145,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if mode != "circular":
         require_dtype(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{len(pad) // 2}d", input, "numbers")
     inside = input if mode == "circular" else with_tied_gradient(input)
-    padded = _pad_by_what_is_inside(inside, pad, mode)
+    padded = _pad_with_own_elements(inside, pad, mode)
     padded = padded.clone() if padded is inside else padded
     if mode == "circular":
         return shown_as(padded, "CopySlices")
@@ -153,18 +153,18 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     return gathered(padded, f"{name}{len(pad) // 2}DBackward0", (input,))
 
 
-def _pad_by_what_is_inside(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:
+def _pad_with_own_elements(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     if min(pad) < 0 and mode != "replicate":
-        input = constant_pad(input, [min(each, 0) for each in pad])
+        input = constant_pad(input, [min(amount, 0) for amount in pad])
     for position in range(0, len(pad), 2):
         before, after = pad[position : position + 2]
         dim = input.ndim - 1 - position // 2
-        if mode == "replicate" and min(before, after) < 0:  # what is cut off may be all but the edge that is repeated
+        if mode == "replicate" and min(before, after) < 0:  # it may crop all but the edge that is repeated
             places = PUBLIC["arange"](-before, input.shape[dim] + after, device=input.device)
             input = input.index_select(dim, places.clamp(0, input.shape[dim] - 1))
             continue
         before, after = max(before, 0), max(after, 0)
         if before or after:
             parts = _MODES[mode](input, dim, before, after)
-            input = cat([each for each in parts if each.shape[dim]], dim)
+            input = cat([part for part in parts if part.shape[dim]], dim)
     return input.contiguous() if mode == "circular" else input

@@ -57,8 +57,10 @@ sign = op(
 def _sgn_forward(xp: Any, input: Any) -> Any:
     if xp.isdtype(input.dtype, "bool"):
         return xp.asarray(input, copy=True)
-    made = xp.sign(input)
-    return xp.where(made == made, made, xp.zeros_like(made)) if xp.isdtype(input.dtype, "real floating") else made  # NaN has none
+    signs = xp.sign(input)
+    if xp.isdtype(input.dtype, "real floating"):
+        return xp.where(signs == signs, signs, xp.zeros_like(signs))  # PyTorch gives NaN the sign 0
+    return signs
 
 
 def _sgn_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
@@ -108,13 +110,13 @@ def is_neg(input: Tensor) -> bool:
 
 @composite
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor with memory of its own where it is a conjugate view; else the tensor itself."""
+    """A conjugated copy, if the tensor is a lazily conjugated view; else the tensor itself."""
     return input.clone() if input._key.lazy_op == "conj" else input
 
 
 @composite
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor with memory of its own where it is a negative view; else the tensor itself."""
+    """A negated copy, if the tensor is a lazily negated view; else the tensor itself."""
     return input.clone() if input._key.lazy_op == "neg" else input
 
 
@@ -129,7 +131,7 @@ op(
 
 
 def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Callable[..., Tensor]:
-    """A function that makes floats of integers, with an in-place form."""
+    """An elementwise function that promotes integers to floats, with an in-place form."""
     return op(name, forward, doc=doc, inplace=True, aliases=aliases, input=rule, **{"promote": "float", **options})
 
 
@@ -249,10 +251,10 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         return _round(input)
     require_dtype("round_cpu", input, "floating")
     if decimals > 0:
-        made = _round(input * 10**decimals) / 10**decimals
+        rounded = _round(input * 10**decimals) / 10**decimals
     else:
-        made = _round(input / 10**-decimals) * 10**-decimals
-    return gathered(made, "RoundBackward1", (input,))
+        rounded = _round(input / 10**-decimals) * 10**-decimals
+    return gathered(rounded, "RoundBackward1", (input,))
 
 
 @composite(inplace=True, out=True, grad_fn="FracBackward0")
@@ -282,16 +284,25 @@ sigmoid = _unary(
 relu = op(
     "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True, out=False,
     dtypes="real numbers", check=refusing(dtypes.BOOL, "Boolean inputs not supported for relu"),
-    doc="The element where it is positive, else 0.",
+    doc="""The rectified linear unit: the element where it is positive, else 0.
+
+    Args:
+        input: a tensor of any shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.relu(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """,
     input=lambda F, g, out: F.masked(g, out > 0, out),
 )  # fmt: skip
 
-# --- questions ----------------------------------------------------------------------------------------------------
+# --- predicates ---------------------------------------------------------------------------------------------------
 
 isnan = op("isnan", lambda xp, input: input != input, promote="bool", out=False, doc="Where the element is not a number.")
 
 
-def _asks_about_floats(name: str, forward: Any, for_integers: bool, doc: str) -> Callable[..., Tensor]:
+def _float_predicate(name: str, forward: Any, for_integers: bool, doc: str) -> Callable[..., Tensor]:
     def whole(xp: Any, input: Any) -> Any:
         if xp.isdtype(input.dtype, ("bool", "integral")):
             return xp.full(input.shape, for_integers, dtype=xp.bool)
@@ -300,8 +311,8 @@ def _asks_about_floats(name: str, forward: Any, for_integers: bool, doc: str) ->
     return op(name, whole, promote="bool", out=False, doc=doc)
 
 
-isinf = _asks_about_floats("isinf", lambda xp, input: xp.isinf(input), False, "Where the element is infinite.")
-isfinite = _asks_about_floats("isfinite", lambda xp, input: xp.isfinite(input), True, "Where the element is finite.")
+isinf = _float_predicate("isinf", lambda xp, input: xp.isinf(input), False, "Where the element is infinite.")
+isfinite = _float_predicate("isfinite", lambda xp, input: xp.isfinite(input), True, "Where the element is finite.")
 signbit = op(
     "signbit",
     lambda xp, input: xp.signbit(input) if xp.isdtype(input.dtype, "real floating") else input < 0,

@@ -1,4 +1,4 @@
-"""Orthogonal polynomials, of a degree that is a tensor too, by their three-term recurrences."""
+"""Orthogonal polynomials, whose degree may be a tensor, by their three-term recurrences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..calls.op import op
 from .precision import in_double
-from .standard import extremes
+from .standard_indexing import extremes
 
 __all__ = ["POLYNOMIALS"]
 
@@ -15,14 +15,14 @@ Step = Callable[[int, Any, Any, Any], Any]  # degree k, x, and the polynomials o
 
 
 def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
-    """The polynomial of degree `n` (rounded towards 0; below 0 there is none, which counts as 0) at `x`."""
+    """The polynomial of degree `n` (rounded towards 0; the result is 0 for a negative one) at `x`."""
     x, n = xp.broadcast_arrays(x, xp.trunc(n))
     before, now = xp.ones_like(x), first
-    made = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))
+    result = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))
     for k in range(1, int(extremes(xp, n)[1]) if n.size else 0):
         before, now = now, step(k, x, now, before)
-        made = xp.where(n == k + 1, now, made)
-    return xp.where((n >= 0) & (x != x), x, made)
+        result = xp.where(n == k + 1, now, result)
+    return xp.where((n >= 0) & (x != x), x, result)
 
 
 def _chebyshev_step(k: int, x: Any, now: Any, before: Any) -> Any:

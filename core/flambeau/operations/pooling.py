@@ -25,11 +25,11 @@ Sizes = Sequence[int]
 # --- maxima -------------------------------------------------------------------------------------------------------
 
 
-def _reach(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, given: Sizes) -> list[int]:
+def _end_padding(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, space: Sizes) -> list[int]:
     """How much to pad at the end of each dimension so that every window fits."""
     return [
         max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
-        for o, k, s, p, d, n in zip(size, kernel, stride, padding, dilation, given, strict=True)
+        for o, k, s, p, d, n in zip(size, kernel, stride, padding, dilation, space, strict=True)
     ]
 
 
@@ -50,38 +50,38 @@ def _padded_with_lowest(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any
 def _max_pool_forward(
     xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
-    after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
+    after = _end_padding(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
-    made = None
+    maxima = None
     for _, start in kernel_places(window_size, dilation):
-        seen = padded[window(start, size, stride)]
-        made = seen if made is None else xp.maximum(made, seen)
-    return made if prod(window_size) > 1 else xp.asarray(made, copy=True)
+        windows = padded[window(start, size, stride)]
+        maxima = windows if maxima is None else xp.maximum(maxima, windows)
+    return maxima if prod(window_size) > 1 else xp.asarray(maxima, copy=True)
 
 
 def max_pool_indices_forward(
     xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
     """For each window, where in the flattened space of the input its maximum is."""
-    after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
+    after = _end_padding(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
     best: Any = None
-    found: Any = None
+    indices: Any = None
     for _, start in kernel_places(window_size, dilation):
-        seen = padded[window(start, size, stride)]
-        here = _positions(xp, start, size, stride, padding, input.shape[2:])
+        windows = padded[window(start, size, stride)]
+        positions = _positions(xp, start, size, stride, padding, input.shape[2:])
         if best is None:
-            best, found = seen, xp.zeros(seen.shape, dtype=xp.int64) + here
+            best, indices = windows, xp.zeros(windows.shape, dtype=xp.int64) + positions
         else:
-            better = ((seen > best) | (seen != seen) | (found < 0)) & (here >= 0)
-            best, found = xp.where(better, seen, best), xp.where(better, here, found)
-    return found
+            better = ((windows > best) | (windows != windows) | (indices < 0)) & (positions >= 0)
+            best, indices = xp.where(better, windows, best), xp.where(better, positions, indices)
+    return indices
 
 
-def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes, given: Sizes) -> Any:
-    """The flat positions that one place in the kernel meets; -1 in the padding."""
+def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes, space: Sizes) -> Any:
+    """The flat input positions under one kernel position, for each window; -1 in the padding."""
     flat, outside = xp.zeros((1,) * len(size), dtype=xp.int64), xp.zeros((1,) * len(size), dtype=xp.bool)
-    for dim, (a, o, s, p, n) in enumerate(zip(start, size, stride, padding, given, strict=True)):
+    for dim, (a, o, s, p, n) in enumerate(zip(start, size, stride, padding, space, strict=True)):
         along = xp.reshape(xp.arange(o, dtype=xp.int64) * s + (a - p), tuple(o if i == dim else 1 for i in range(len(size))))
         flat, outside = flat * n + along, outside | (along < 0) | (along >= n)
     return xp.where(outside, xp.asarray(-1, dtype=xp.int64), flat)
@@ -99,8 +99,8 @@ def unpooled(F: Any, g: Any, indices: Any, shape: Sizes) -> Any:
     """The gradient put where the maxima came from."""
     flat = (*shape[:2], prod(shape[2:]))
     rows = (*g.shape[:2], prod(g.shape[2:]))
-    made = F.scatter_add_along(F.zeros_of(g, flat), F.reshape(g, rows), F.reshape(indices, rows), 2)
-    return F.reshape(made, tuple(shape))
+    output = F.scatter_add_along(F.zeros_of(g, flat), F.reshape(g, rows), F.reshape(indices, rows), 2)
+    return F.reshape(output, tuple(shape))
 
 
 @formula
@@ -110,16 +110,16 @@ def max_pool_backward(
     return unpooled(F, g, F.max_pool_indices(input, kernel, stride, padding, dilation, size), tuple(input.shape))
 
 
-def _as_one_row(name: str) -> Callable[[Any], None]:
-    """Unfolds the node of a pooling of rows into a pooling of images of one row, which has a node called `name`."""
+def _decompose_1d(name: str) -> Callable[[Any], None]:
+    """What decomposes the node of a 1-d pooling into those of PyTorch: unsqueeze, a 2-d pooling called `name`, and squeeze."""
 
     def unfold(node: Any) -> None:
         (input,) = node.edges
-        key, given, made, pool = key_of_edge(input), tuple(shape_of(input)), tuple(node.shape), type(node).apply
+        key, input_shape, pooled_shape, pool = key_of_edge(input), tuple(shape_of(input)), tuple(node.shape), type(node).apply
 
         def pooled(self: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
-            (gradient,) = pool(self, F, F.reshape(g, made), unpack)
-            return (F.reshape(gradient, (*given[:-1], 1, given[-1])),)
+            (gradient,) = pool(self, F, F.reshape(g, pooled_shape), unpack)
+            return (F.reshape(gradient, (*input_shape[:-1], 1, input_shape[-1])),)
 
         image = step(
             node,
@@ -127,11 +127,16 @@ def _as_one_row(name: str) -> Callable[[Any], None]:
             2,
             (input,),
             key,
-            (*given[:-1], 1, given[-1]),
-            lambda self, F, g, unpack: (F.reshape(g, given),),
+            (*input_shape[:-1], 1, input_shape[-1]),
+            lambda self, F, g, unpack: (F.reshape(g, input_shape),),
         )
-        maxima = step(node, name, 1, (image,), key, (*made[:-1], 1, made[-1]), pooled, takes_saved=True)
-        become(node, "SqueezeBackward1", (maxima,), lambda self, F, g, unpack: (F.reshape(g, (*made[:-1], 1, made[-1])),))
+        maxima = step(node, name, 1, (image,), key, (*pooled_shape[:-1], 1, pooled_shape[-1]), pooled, takes_saved=True)
+        become(
+            node,
+            "SqueezeBackward1",
+            (maxima,),
+            lambda self, F, g, unpack: (F.reshape(g, (*pooled_shape[:-1], 1, pooled_shape[-1])),),
+        )
 
     return unfold
 
@@ -139,7 +144,7 @@ def _as_one_row(name: str) -> Callable[[Any], None]:
 def _backward_name(name: str, n: int) -> dict[str, Any]:
     if n > 1:
         return {"backward_name": name.format(n)}
-    return {"backward_name": "SqueezeBackward1", "decompose": _as_one_row(name.format(2))}
+    return {"backward_name": "SqueezeBackward1", "decompose": _decompose_1d(name.format(2))}
 
 
 def _max_pool_record(n: int) -> Callable[..., Tensor]:
@@ -170,11 +175,11 @@ def per_dimension(function: str, name: str, value: Any, n: int) -> tuple[int, ..
     """An int for each of `n` dimensions, or one for all."""
     if type(value) is int:
         return (value,) * n
-    given = whole_numbers(name, value)
-    if len(given) not in (1, n):
+    values = whole_numbers(name, value)
+    if len(values) not in (1, n):
         many = {1: "one int", 2: "two ints", 3: "three ints"}[n]
         raise RuntimeError(f"{function}: {name} must either be a single int, or a tuple of {many}")
-    return given if len(given) == n else given * n
+    return values if len(values) == n else values * n
 
 
 def _with_batch(function: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
@@ -194,13 +199,13 @@ def _with_batch(function: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
     return (input, True) if len(shape) == n + 2 else (input.unsqueeze(0), False)
 
 
-def pooled_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> tuple[int, ...]:
+def pooled_size(space: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> tuple[int, ...]:
     """The size after pooling.  With `ceil_mode` a last window may start inside and end outside."""
-    made = []
-    for n, k, s, p, d in zip(given, kernel, stride, padding, dilation, strict=True):
+    sizes = []
+    for n, k, s, p, d in zip(space, kernel, stride, padding, dilation, strict=True):
         size = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
-        made.append(size - 1 if ceil_mode and (size - 1) * s >= n + p else size)
-    return tuple(made)
+        sizes.append(size - 1 if ceil_mode and (size - 1) * s >= n + p else size)
+    return tuple(sizes)
 
 
 def _geometry(
@@ -215,8 +220,8 @@ def _geometry(
 
 
 @lru_cache(256)
-def _checked_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Sizes:
-    """The size of the result for an input of shape `given`; refuses windows that cannot be."""
+def _checked_size(input_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Sizes:
+    """The size of the result for an input of this shape; refuses impossible windows."""
     if min(kernel) <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel))}")
     if min(stride) <= 0:
@@ -225,11 +230,11 @@ def _checked_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, di
         raise RuntimeError("dilation should be greater than zero, but got dilation " + " ".join(map(str, dilation)))
     for p, k, d in zip(padding, kernel, dilation, strict=True):
         if not 0 <= p <= (d * (k - 1) + 1) // 2:
-            what = "pad must be non-negative" if p < 0 else "pad should be at most half of effective kernel size"
-            raise RuntimeError(f"{what}, but got pad={p}, kernel_size={k} and dilation={d}")
-    size = pooled_size(given[2:], kernel, stride, padding, dilation, ceil_mode)
+            problem = "pad must be non-negative" if p < 0 else "pad should be at most half of effective kernel size"
+            raise RuntimeError(f"{problem}, but got pad={p}, kernel_size={k} and dilation={d}")
+    size = pooled_size(input_shape[2:], kernel, stride, padding, dilation, ceil_mode)
     if min(size) < 1:
-        before, after = ("x".join(map(str, (given[1], *each))) for each in (given[2:], size))
+        before, after = ("x".join(map(str, (input_shape[1], *space))) for space in (input_shape[2:], size))
         raise RuntimeError(f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small")
     return size
 
@@ -248,13 +253,13 @@ def max_pool(
     require_flags(f"max_pool{n}d", ceil_mode=ceil_mode)
     input, batched = _with_batch(f"max_pool{n}d", n, input)
     geometry = _geometry(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
-    made = _max_pool[n](input, *geometry)
+    output = _max_pool[n](input, *geometry)
     if not batched:
-        made = made.squeeze(0) if n == 1 else gathered(made.squeeze(0), f"MaxPool{n}DWithIndicesBackward0", (input,))
+        output = output.squeeze(0) if n == 1 else gathered(output.squeeze(0), f"MaxPool{n}DWithIndicesBackward0", (input,))
     if not return_indices:
-        return made
+        return output
     indices = _max_pool_indices(input, *geometry)
-    return made, indices if batched else indices.squeeze(0)
+    return output, indices if batched else indices.squeeze(0)
 
 
 # --- means --------------------------------------------------------------------------------------------------------
@@ -262,7 +267,7 @@ def max_pool(
 
 def window_sizes(
     xp: Any,
-    given: Sizes,
+    space: Sizes,
     kernel: Sizes,
     stride: Sizes,
     padding: Sizes,
@@ -275,7 +280,7 @@ def window_sizes(
     if divisor is not None:
         return divisor
     counts: Any = 1
-    for dim, (n, k, s, p, o) in enumerate(zip(given, kernel, stride, padding, size, strict=True)):
+    for dim, (n, k, s, p, o) in enumerate(zip(space, kernel, stride, padding, size, strict=True)):
         starts = [i * s - p for i in range(o)]
         ends = [min(start + k, n + p) for start in starts]
         lengths = [e - a if count_padding else min(e, n) - max(a, 0) for a, e in zip(starts, ends, strict=True)]
@@ -298,17 +303,17 @@ def _avg_pool_forward(
     divisor: int | None,
 ) -> Any:
     ones = (1,) * len(size)
-    after = _reach(size, window_size, stride, padding, ones, input.shape[2:])
+    after = _end_padding(size, window_size, stride, padding, ones, input.shape[2:])
     padded = pad_space(xp, input, padding, after)
-    made: Any = None
+    total: Any = None
     for start in product(*map(range, window_size)):
-        seen = padded[window(start, size, stride)]
-        made = seen if made is None else made + seen
+        windows = padded[window(start, size, stride)]
+        total = windows if total is None else total + windows
     counts = window_sizes(xp, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     if not xp.isdtype(input.dtype, "integral"):
-        return made / counts
-    quotient = xp.abs(made) // xp.abs(counts)
-    return xp.where((made < 0) != (counts < 0), -quotient, quotient)  # rounded towards zero
+        return total / counts
+    quotient = xp.abs(total) // xp.abs(counts)
+    return xp.where((total < 0) != (counts < 0), -quotient, quotient)  # rounded towards zero
 
 
 def _avg_pool_backward_forward(
@@ -326,14 +331,14 @@ def _avg_pool_backward_forward(
     spread = spread_out(
         xp, input / window_sizes(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride
     )
-    reach = [
+    padded_size = [
         max(n + 2 * p, k - 1 + length) for n, p, k, length in zip(space, padding, window_size, spread.shape[2:], strict=True)
     ]
-    made: Any = None
+    total: Any = None
     for start in product(*map(range, window_size)):
-        part = pad_space(xp, spread, start, [r - a - n for r, a, n in zip(reach, start, spread.shape[2:], strict=True)])
-        made = part if made is None else made + part
-    return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
+        part = pad_space(xp, spread, start, [r - a - n for r, a, n in zip(padded_size, start, spread.shape[2:], strict=True)])
+        total = part if total is None else total + part
+    return total[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
 
 
 def _avg_pool_record(n: int) -> Callable[..., Tensor]:
@@ -374,15 +379,32 @@ def _mean_of_windows(
         raise RuntimeError("divisor must be not zero")
     input, batched = _with_batch(f"avg_pool{n}d", n, input)
     kernel, stride, padding, _, size = _geometry(f"avg_pool{n}d", n, input, kernel_size, stride, padding, 1, ceil_mode)
-    made = _avg_pool[n](input, kernel, stride, padding, size, count_include_pad, divisor_override)
-    return made if batched else made.squeeze(0)
+    output = _avg_pool[n](input, kernel, stride, padding, size, count_include_pad, divisor_override)
+    return output if batched else output.squeeze(0)
 
 
 @composite(method=False)
 def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
-    """The mean of windows of `(N, C, L)` or `(C, L)`; see `torch.nn.functional.avg_pool2d`."""
+    """The mean of each window of a sequence; see `nn.AvgPool1d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        kernel_size: the length of a window.
+        stride: how far apart windows are; None for `kernel_size`.
+        padding: how many zeros are put around the input on each side, at most half of the window.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        count_include_pad: whether the zeros of the padding count as elements of a window.
+
+    Raises:
+        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.avg_pool1d(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+        tensor([[1.5000, 3.5000]])
+    """
     return _mean_of_windows(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
@@ -396,14 +418,26 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of windows of `(N, C, H, W)` or `(C, H, W)`.
+    """The mean of each window of an image; see `nn.AvgPool2d` for the sizes of the result.
 
-    `stride` is the kernel's size where not given.  Zeros in the padding count unless `count_include_pad` is False;
-    `divisor_override` replaces the number of elements.
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: height and width of a window, or one number for both.
+        stride: how far apart windows are; None for `kernel_size`.
+        padding: how many zeros are put around the input on each side, at most half of the window.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        count_include_pad: whether the zeros of the padding count as elements of a window.
+        divisor_override: what the sums are divided by, instead of the number of elements of a window.
+        out: a tensor that the result is written to.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.avg_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
-    tensor([[[2.5000]]])
+    Raises:
+        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.avg_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
+        tensor([[[2.5000]]])
     """
     return _mean_of_windows(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -418,5 +452,25 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of windows of `(N, C, D, H, W)` or `(C, D, H, W)`; see `avg_pool2d`."""
+    """The mean of each window of a volume; see `nn.AvgPool3d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        kernel_size: depth, height and width of a window, or one number for all.
+        stride: how far apart windows are; None for `kernel_size`.
+        padding: how many zeros are put around the input on each side, at most half of the window.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        count_include_pad: whether the zeros of the padding count as elements of a window.
+        divisor_override: what the sums are divided by, instead of the number of elements of a window.
+        out: a tensor that the result is written to.
+
+    Raises:
+        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[3.5000]]]])
+    """
     return _mean_of_windows(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)

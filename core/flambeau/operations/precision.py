@@ -10,13 +10,13 @@ __all__ = ["chebyshev", "in_double", "product_and_rest", "quadrature"]
 
 
 def in_double(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """A forward on float64 arrays, as one on arrays of any floating-point dtype."""
+    """Wrap a forward on float64 arrays as one on arrays of any floating-point dtype."""
 
     @functools.wraps(forward)
     def compute(xp: Any, *args: Any) -> Any:
-        given = next(each.dtype for each in args if hasattr(each, "dtype"))
-        made = forward(xp, *(xp.astype(each, xp.float64) if hasattr(each, "dtype") else each for each in args))
-        return xp.astype(made, given)
+        dtype = next(arg.dtype for arg in args if hasattr(arg, "dtype"))
+        result = forward(xp, *(xp.astype(arg, xp.float64) if hasattr(arg, "dtype") else arg for arg in args))
+        return xp.astype(result, dtype)
 
     return compute
 
@@ -25,13 +25,13 @@ def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
     """A series of Chebyshev polynomials at `x` in [-1, 1], by Clenshaw's recurrence."""
     ahead: Any = 0.0
     behind: Any = 0.0
-    for each in reversed(coefficients[1:]):
-        ahead, behind = each + 2 * x * ahead - behind, ahead
+    for coefficient in reversed(coefficients[1:]):
+        ahead, behind = coefficient + 2 * x * ahead - behind, ahead
     return coefficients[0] + x * ahead - behind
 
 
 def product_and_rest(x: Any, y: Any) -> tuple[Any, Any]:
-    """The product of two float64 numbers, and what rounding took from it (Dekker 1971).
+    """The product of two float64 numbers, and its rounding error (Dekker 1971).
 
     T. J. Dekker, "A floating-point technique for extending the available precision".
     """

@@ -64,10 +64,10 @@ def lstm_backward(
 ) -> tuple[Any, Any, Any, Any]:
     """Gradients of gates, h, c and weight, backwards through time.
 
-    `workspace`, where a backend's forward leaves what its backward can use, serves kernels only.
+    Only kernels use `workspace`, where a backend's forward stores what its backward can use.
     """
     if reverse:
-        g_output, g_cells, gates, output, cells = (F.flip(each, (0,)) for each in (g_output, g_cells, gates, output, cells))
+        g_output, g_cells, gates, output, cells = (F.flip(array, (0,)) for array in (g_output, g_cells, gates, output, cells))
     steps, batch, size = output.shape
     h_before, c_before = _before(F, h, output), _before(F, c, cells)
     now = gates + F.reshape(F.mm(_rows(F, h_before), F.mH_(weight)), gates.shape)
@@ -79,12 +79,12 @@ def lstm_backward(
     for step in reversed(range(steps)):
         d_h = d_h + F.getitem_select(g_output, (step,))
         d_c = d_c + F.getitem_select(g_cells, (step,)) + d_h * F.getitem_select(to_cell, (step,))
-        at_i, at_f, at_g, at_o = (F.getitem_select(each, (step,)) for each in slopes)
+        at_i, at_f, at_g, at_o = (F.getitem_select(slope, (step,)) for slope in slopes)
         d_gates.append(F.cat([d_c * at_i, d_c * at_f, d_c * at_g, d_h * at_o], 1))
         d_h, d_c = F.mm(d_gates[-1], weight), d_c * F.getitem_select(f, (step,))
-    made = F.stack(d_gates if reverse else d_gates[::-1], 0)
-    in_order = F.flip(made, (0,)) if reverse else made
-    return made, d_h, d_c, F.mm(F.mH_(_rows(F, in_order)), _rows(F, h_before))
+    grad_gates = F.stack(d_gates if reverse else d_gates[::-1], 0)
+    in_order = F.flip(grad_gates, (0,)) if reverse else grad_gates
+    return grad_gates, d_h, d_c, F.mm(F.mH_(_rows(F, in_order)), _rows(F, h_before))
 
 
 _lstm = op(
@@ -104,18 +104,18 @@ def lstm_layer(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, reverse: boo
     return _lstm(gates, h, c, weight, reverse, _workspace(gates, h, c, weight))  # type: ignore[no-any-return]  # has several results
 
 
-def _check_dtypes(gates: Tensor, **others: Tensor) -> None:
-    for name, each in others.items():
-        if each.dtype is not gates.dtype and not overriding.wanted((gates, each)):  # a mode may be about to cast them
+def _check_dtypes(gates: Tensor, **tensors: Tensor) -> None:
+    for name, tensor in tensors.items():
+        if tensor.dtype is not gates.dtype and not overriding.wanted((gates, tensor)):  # a mode may be about to cast them
             raise RuntimeError(
                 f"Input and {name} tensors are not the same dtype, found input tensor with {gates.dtype} and "
-                f"{name} tensor with {each.dtype}"
+                f"{name} tensor with {tensor.dtype}"
             )
 
 
 def _workspace(*tensors: Tensor | None) -> Any:
-    """Where a kernel leaves what its backward can use; None where there will be no backward."""
-    return {} if _grad.get() and any(each is not None and each._requires_grad for each in tensors) else None
+    """Where a kernel stores what its backward can use; None if there will be no backward."""
+    return {} if _grad.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
 
 
 # --- gated recurrent units ----------------------------------------------------------------------------------------
@@ -143,13 +143,13 @@ def gru_backward(
 ) -> tuple[Any, Any, Any, Any]:
     """Gradients of gates, h, weight and bias, backwards through time.  `workspace` as above."""
     if reverse:
-        g, gates, output = (F.flip(each, (0,)) for each in (g, gates, output))
+        g, gates, output = (F.flip(array, (0,)) for array in (g, gates, output))
     steps, batch, size = output.shape
     before = _before(F, h, output)
     past = F.reshape(F.mm(_rows(F, before), F.mH_(weight)), gates.shape)
     past = past if bias is None else past + bias
     (now_r, now_z, now_n), (past_r, past_z, past_n) = (
-        [F.getitem_slice(each, (..., slice(k * size, (k + 1) * size))) for k in range(3)] for each in (gates, past)
+        [F.getitem_slice(array, (..., slice(k * size, (k + 1) * size))) for k in range(3)] for array in (gates, past)
     )
     r, z = F.sigmoid(now_r + past_r), F.sigmoid(now_z + past_z)
     n = F.tanh(now_n + r * past_n)
@@ -158,7 +158,7 @@ def gru_backward(
     d_h, d_gates, d_past = F.zeros_of(h, (batch, size)), [], []
     for step in reversed(range(steps)):
         d_h = d_h + F.getitem_select(g, (step,))
-        d_r, d_z, d_n = (d_h * F.getitem_select(each, (step,)) for each in slopes)
+        d_r, d_z, d_n = (d_h * F.getitem_select(slope, (step,)) for slope in slopes)
         d_gates.append(F.cat([d_r, d_z, d_n], 1))
         d_past.append(F.cat([d_r, d_z, d_n * F.getitem_select(r, (step,))], 1))
         d_h = d_h * F.getitem_select(z, (step,)) + F.mm(d_past[-1], weight)
@@ -207,12 +207,12 @@ def elman_backward(F: Any, g: Any, h: Any, weight: Any, output: Any, relu: bool,
     """Gradients of gates, h and weight, backwards through time."""
     if reverse:
         g, output = F.flip(g, (0,)), F.flip(output, (0,))
-    before, d_h, made = _before(F, h, output), F.zeros_of(h, h.shape), []
+    before, d_h, d_gates = _before(F, h, output), F.zeros_of(h, h.shape), []
     for step in reversed(range(output.shape[0])):
         d_h, now = d_h + F.getitem_select(g, (step,)), F.getitem_select(output, (step,))
-        made.append(F.masked(d_h, now > 0) if relu else d_h * (1 - now * now))
-        d_h = F.mm(made[-1], weight)
-    in_order = F.stack(made[::-1], 0)
+        d_gates.append(F.masked(d_h, now > 0) if relu else d_h * (1 - now * now))
+        d_h = F.mm(d_gates[-1], weight)
+    in_order = F.stack(d_gates[::-1], 0)
     d_weight = F.mm(F.mH_(_rows(F, in_order)), _rows(F, before))
     return F.flip(in_order, (0,)) if reverse else in_order, d_h, d_weight
 
@@ -224,7 +224,7 @@ _elman = op(
 
 
 def elman_layer(gates: Tensor, h: Tensor, weight: Tensor, relu: bool = False, reverse: bool = False) -> Tensor:
-    """The hidden states of an Elman network after each step: the tanh, or `relu`, of what input and last state add up to.
+    """The hidden states of an Elman network after each step: the tanh or, with `relu`, the ReLU of a sum.
 
     Shapes: gates `(T, B, size)`, what the input adds; h `(B, size)`; weight `(size, size)`.  Returns a tensor
     `(T, B, size)`.

@@ -1,4 +1,4 @@
-"""Sums, products, means, extremes and truths over dimensions, and running ones."""
+"""Reductions (sums, products, means, extremes, any and all, variances, norms), and cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .formula import no_slope
-from .standard import look
+from .standard_indexing import getitem
 from .views import wrap_dim
 
 
@@ -23,27 +23,27 @@ def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions that `dim` (None, an int or a sequence) means."""
     if not ndim or dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
-    return tuple(each + ndim if each < 0 else each for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    return tuple(d + ndim if d < 0 else d for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
 
 
 def spread(F: Any, g: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
-    """Undo a reduction's loss of shape: the gradient again for every element that went into it."""
+    """The gradient of a reduction's result, expanded to the shape of its input."""
     if dim is not None and not keepdim and len(g.shape) != len(shape):
-        kept = set(reduced_dims(dim, len(shape)))
-        g = F.reshape(g, tuple(1 if i in kept else n for i, n in enumerate(shape)))
+        reduced = set(reduced_dims(dim, len(shape)))
+        g = F.reshape(g, tuple(1 if i in reduced else n for i, n in enumerate(shape)))
     return F.expand(g, tuple(shape))
 
 
 def count(shape: Sequence[int], dim: Any) -> int:
     """How many elements a reduction takes together."""
-    return math.prod(shape[each] for each in reduced_dims(dim, len(shape)))
+    return math.prod(shape[d] for d in reduced_dims(dim, len(shape)))
 
 
 def axis_of(dim: Any, input: Any) -> Any:
-    """`dim` as array libraries have it, to whom a number without dimensions has not even dimension 0 and -1."""
+    """`dim` as array libraries take it: None for a 0-d array, of which only PyTorch accepts the dimensions 0 and -1."""
     if not input.ndim and dim is not None:
-        for each in dim if isinstance(dim, (tuple, list)) else (dim,):
-            wrap_dim(each, 0)
+        for d in dim if isinstance(dim, (tuple, list)) else (dim,):
+            wrap_dim(d, 0)
         return None
     return tuple(dim) or None if isinstance(dim, (tuple, list)) else dim
 
@@ -84,7 +84,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes
     return _mean(input, dim, keepdim, dtype=dtype)
 
 
-# --- products, extremes, truths -----------------------------------------------------------------------------------
+# --- products, extremes, any and all ------------------------------------------------------------------------------
 
 
 def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
@@ -108,11 +108,11 @@ _prod = op(
 
 
 def _shifted_forward(xp: Any, input: Any, /, dim: int, by: int) -> Any:
-    one = [slice(None)] * input.ndim
-    one[dim] = slice(0, 1)
-    ones = xp.ones_like(look(xp, input, tuple(one)))
-    one[dim] = slice(0, -1) if by > 0 else slice(1, None)
-    rest = look(xp, input, tuple(one))
+    index = [slice(None)] * input.ndim
+    index[dim] = slice(0, 1)
+    ones = xp.ones_like(getitem(xp, input, tuple(index)))
+    index[dim] = slice(0, -1) if by > 0 else slice(1, None)
+    rest = getitem(xp, input, tuple(index))
     parts = [ones, rest] if by > 0 else [rest, ones]
     return xp.concat(parts, axis=dim)
 
@@ -126,7 +126,7 @@ def _shifted_grad(F: Any, g: Any, dim: int, by: int, input_shape: Any) -> Any:
 
 op(
     "shifted", _shifted_forward, public=False, method=False, out=False, input=_shifted_grad,
-    doc="The elements moved on by one along `dim`, with a 1 moving in.",
+    doc="The elements shifted by one along `dim`, with 1 at the free end.",
 )  # fmt: skip
 
 
@@ -144,20 +144,20 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 
 def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     """The gradient shared evenly among the elements that equal the extreme."""
-    found = input == spread(F, out, input_shape, dim, keepdim)
-    ones = F.masked(F.ones_of(input), found)
+    is_extreme = input == spread(F, out, input_shape, dim, keepdim)
+    ones = F.masked(F.ones_of(input), is_extreme)
     share = F.sum(ones, tuple(reduced_dims(dim, len(input_shape))), True)
     return ones * spread(F, g, input_shape, dim, keepdim) / share
 
 
 def _evenly_among(F: Any, g: Any, input: Any, value: Any) -> Any:
-    found = F.masked(F.ones_of(input), (input == value) | ((input != input) & (value != value)))
-    return found * (g / F.sum(found))
+    equal = F.masked(F.ones_of(input), (input == value) | ((input != input) & (value != value)))
+    return equal * (g / F.sum(equal))
 
 
 one_of = op(
     "one_of", lambda xp, input, value: xp.asarray(value, copy=True), public=False, method=False, out=False,
-    doc="The value, which elements of the input have, NaN among them; they share the gradient.", input=_evenly_among,
+    doc="`value`, an element of the input; all elements equal to it (NaN to NaN) share the gradient.", input=_evenly_among,
 )  # fmt: skip
 op("ones_of", lambda xp, input: xp.ones_like(input), public=False, method=False, out=False)
 amax_ = op(
@@ -181,9 +181,9 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
                 "with the 'dim' argument."
             )
-        for each in reduced_dims(dim, len(shape)):
-            if shape[each] == 0:
-                raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
+        for d in reduced_dims(dim, len(shape)):
+            if shape[d] == 0:
+                raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
 @composite(out=True)
@@ -228,8 +228,8 @@ def select_backward(F: Any, g: Any, indices: Any, shape: Any, dim: int, keepdim:
     if not shape:
         return g
     if not keepdim:
-        kept = tuple(1 if each == dim else length for each, length in enumerate(shape))
-        g, indices = F.reshape(g, kept), F.reshape(indices, kept)
+        keepdim_shape = tuple(1 if d == dim else length for d, length in enumerate(shape))
+        g, indices = F.reshape(g, keepdim_shape), F.reshape(indices, keepdim_shape)
     return F.scatter_add_along(F.zeros_of(g, tuple(shape)), g, indices, dim)
 
 
@@ -248,8 +248,8 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
             return getattr(input, of_two)(other)
         if dim is None:
             _refuse_empty(name, input, None)
-            made = one_of(input, of_all(input.detach(), ())) if input._requires_grad else of_all(input, ())
-            return shown_as(made, f"{name.capitalize()}Backward1")
+            result = one_of(input, of_all(input.detach(), ())) if input._requires_grad else of_all(input, ())
+            return shown_as(result, f"{name.capitalize()}Backward1")
         _refuse_empty(name, input, (dim,)) if 0 in input._array.shape else None
         if not input.ndim:
             wrap_dim(dim, 0)
@@ -318,11 +318,11 @@ def _divisor(shape: Any, dim: Any, correction: float) -> float:
 
 def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
     centred = input - xp.mean(input, axis=axis_of(dim, input), keepdims=True)
-    total, rest = (xp.sum(each, axis=axis_of(dim, input), keepdims=keepdim) for each in (_squared(xp, centred), centred))
+    total, rest = (xp.sum(x, axis=axis_of(dim, input), keepdims=keepdim) for x in (_squared(xp, centred), centred))
     divisor = _divisor(input.shape, dim, correction)
     if not divisor:
         return total * xp.asarray(float("nan"), dtype=total.dtype) / 1
-    return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor  # less what rounding the mean added
+    return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor  # corrected for the rounding error of the mean
 
 
 def _squared(xp: Any, x: Any) -> Any:
@@ -350,7 +350,7 @@ def _variance_arguments(
     if correction is None:
         correction = 1 if unbiased else 0
     if dim is not None:
-        dim = tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))) or None
+        dim = tuple(wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))) or None
     if input.numel() and _divisor(input.shape, dim, correction) <= 0:
         import warnings
 
@@ -434,7 +434,7 @@ def std_mean(
     return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
 
-# --- running ------------------------------------------------------------------------------------------------------
+# --- cumulative ---------------------------------------------------------------------------------------------------
 
 _cumsum = op(
     "cumsum", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_sum(input, axis=dim), promote="sum", public=False,
@@ -452,8 +452,8 @@ def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any
         head = F.getitem_slice(input, (*before, slice(0, k)))
         tail = F.getitem_slice(input, (*before, slice(k + 1, n)))
         later = F.getitem_slice(g, (*before, slice(k, n)))
-        lead = F.prod(head, dim, True)
-        chain = F.cumprod(F.cat([lead, tail], dim), dim)
+        product = F.prod(head, dim, True)
+        chain = F.cumprod(F.cat([product, tail], dim), dim)
         rows.append(F.sum(later * F.conj(chain), dim, True))
     return F.cat(rows, dim) if rows else g
 
@@ -487,14 +487,14 @@ cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
 
 def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) -> Any:
     size = xp.real(input) if xp.isdtype(input.dtype, "complex floating") else input
-    over_what = xp.sum if 0 in input.shape else xp.max  # nothing has no largest element
+    over_what = xp.sum if 0 in input.shape else xp.max  # an empty reduction has no maximum
     largest = over_what(size, axis=axis_of(dim, input), keepdims=True)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
     total = xp.log(xp.sum(xp.exp(input - largest), axis=axis_of(dim, input), keepdims=True)) + largest
     if keepdim:
         return total
-    kept = tuple(length for each, length in enumerate(input.shape) if each not in reduced_dims(dim, input.ndim))
-    return xp.reshape(total, kept)
+    shape = tuple(length for d, length in enumerate(input.shape) if d not in reduced_dims(dim, input.ndim))
+    return xp.reshape(total, shape)
 
 
 _logsumexp = op(
@@ -530,7 +530,7 @@ def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bo
 
 
 def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float, dim: Any, keepdim: bool) -> Any:
-    """A slope is 0 where it is not defined, at a norm of 0 and for `p < 1` at an element of 0, but its own slope is NaN."""
+    """The slope is 0 where it is undefined, at a norm of 0 and for `p < 1` at an element of 0; its own slope is NaN there."""
     g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
     if p == 0:
         return no_slope(F, g)
@@ -540,8 +540,8 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
         return g * F.sgn(input)
     size = F.abs(input)
     if math.isinf(p):
-        found = F.masked(F.ones_of(size), (size == whole) | (size != size))
-        return g * F.sgn(input) * found / F.sum(found, tuple(reduced_dims(dim, len(input_shape))), True)
+        is_extreme = F.masked(F.ones_of(size), (size == whole) | (size != size))
+        return g * F.sgn(input) * is_extreme / F.sum(is_extreme, tuple(reduced_dims(dim, len(input_shape))), True)
     if p < 1:
         return g * F.sgn(input) * F.masked(F.pow_scalar(size, p - 1), size != 0) * F.pow_scalar(whole, 1 - p)
     slope = F.sgn(input) * F.pow_scalar(size, p - 1) if p < 2 else input * F.pow_scalar(size, p - 2)

@@ -1,7 +1,7 @@
-"""Memory that moves, or changes its size, with all tensors that lie in it.
+"""Moving and resizing memory, together with all tensors in it.
 
-A tensor that reaches beyond the end of a memory that has shrunk keeps its shape and its place there, but it has no elements: its
-array is a `Dangling` one, and its dispatch key refuses whatever asks for them, until the memory is large enough again.
+A tensor that reaches beyond the end of a memory that has shrunk keeps its shape and its place there, but has no elements: its
+array is a `Dangling`, and its dispatch key refuses whatever needs them, until the memory is large enough again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["move", "reach", "relocate", "resized"]
 
 
 def reach(tensor: Tensor, place: Place) -> None:
-    """Let a tensor have its elements at another place of its memory, which grows if it ends before that.
+    """Make a tensor a view of another place of its memory, which grows if it ends before that.
 
     Raises:
         RuntimeError: the memory would have to grow, and is lent by another object.
@@ -31,11 +31,11 @@ def reach(tensor: Tensor, place: Place) -> None:
     if nbytes > backend.memory(tensor._array).shape[0]:
         relocate(tensor, resized(tensor, nbytes), place)
     else:
-        _lay(tensor, backend.memory(tensor._array), place)
+        _set_place(tensor, backend.memory(tensor._array), place)
 
 
 def resized(tensor: Tensor, nbytes: int) -> Tensor:
-    """Another memory, as a tensor of bytes, that begins as that of a tensor does.
+    """A new memory, as a tensor of bytes, with a copy of the beginning of a tensor's memory.
 
     Raises:
         RuntimeError: the memory of the tensor is lent by another object.
@@ -45,33 +45,33 @@ def resized(tensor: Tensor, nbytes: int) -> Tensor:
     if backend.lender(tensor._array) is not None:
         raise RuntimeError("Trying to resize storage that is not resizable")
     before = backend.memory(tensor._array)
-    kept = min(nbytes, before.shape[0])
+    count = min(nbytes, before.shape[0])
     with backend.guard(index):
         memory = backend.on(index).empty((nbytes,), dtype=before.dtype)
-        if kept:
-            backend.write(memory[:kept], before[:kept])
+        if count:
+            backend.write(memory[:count], before[:count])
     return wrap(memory, key.materialized.to(dtypes.uint8))
 
 
 def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None:
-    """Let a tensor, and all that shares its memory, lie in another one from now on: a tensor of bytes.
+    """Move a tensor, and all tensors that share its memory, to another memory: a tensor of bytes.
 
-    Each is at the place there where it was before; `tensor`, at `place`, if that is given.
+    Each keeps its place; only `tensor` gets another, `place`, if that is given.
     """
     if tensor._key.backend.is_alone(tensor._array):
-        _lay(tensor, memory._array, place or _place_of(tensor))
+        _set_place(tensor, memory._array, place or _place_of(tensor))
         return
     move(storage_of(tensor), memory)
     if place is not None:
-        _lay(tensor, memory._array, place)
+        _set_place(tensor, memory._array, place)
 
 
 def move(storage: UntypedStorage, memory: Tensor) -> None:
-    """Let a storage, and all tensors in it, lie in another memory from now on: a tensor of bytes."""
-    found = storage._bytes
-    if not found._key.backend.is_alone(found._array):
-        for each in _tensors_in(found):
-            _lay(each, memory._array, _place_of(each))
+    """Move a storage, and all tensors in it, to another memory: a tensor of bytes."""
+    old_memory = storage._bytes
+    if not old_memory._key.backend.is_alone(old_memory._array):
+        for tensor in _tensors_in(old_memory):
+            _set_place(tensor, memory._array, _place_of(tensor))
     forget(storage)
     storage._bytes = memory
     remembered(storage)
@@ -80,7 +80,7 @@ def move(storage: UntypedStorage, memory: Tensor) -> None:
 def _tensors_in(memory: Tensor) -> list[Tensor]:
     """The other tensors in a memory, found among all objects: to keep a list of them would cost time with every view."""
     everything = gc.get_objects()
-    return [each for each in everything if issubclass(type(each), Tensor) and each is not memory and _lies_in(each, memory)]
+    return [o for o in everything if issubclass(type(o), Tensor) and o is not memory and _lies_in(o, memory)]
 
 
 def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
@@ -89,12 +89,12 @@ def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
         return False
     array = tensor._array
     if type(array) is Dangling:
-        found = array.memory
+        own_memory = array.memory
     elif memory._array.shape[0] and not backend.shares_memory(array, memory._array):
         return False
     else:
-        found = backend.memory(array)
-    return bool(found.shape == memory._array.shape and backend.data_ptr(found) == backend.data_ptr(memory._array))
+        own_memory = backend.memory(array)
+    return bool(own_memory.shape == memory._array.shape and backend.data_ptr(own_memory) == backend.data_ptr(memory._array))
 
 
 def _place_of(tensor: Tensor) -> Place:
@@ -102,8 +102,8 @@ def _place_of(tensor: Tensor) -> Place:
     return Place(tuple(array.shape), backend.strides(array), backend.root(array)[1])
 
 
-def _lay(tensor: Tensor, memory: Any, place: Place) -> None:
-    """Let a tensor have its elements at this place of a memory, an array of bytes, if it reaches so far."""
+def _set_place(tensor: Tensor, memory: Any, place: Place) -> None:
+    """Make a tensor a view of this place of a memory, an array of bytes; a dangling one if the memory ends before that."""
     key: Any = tensor._key
     key = key.plain if type(key) is DanglingKey else key
     if place.end * key.dtype.itemsize > memory.shape[0]:
@@ -122,7 +122,7 @@ def _elements(backend: Any, memory: Any, dtype: dtypes.dtype) -> Any:
 
 
 class Dangling(NamedTuple):
-    """What is known of an array without having its elements: where they would be in a memory that ends before them."""
+    """The layout of an array without elements: where they would be in a memory that ends before them."""
 
     memory: Any
     dtype: dtypes.dtype
@@ -146,7 +146,7 @@ class Dangling(NamedTuple):
 
 
 class DanglingBackend:
-    """A backend that can say where the elements of a dangling array would be, and no more."""
+    """A backend that knows the layout of dangling arrays, and refuses everything that needs their elements."""
 
     inplace_kernels: dict[str, Any] = {}
     all_inplace_kernels: dict[str, Any] = {}
@@ -155,15 +155,15 @@ class DanglingBackend:
         self.inner = inner
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.inner, name)
-        if not callable(found) or isinstance(found, type):
-            return found
+        attribute = getattr(self.inner, name)
+        if not callable(attribute) or isinstance(attribute, type):
+            return attribute
 
         def refusing(*args: Any, **kwargs: Any) -> Any:
-            for each in args:
-                if type(each) is Dangling:
-                    each.refuse()
-            return found(*args, **kwargs)
+            for argument in args:
+                if type(argument) is Dangling:
+                    argument.refuse()
+            return attribute(*args, **kwargs)
 
         return refusing
 
@@ -207,8 +207,8 @@ class DanglingKey(DispatchKey):
 
     def __init__(self, plain: DispatchKey) -> None:
         self.plain = plain
-        place = device(plain.device.type, plain.device.index)  # another object, so that nobody takes it for the same at a glance
-        super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it is as good as a Backend
+        place = device(plain.device.type, plain.device.index)  # another object, since devices are compared by identity first
+        super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it behaves like a Backend
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         raise KeyError(name)
@@ -232,24 +232,24 @@ _keys: dict[DispatchKey, DanglingKey] = {}
 
 
 def dangling(plain: DispatchKey) -> DanglingKey:
-    """The one dispatch key of these."""
-    found = _keys.get(plain)
-    if found is None:
-        found = _keys[plain] = DanglingKey(plain)
-    return found
+    """The dispatch key of dangling tensors whose key would else be `plain`; always the same object."""
+    key = _keys.get(plain)
+    if key is None:
+        key = _keys[plain] = DanglingKey(plain)
+    return key
 
 
 def _resize(self: UntypedStorage, nbytes: int) -> None:
-    found = self._bytes
-    backend = found._key.backend
+    old_memory = self._bytes
+    backend = old_memory._key.backend
     if backend.mutable:
-        move(self, resized(found, nbytes))
+        move(self, resized(old_memory, nbytes))
         return
-    if memory_root(found) is not found or (found._storage is not None and found._storage.alive()):
+    if memory_root(old_memory) is not old_memory or (old_memory._storage is not None and old_memory._storage.alive()):
         raise RuntimeError(f"the {backend.name} backend cannot resize a storage that tensors lie in: arrays are immutable")
-    kept = min(nbytes, found.numel())
-    longer = found.new_empty(nbytes)
-    longer[:kept] = found[:kept]
+    count = min(nbytes, old_memory.numel())
+    longer = old_memory.new_empty(nbytes)
+    longer[:count] = old_memory[:count]
     forget(self)
     self._bytes = longer
     remembered(self)

@@ -1,7 +1,7 @@
 """Resampling: images made larger or smaller.
 
 Every method works on one dimension after the other, and each element of its result is a weighted sum of a few elements
-of the input.  Which ones, with which weights, is a `Taps`.
+of the input.  A `Taps` says which ones, with which weights.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def resample_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> Any:
     if taps.weights is None:
         return xp.take(input, indices[:, 0], axis=dim)
     weights = xp.asarray(taps.weights, dtype=input.dtype)
-    shape = tuple(-1 if each == dim else 1 for each in range(input.ndim))
+    shape = tuple(-1 if d == dim else 1 for d in range(input.ndim))
     parts = (xp.take(input, indices[:, tap], axis=dim) * xp.reshape(weights[:, tap], shape) for tap in range(indices.shape[1]))
     return functools.reduce(lambda total, part: total + part, parts)
 
@@ -94,7 +94,7 @@ def _nearest(length: int, size: int, scale: float | None, align_corners: bool) -
 def _nearest_exact(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
     ratio = _single(1.0 / scale) if scale else _single(_single(length) / size)
     places = [max(_single(ratio * (i + 0.5) - 0.5), 0.0) for i in range(size)]
-    return Taps(length, [[min(int(_single(each + 0.5)), length - 1)] for each in places], None)
+    return Taps(length, [[min(int(_single(place + 0.5)), length - 1)] for place in places], None)
 
 
 def _ratio(length: int, size: int, scale: float | None, align_corners: bool) -> float:
@@ -161,12 +161,12 @@ def _antialiased(filter: Callable[[float], float], reach: float) -> Callable[...
             center = ratio * (i + 0.5)
             first = max(int(center - reach * stretch + 0.5), 0)
             last = min(int(center + reach * stretch + 0.5), length)
-            found = [filter((j - center + 0.5) / stretch) for j in range(first, last)]
-            total = sum(found) or 1.0
-            rows.append((first, [each / total for each in found]))
-        longest = max((len(found) for _, found in rows), default=1)
+            weights = [filter((j - center + 0.5) / stretch) for j in range(first, last)]
+            total = sum(weights) or 1.0
+            rows.append((first, [weight / total for weight in weights]))
+        longest = max((len(weights) for _, weights in rows), default=1)
         indices = [[min(first + k, length - 1) for k in range(longest)] for first, _ in rows]
-        return Taps(length, indices, [found + [0.0] * (longest - len(found)) for _, found in rows])
+        return Taps(length, indices, [weights + [0.0] * (longest - len(weights)) for _, weights in rows])
 
     return taps
 
@@ -200,18 +200,18 @@ def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None]
     """Bring the dimensions after the first two to `sizes` by one of `METHODS`."""
     exact = method.startswith("nearest")
     as_bytes = not exact and input.dtype is dtypes.uint8
-    made = input.double() if as_bytes else input
+    output = input.double() if as_bytes else input
     for offset, (size, scale) in enumerate(zip(reversed(sizes), reversed(scales), strict=True), 1):
         dim = input.ndim - offset
         taps = METHODS[method](input.shape[dim], size, scale, align_corners)
-        if as_bytes:  # again after each dimension
-            made = (_resample(made, dim, _in_fixed_point(taps)) + 0.5).floor().clamp(0, 255)
+        if as_bytes:  # rounded after each dimension
+            output = (_resample(output, dim, _in_fixed_point(taps)) + 0.5).floor().clamp(0, 255)
         else:
-            made = (_copy_nearest if exact else _resample)(made, dim, taps)
+            output = (_copy_nearest if exact else _resample)(output, dim, taps)
     if as_bytes:
-        return made.to(dtypes.uint8)
+        return output.to(dtypes.uint8)
     name = _NAMES[method.split()[0]][len(sizes)] + ("Aa" if method.endswith("antialias") else "")
-    return gathered(made, f"Upsample{name}Backward0", (input,))
+    return gathered(output, f"Upsample{name}Backward0", (input,))
 
 
 _NAMES = {  # of the methods, by the number of dimensions

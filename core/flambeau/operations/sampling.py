@@ -35,7 +35,7 @@ _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
 
 def _sampled(array: Any, key: DispatchKey) -> Tensor:
-    """What a generator gave, as a tensor on its device."""
+    """What a generator returned, as a tensor on the device of the key."""
     if open_batches():
         return hooks.batches.sampled(array, key)
     array = array if type(array) is key.array_type else key.backend.from_host(array, key.device.index or 0)
@@ -99,8 +99,8 @@ def _like(name: str, fill: str) -> None:
         memory_format: Any = None,
         pin_memory: bool | None = False,
     ) -> Tensor:
-        made = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
-        return _finish(made, requires_grad, pin_memory=pin_memory)
+        result = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
+        return _finish(result, requires_grad, pin_memory=pin_memory)
 
     _published(f"{name}_like", f"`torch.{name}` in the shape, dtype, device and memory order of `input`.", like)
 
@@ -122,7 +122,7 @@ def randint(
     requires_grad: bool | None = False,
     pin_memory: bool | None = False,
 ) -> Tensor:
-    """Integers drawn evenly from `low` (or 0) up to, without, `high`: `randint(high, size)`, `randint(low, high, size)`.
+    """Integers drawn evenly from `low` (or 0) up to but not including `high`: `randint(high, size)`, `randint(low, high, size)`.
 
     >>> import flambeau as torch
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
@@ -168,16 +168,16 @@ def randint_like(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """`torch.randint` in the shape, dtype, device and memory order of `input`."""
-    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
+    result = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     if low is None and high is None:
         raise TypeError('randint_like() missing 1 required positional arguments: "high"')
     if high is None and isinstance(low, Tensor):
         if low.ndim:
             raise RuntimeError("high must be a scalar tensor and on CPU")
         low = int(low)
-    bounds = tuple(as_int("randint_like", "high", each) for each in ((0, low) if high is None else (low or 0, high)))
-    _check_random_bounds(made.dtype, bounds[1])
-    return _finish(made.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
+    bounds = tuple(as_int("randint_like", "high", bound) for bound in ((0, low) if high is None else (low or 0, high)))
+    _check_random_bounds(result.dtype, bounds[1])
+    return _finish(result.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
 
 def randperm(
@@ -233,9 +233,9 @@ def normal(
             raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{key.dtype.legacy_name}'")
         array = raw_generator(generator, key.device).normal(_checked_shape("normal", (size,)), key.raw_dtype, mean, std)
         return _finish(_sampled(array, key), requires_grad, out, pin_memory)
-    for each in (mean, std):
-        if isinstance(each, Tensor):
-            require_dtype("normal_kernel_cpu", each, "inexact")
+    for parameter in (mean, std):
+        if isinstance(parameter, Tensor):
+            require_dtype("normal_kernel_cpu", parameter, "inexact")
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
@@ -243,15 +243,15 @@ def normal(
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
-    given = mean if isinstance(mean, Tensor) else std
+    like = mean if isinstance(mean, Tensor) else std
     from ..calls.dispatch import broadcast_shapes
 
-    shape = broadcast_shapes(*(each.shape for each in (mean, std) if isinstance(each, Tensor)))
-    unit = raw_generator(generator, given.device).normal(shape, given._key.raw_dtype)
-    made = _sampled(unit, given._key) * _plain(std) + _plain(mean)
-    parameters = [each for each in (mean, std) if isinstance(each, Tensor)]
-    name = f"NormalBackward{3 if len(parameters) == 2 else 1 if given is mean else 2}"
-    return _finish(_drawn(made, name, *parameters), requires_grad, out, pin_memory)
+    shape = broadcast_shapes(*(parameter.shape for parameter in (mean, std) if isinstance(parameter, Tensor)))
+    unit = raw_generator(generator, like.device).normal(shape, like._key.raw_dtype)
+    sample = _sampled(unit, like._key) * _plain(std) + _plain(mean)
+    parameters = [parameter for parameter in (mean, std) if isinstance(parameter, Tensor)]
+    name = f"NormalBackward{3 if len(parameters) == 2 else 1 if like is mean else 2}"
+    return _finish(_drawn(sample, name, *parameters), requires_grad, out, pin_memory)
 
 
 def _plain(value: Any) -> Any:
@@ -262,7 +262,7 @@ PUBLIC["normal"] = normal
 
 
 def _in_batch(input: Tensor) -> Tensor:
-    """The tensor inside all batches that are going on, as what is drawn for it will be."""
+    """The tensor, lifted to all levels of `vmap` that are active, as the sample drawn for it will be."""
     return hooks.batches.lift(input, open_batches())
 
 
@@ -275,8 +275,8 @@ def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args:
 
 def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
     """A sample, recorded as if it depended on the parameters of its distribution: with PyTorch's derivatives, which are zeros."""
-    for each in parameters:
-        sample = tied(sample, each)
+    for parameter in parameters:
+        sample = tied(sample, parameter)
     return gathered(sample, name, parameters)
 
 
@@ -384,12 +384,12 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
                 raise _refusal(name.rstrip("_"), self.dtype)
             raw = raw_generator(generator, self.device)
             order = memory_order(self)
-            shape = tuple(self._array.shape[each] for each in order)
+            shape = tuple(self._array.shape[d] for d in order)
             values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._key)
         except Exception:
-            given = relevant([*args, *kwargs.values()])
-            if may_override(given):
-                return handle_torch_function(method, given, self, *args, generator=generator, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
+            overriding = relevant([*args, *kwargs.values()])
+            if may_override(overriding):
+                return handle_torch_function(method, overriding, self, *args, generator=generator, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
             check(name, types_of(method), signature.bind_partial(self, *args, **kwargs).arguments)
             raise
         back = sorted(range(len(order)), key=order.__getitem__)
@@ -403,15 +403,15 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
 
 
 def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
-    """That of the method, with the parameters of the distribution in the place of `*args`."""
+    """The signature of the method, with the parameters of the distribution instead of `*args`."""
     outer = inspect.signature(method)
     tensor, _, generator, _ = outer.parameters.values()
     own = list(inspect.signature(sample).parameters.values())[4:]
-    last = [each for each in own if each.kind is each.VAR_KEYWORD]
-    return outer.replace(parameters=[tensor, *(each for each in own if each not in last), generator, *last])
+    last = [p for p in own if p.kind is p.VAR_KEYWORD]
+    return outer.replace(parameters=[tensor, *(p for p in own if p not in last), generator, *last])
 
 
-def _from(name: str, named: dict[str, Any], default: Any) -> Any:
+def _from_argument(name: str, named: dict[str, Any], default: Any) -> Any:
     """What was given as `from=`, which cannot be the name of a parameter."""
     value = named.pop("from", default)
     if named:
@@ -422,7 +422,7 @@ def _from(name: str, named: dict[str, Any], default: Any) -> Any:
 def _uniform(
     raw: Any, tensor: Tensor, shape: Any, order: Any, low: float = 0.0, high: float = 1.0, *, to: Any = None, **named: Any
 ) -> Any:
-    low = as_float("uniform_", "from", _from("uniform_", named, low))
+    low = as_float("uniform_", "from", _from_argument("uniform_", named, low))
     high = as_float("uniform_", "to", high if to is None else to)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
@@ -442,7 +442,7 @@ def _random(
     if low is not None and high is None and to is None:  # `random_(to)`
         low, high = 0, low
     high = as_python(high if to is None else to)
-    low = as_python(_from("random_", named, 0 if low is None and high is not None else low))
+    low = as_python(_from_argument("random_", named, 0 if low is None and high is not None else low))
     if low is not None and high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return raw.integers(shape, tensor._key.raw_dtype, low, high)
@@ -493,12 +493,12 @@ _fill("log_normal_", "Fill with numbers whose logarithm is normal.", _log_normal
 
 
 def _overwrite(self: Tensor, value: Tensor) -> Tensor:
-    """Write values that owe nothing to the old ones; where the tensor was recorded, its history ends here."""
+    """Overwrite the elements with values that do not depend on them: the history of the tensor ends here."""
     return self.copy_(value)
 
 
 def _filled(self: Tensor, value: Any) -> bool:
-    """Whether a kernel could write the number to every element."""
+    """Write a number to every element by the backend's kernel; whether that was possible."""
     kernel = self._key.backend.inplace_kernels.get("copy")
     try:
         done = kernel is not None and kernel(self._array, constant(value, self._key)._array)
@@ -527,8 +527,8 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
 @composite(method=False)
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like `input` with every element `value`, a number or a 0-d tensor."""
-    made = input.clone().fill_(value)
-    return shown_as(made, "FillBackward1" if isinstance(value, Tensor) else "FillBackward0")
+    result = input.clone().fill_(value)
+    return shown_as(result, "FillBackward1" if isinstance(value, Tensor) else "FillBackward0")
 
 
 def _zero_(self: Tensor) -> Tensor:

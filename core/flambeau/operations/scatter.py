@@ -1,4 +1,4 @@
-"""Writing by index: `scatter`, `index_add`, `index_put`, `put`, and views put back (`select_scatter`)."""
+"""Writing by index: `scatter`, `index_add`, `index_put`, `put`, and copies with a view replaced (`select_scatter`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .creation import arange
 from .indexing import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
 from .joining import cat
 from .sorting import searchsorted
-from .standard import look, overwrite
+from .standard_indexing import getitem, overwrite
 from .views import diagonal, wrap_dim
 
 # --- scatter ------------------------------------------------------------------------------------------------------
@@ -29,13 +29,13 @@ from .views import diagonal, wrap_dim
 def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
     """For every element of `index`, its place in a flattened tensor of `shape`."""
     place = xp.zeros_like(index)
-    for each, length in enumerate(shape):
-        if each == dim:
+    for d, length in enumerate(shape):
+        if d == dim:
             coordinate = index
         else:
             view = [1] * index.ndim
-            view[each] = index.shape[each]
-            coordinate = xp.reshape(xp.arange(index.shape[each], dtype=index.dtype), tuple(view))
+            view[d] = index.shape[d]
+            coordinate = xp.reshape(xp.arange(index.shape[d], dtype=index.dtype), tuple(view))
         place = place * length + coordinate
     return place
 
@@ -43,7 +43,7 @@ def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
 def _scatter_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
     """The last write to a place wins, as if the writes came one after another."""
     place = xp.reshape(_positions(xp, index, dim, input.shape), (-1,))
-    source = xp.reshape(look(xp, src, tuple(slice(0, each) for each in index.shape)), (-1,))
+    source = xp.reshape(getitem(xp, src, tuple(slice(0, n) for n in index.shape)), (-1,))
     return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), place, source), input.shape)
 
 
@@ -103,15 +103,15 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
             if index.ndim != input.ndim
             else "Index tensor must have the same number of dimensions as src tensor"
         )
-    for each in range(input.ndim):
-        if index.shape[each] > src.shape[each]:
+    for d in range(input.ndim):
+        if index.shape[d] > src.shape[d]:
             raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)}")
     _check_gather("scatter", input, dim, index)
 
 
 @composite(inplace=True, out=True, grad_fn="ScatterReduceBackward0")
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """`scatter`, combining all that meets in one place by "sum", "prod", "mean", "amax" or "amin".
+    """`scatter`, combining all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
     Without `include_self` the elements of `input` that are written to do not take part.
     """
@@ -127,7 +127,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     _check_index_dtype("scatter", index)
     index, src = lined_up(input, index, src)
     _check_scatter(input, dim, index, src)
-    src = src[tuple(slice(0, each) for each in index.shape)]
+    src = src[tuple(slice(0, n) for n in index.shape)]
     ones = src.new_ones(src.shape, dtype=dtypes.int64)
     hits = scatter_add(input.new_zeros(input.shape, dtype=dtypes.int64), dim, index, ones)
     if not include_self:
@@ -234,7 +234,7 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     problem = f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim] if input.ndim else 1}"
     if name == "index_copy":
         raise IndexError(f"index_copy_(): {problem}")
-    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # it goes another way there
+    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # where PyTorch has another path
         raise RuntimeError(problem)
     raise IndexError("index out of range in self")
 
@@ -251,8 +251,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if not input.ndim:
         return input + (source.reshape(-1).sum() * alpha).to(input.dtype)  # type: ignore[no-any-return]  # `alpha` is Any
     scaled = source if alpha == 1 else (source * alpha).to(source.dtype)
-    made = input.index_put(_along(dim, index.reshape(-1)), scaled, accumulate=True)
-    return gathered(made, "IndexAddBackward0", (input, source))
+    result = input.index_put(_along(dim, index.reshape(-1)), scaled, accumulate=True)
+    return gathered(result, "IndexAddBackward0", (input, source))
 
 
 @composite(inplace=True, out=True)
@@ -280,7 +280,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if not input.ndim:
         return shown_as(index_fill(input.reshape(1), 0, index, value).reshape(()), "IndexFillBackward0")
     if value.requires_grad:
-        index = index.unique()  # what is written twice counts once
+        index = index.unique()  # its gradient counts a repeated index once
     return shown_as(input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype)), "IndexFillBackward0")
 
 
@@ -329,8 +329,8 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     warn_once("index_reduce() is in beta and the API may change at any time.")
     dim = _check_source("index_reduce", input, dim, index, source)
     require_dtype("index_func_", input, "real numbers" if not input.ndim else "numbers" if reduce == "mean" else "all")
-    others = [[size for each, size in enumerate(tensor.shape) if each != dim] for tensor in (input, source)]
-    if source.ndim and others[0] != others[1]:
+    outer_shapes = [[size for d, size in enumerate(tensor.shape) if d != dim] for tensor in (input, source)]
+    if source.ndim and outer_shapes[0] != outer_shapes[1]:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
             f"= {list(input.shape)} source.shape = {list(source.shape)}"
@@ -346,7 +346,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 # --- segments -----------------------------------------------------------------------------------------------------
 
 _OF_NOTHING = {"sum": 0.0, "mean": math.nan, "prod": 1.0, "amax": -math.inf, "amin": math.inf}
-_SEGMENT_REDUCTIONS = {"max": "amax", "min": "amin", **{each: each for each in _OF_NOTHING}}
+_SEGMENT_REDUCTIONS = {"max": "amax", "min": "amin", **{name: name for name in _OF_NOTHING}}
 
 
 def segment_reduce(
@@ -390,23 +390,23 @@ def segment_reduce(
     segments = searchsorted(bounds, places, right=True) - 1
     outside = (segments < 0) | (segments >= count)
     segments = segments.masked_fill(outside, count).reshape(*data.shape[: axis + 1], *[1] * (data.ndim - axis - 1))
-    made = _reduced_segments(data, how, segments.expand(data.shape), axis, count, initial)
+    output = _reduced_segments(data, how, segments.expand(data.shape), axis, count, initial)
     if how == "mean":
         sizes = bounds.diff().reshape(*bounds.shape[:-1], count, *[1] * (data.ndim - axis - 1))
         empty = _OF_NOTHING["mean"] if initial is None else initial
-        made = (made / sizes.clamp_min(1)).masked_fill(sizes == 0, empty)
-    return gathered(made, "SegmentReduceBackward0", (data,))
+        output = (output / sizes.clamp_min(1)).masked_fill(sizes == 0, empty)
+    return gathered(output, "SegmentReduceBackward0", (data,))
 
 
 def _reduced_segments(data: Tensor, how: str, segments: Tensor, axis: int, count: int, initial: Any) -> Tensor:
-    """What the segments come to, with sums for means; `segments` has the number of its segment for each element."""
+    """The reduced segments, with sums instead of means; `segments` has for each element the number of its segment."""
     shape = (*data.shape[:axis], count + 1, *data.shape[axis + 1 :])  # the last is for elements that are in no segment
     if how in ("amax", "amin"):  # where the limit is reached, all of the gradient is the data's
-        made = data.new_full(shape, _OF_NOTHING[how]).scatter_reduce(axis, segments, data, how).narrow(axis, 0, count)
+        output = data.new_full(shape, _OF_NOTHING[how]).scatter_reduce(axis, segments, data, how).narrow(axis, 0, count)
         if initial is None:
-            return made
-        beyond = made < initial if how == "amax" else made > initial
-        return made.masked_fill(beyond, initial)
+            return output
+        beyond = output < initial if how == "amax" else output > initial
+        return output.masked_fill(beyond, initial)
     start = initial or 0.0 if how == "mean" else _OF_NOTHING[how] if initial is None else initial
     by = "prod" if how == "prod" else "sum"
     return data.new_full(shape, start).scatter_reduce(axis, segments, data, by).narrow(axis, 0, count)
@@ -414,19 +414,19 @@ def _reduced_segments(data: Tensor, how: str, segments: Tensor, axis: int, count
 
 def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
     """Where segments begin and end, as offsets."""
-    given, name = (offsets, "offsets") if lengths is None else (lengths, "lengths")
-    if given is None:
+    bounds, name = (offsets, "offsets") if lengths is None else (lengths, "lengths")
+    if bounds is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
-    if given.dtype not in (dtypes.int32, dtypes.int64):
-        raise NotImplementedError(f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{given.dtype.legacy_name}'")
-    if given.ndim - 1 != axis:
+    if bounds.dtype not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{bounds.dtype.legacy_name}'")
+    if bounds.ndim - 1 != axis:
         raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}.")
-    if given.shape[:-1] != data.shape[:axis]:
+    if bounds.shape[:-1] != data.shape[:axis]:
         raise RuntimeError(
             f"segment_reduce(): Expected {name} to have the sizes of data before axis, but got "
-            f"{list(given.shape)} for {list(data.shape)}"
+            f"{list(bounds.shape)} for {list(data.shape)}"
         )
-    sizes = given.diff() if lengths is None else given
+    sizes = bounds.diff() if lengths is None else bounds
     if sizes.numel() and sizes._key.backend.extremes(sizes._array)[0] < 0:
         raise RuntimeError(
             "lengths contains negative value!"
@@ -434,7 +434,7 @@ def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None
             else "segment_reduce(): Expected offsets in ascending order."
         )
     if lengths is None:
-        return given.contiguous()
+        return bounds.contiguous()
     total = sizes.sum(-1)
     if not unsafe and total.numel() and total._key.backend.extremes(total._array) != (data.shape[axis],) * 2:
         raise RuntimeError(
@@ -509,9 +509,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     dim = wrap_dim(dim, input.ndim)
     shape = list(input.shape)
     shape[dim] = 1
-    others = list(indices.shape)
-    others[dim] = 1
-    common = list(broadcast_shapes(shape, others))
+    index_shape = list(indices.shape)
+    index_shape[dim] = 1
+    common = list(broadcast_shapes(shape, index_shape))
     wide, narrow = list(common), list(common)
     wide[dim], narrow[dim] = input.shape[dim], indices.shape[dim]
     indices = indices % input.shape[dim] if input.shape[dim] else indices
@@ -540,7 +540,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return source.reshape(-1).index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
 
 
-# --- views put back -----------------------------------------------------------------------------------------------
+# --- copies with a view replaced ----------------------------------------------------------------------------------
 
 
 def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
@@ -549,9 +549,9 @@ def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(part(input).shape)}"
         )
-    made = input.clone()
-    part(made).copy_(src)
-    return made
+    output = input.clone()
+    part(output).copy_(src)
+    return output
 
 
 @composite(grad_fn="SelectScatterBackward0")

@@ -20,56 +20,101 @@ def _check(name: str, input: Tensor, factor_name: str, factor: int) -> None:
 
 
 def _copied(moved: Tensor, shape: Any, input: Tensor) -> Tensor:
-    """What was moved, in memory of its own and in the memory format of the input."""
+    """A contiguous copy of the permuted view `moved` in `shape`, in the memory format of the input."""
     return in_format_of(moved.clone(memory_format=contiguous_format).reshape(shape), input)
 
 
 @composite(method=False, grad_fn="PixelShuffleBackward0")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels into space: `(*, C * r * r, H, W) -> (*, C, H * r, W * r)`.
+    """Channels moved into space: each `r * r` of them become one with `r` times the height and width; see `nn.PixelShuffle`.
 
-    Shi et al. (2016), "Real-time single image and video super-resolution using an efficient sub-pixel CNN".
+    Shi et al., *Real-time single image and video super-resolution using an efficient sub-pixel convolutional network*, 2016.
 
-    >>> import flambeau as torch
-    >>> torch.pixel_shuffle(torch.arange(4.0).reshape(4, 1, 1), 2)
-    tensor([[[0., 1.],
-             [2., 3.]]])
+    Args:
+        input: a tensor `(*, C * r * r, H, W)`.
+        upscale_factor: the factor `r`.
+
+    Shape:
+        The result is `(*, C, H * r, W * r)`.
+
+    Raises:
+        RuntimeError: the square of `upscale_factor` does not divide the number of channels.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.pixel_shuffle(torch.arange(4.0).reshape(4, 1, 1), 2)
+        tensor([[[0., 1.],
+                 [2., 3.]]])
     """
     r = upscale_factor
     _check("pixel_shuffle", input, "upscale_factor", r)
-    *lead, channels, height, width = input.shape
+    *batch, channels, height, width = input.shape
     if channels % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
             f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
-    n = len(lead)
-    split = input.reshape(*lead, channels // (r * r), r, r, height, width)
+    n = len(batch)
+    split = input.reshape(*batch, channels // (r * r), r, r, height, width)
     moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return _copied(moved, (*lead, channels // (r * r), height * r, width * r), input)
+    return _copied(moved, (*batch, channels // (r * r), height * r, width * r), input)
 
 
 @composite(method=False, grad_fn="PixelUnshuffleBackward0")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Space into channels: `(*, C, H * r, W * r) -> (*, C * r * r, H, W)`."""
+    """Space moved into channels, the inverse of `pixel_shuffle`; see `nn.PixelUnshuffle`.
+
+    Args:
+        input: a tensor `(*, C, H * r, W * r)`.
+        downscale_factor: the factor `r`.
+
+    Shape:
+        The result is `(*, C * r * r, H, W)`.
+
+    Raises:
+        RuntimeError: `downscale_factor` does not divide height and width.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.pixel_unshuffle(torch.arange(4.0).reshape(1, 2, 2), 2).shape
+        torch.Size([4, 1, 1])
+    """
     r = downscale_factor
     _check("pixel_unshuffle", input, "downscale_factor", r)
-    *lead, channels, height, width = input.shape
+    *batch, channels, height, width = input.shape
     for name, length, dim in (("height", height, -2), ("width", width, -1)):
         if length % r:
             raise RuntimeError(
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({dim})={length} is not divisible by {r}"
             )
-    n = len(lead)
-    split = input.reshape(*lead, channels, height // r, r, width // r, r)
+    n = len(batch)
+    split = input.reshape(*batch, channels, height // r, r, width // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return _copied(moved, (*lead, channels * r * r, height // r, width // r), input)
+    return _copied(moved, (*batch, channels * r * r, height // r, width // r), input)
 
 
 @composite(method=False, grad_fn="ChannelShuffleBackward0")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels dealt out: `(groups, n)` of them read as `(n, groups)` (Zhang et al. 2018, "ShuffleNet")."""
+    """The channels reordered so that each of `groups` groups gives one after the other; see `nn.ChannelShuffle`.
+
+    Zhang et al., *ShuffleNet*, 2018.
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        groups: a number that divides `C`.
+
+    Shape:
+        The result is `(N, C, *)`.
+
+    Raises:
+        RuntimeError: `groups` does not divide the number of channels.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.channel_shuffle(torch.arange(4.0).reshape(1, 4, 1), 2).flatten()
+        tensor([0., 2., 1., 3.])
+    """
     if input.ndim < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     if groups <= 0:

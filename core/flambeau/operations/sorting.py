@@ -1,4 +1,4 @@
-"""Order: sorting, ranking, searching, and what is found once or several times."""
+"""Sorting, ranking, searching, and unique elements."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _counting(length: int, like: Tensor) -> Tensor:
 
 
 def _running_extreme(name: str, of_two: str) -> Any:
-    """By doubling: after step k every place knows the extreme of the 2**k places up to it."""
+    """By doubling: after step k each position has the extreme of the 2**k positions up to it."""
 
     def forward(xp: Any, input: Any, /, dim: int) -> Any:
         values, length = input, input.shape[dim]
@@ -284,27 +284,27 @@ def searchsorted(
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     after = right or side == "right"
-    found = _search(sorted_sequence, values, "right" if after else "left")
-    return found.to(dtypes.int32 if out_int32 else dtypes.int64)
+    positions = _search(sorted_sequence, values, "right" if after else "left")
+    return positions.to(dtypes.int32 if out_int32 else dtypes.int64)
 
 
 def search_forward(xp: Any, input: Any, values: Any, /, side: str) -> Any:
     if input.ndim > 1:
         return search_rows(xp, input, values, side)
-    found = xp.astype(xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), xp.int64, copy=False)
-    found = xp.reshape(found, values.shape)
-    return found if xp.isdtype(values.dtype, "integral") else xp.where(values == values, found, input.shape[0])
+    positions = xp.astype(xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), xp.int64, copy=False)
+    positions = xp.reshape(positions, values.shape)
+    return positions if xp.isdtype(values.dtype, "integral") else xp.where(values == values, positions, input.shape[0])
 
 
 def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
-    """By halving, in all rows at once, the stretch where each value belongs."""
+    """Binary search in all rows at once."""
     length = rows.shape[-1]
     first = xp.zeros_like(values, dtype=xp.int64)
     last = xp.full_like(first, length)
     for _ in range(length.bit_length()):
         middle = (first + last) // 2
-        seen = xp.take_along_axis(rows, xp.clip(middle, 0, length - 1), axis=-1)
-        beyond = ~(seen >= values if side == "left" else seen > values) & (first < last)
+        pivot = xp.take_along_axis(rows, xp.clip(middle, 0, length - 1), axis=-1)
+        beyond = ~(pivot >= values if side == "left" else pivot > values) & (first < last)
         first, last = xp.where(beyond, middle + 1, first), xp.where(beyond, last, middle)
     return first
 
@@ -321,7 +321,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-# --- what is found once -------------------------------------------------------------------------------------------
+# --- unique elements ----------------------------------------------------------------------------------------------
 
 
 @composite
@@ -352,7 +352,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 
 def _slices(input: Tensor, dim: int) -> Tensor:
-    """What there is at each position of `dim`, as a row."""
+    """The slice at each position of `dim`, flattened into a row."""
     count = input.shape[dim]
     return input.movedim(dim, 0).reshape(count, input.numel() // max(count, 1))
 
@@ -376,7 +376,7 @@ def _starts(rows: Tensor) -> Tensor:
 
 
 def _groups(rows: Tensor, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Of rows where equal ones follow each other: one of each; if asked, in which group each is, and how many are in each."""
+    """For rows where equal ones are adjacent: one of each group and, if asked for, the group of each row and the sizes."""
     from .joining import cat
 
     starts = _starts(rows)
@@ -392,9 +392,9 @@ def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts
     if dim is None:
         values, inverse = values.reshape(-1), None if inverse is None else inverse.reshape(input.shape)
     else:
-        rest = [n for each, n in enumerate(input.shape) if each != wrap_dim(dim, input.ndim)]
-        values = values.reshape(len(values), *rest).movedim(0, dim)
-    result = (values, *(each for each in (inverse, counts) if each is not None))
+        slice_shape = [n for d, n in enumerate(input.shape) if d != wrap_dim(dim, input.ndim)]
+        values = values.reshape(len(values), *slice_shape).movedim(0, dim)
+    result = (values, *(tensor for tensor in (inverse, counts) if tensor is not None))
     return result if len(result) > 1 else values
 
 
@@ -413,19 +413,19 @@ def isin(
 
     elements = element if elements is None else elements
     test_elements = test_element if test_elements is None else test_elements
-    for name, given in (("elements", elements), ("test_elements", test_elements)):
-        if given is None:
+    for name, value in (("elements", elements), ("test_elements", test_elements)):
+        if value is None:
             raise TypeError(f'isin() missing 1 required positional arguments: "{name}"')
-        require_operands("isin", **{name: given})
+        require_operands("isin", **{name: value})
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): one of 'elements' and 'test_elements' must be Tensor, not both of them numbers")
     common = result_dtype((elements, test_elements))  # a number is not to lose digits that the tensor has
     elements, test_elements = (
-        as_tensor(each, dtype=common) if type(each) in (int, float) and common.is_floating_point else as_tensor(each)
-        for each in (elements, test_elements)
+        as_tensor(x, dtype=common) if type(x) in (int, float) and common.is_floating_point else as_tensor(x)
+        for x in (elements, test_elements)
     )
-    for each in (elements, test_elements):
-        if each.dtype is dtypes.bool_ or each.is_complex():
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {each.dtype.legacy_name}")
-    found: Tensor = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
-    return ~found if invert else found
+    for tensor in (elements, test_elements):
+        if tensor.dtype is dtypes.bool_ or tensor.is_complex():
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {tensor.dtype.legacy_name}")
+    mask: Tensor = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    return ~mask if invert else mask

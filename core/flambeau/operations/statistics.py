@@ -49,9 +49,9 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
     if input.dtype.category < dtypes.FLOATING:
         return input.clone()
     limits = dtypes.finfo(input.dtype)
-    made = where(input.isnan(), 0.0 if nan is None else nan, input)
-    made = where(input == math.inf, limits.max if posinf is None else posinf, made)
-    return where(input == -math.inf, limits.min if neginf is None else neginf, made)  # type: ignore[no-any-return]  # `where` has two forms
+    result = where(input.isnan(), 0.0 if nan is None else nan, input)
+    result = where(input == math.inf, limits.max if posinf is None else posinf, result)
+    return where(input == -math.inf, limits.min if neginf is None else neginf, result)  # type: ignore[no-any-return]  # `where` has two forms
 
 
 # --- extremes, counts ---------------------------------------------------------------------------------------------
@@ -78,8 +78,8 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 @composite
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the nonzero elements, a row each."""
-    found: Tensor = input.nonzero()
-    return found
+    indices: Tensor = input.nonzero()
+    return indices
 
 
 @composite(out=True)
@@ -89,10 +89,10 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
     holds = (input != 0).reshape(-1)
     first = holds.logical_not().int().argsort(stable=True)[:size]
-    made = input.new_full((size, input.ndim), fill_value, dtype=dtypes.int64)
-    found = stack(unravel_index(first, input.shape), -1) if input.ndim and input.numel() else made[: len(first)]
+    output = input.new_full((size, input.ndim), fill_value, dtype=dtypes.int64)
+    indices = stack(unravel_index(first, input.shape), -1) if input.ndim and input.numel() else output[: len(first)]
     within = arange(len(first), device=input.device) < holds.sum()
-    return cat([found.where(within.unsqueeze(-1), made[: len(first)]), made[len(first) :]])
+    return cat([indices.where(within.unsqueeze(-1), output[: len(first)]), output[len(first) :]])
 
 
 @composite
@@ -125,7 +125,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of `bins` equal parts of `[min, max]` (of the data's range if both are 0)."""
-    min, max = (converted(float(each), input.dtype) for each in (min, max))
+    min, max = (converted(float(bound), input.dtype) for bound in (min, max))
     require_dtype("histogram_cpu", input, "floating")
     flat = input.detach().reshape(-1)
     if min == max == 0 and flat.numel():
@@ -159,9 +159,9 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     axes = input.shape[-1]
     bins = [bins] * axes if type(bins) is int else bins
-    if not isinstance(bins, (tuple, list)) or not all(isinstance(each, (int, Tensor)) for each in bins):
+    if not isinstance(bins, (tuple, list)) or not all(isinstance(b, (int, Tensor)) for b in bins):
         raise TypeError("histogramdd(): argument 'bins' must be int, tuple of ints or tuple of Tensors")
-    bins = [as_python(each) if isinstance(each, Tensor) and not each.ndim else each for each in bins]
+    bins = [as_python(b) if isinstance(b, Tensor) and not b.ndim else b for b in bins]
     if len(bins) != axes:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if weight is not None and weight.shape != input.shape[:-1]:
@@ -189,10 +189,10 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
             f"elements, but got {len(range)}"
         )
     edges, places, inside = [], [], None
-    for axis, given in enumerate(bins):
+    for axis, spec in enumerate(bins):
         column = points[:, axis].contiguous()
-        if isinstance(given, Tensor):
-            edge = given
+        if isinstance(spec, Tensor):
+            edge = spec
         else:
             low, high = (
                 range[2 * axis : 2 * axis + 2]
@@ -202,9 +202,9 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
                 else (0.0, 1.0)
             )
             low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
-            if given <= 0:
-                raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {given} for dimension {axis}")
-            edge = linspace(low, high, given + 1, dtype=points.dtype, device=points.device)
+            if spec <= 0:
+                raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {spec} for dimension {axis}")
+            edge = linspace(low, high, spec + 1, dtype=points.dtype, device=points.device)
         from .sorting import searchsorted
 
         place = searchsorted(edge, column, right=True) - 1
@@ -241,12 +241,12 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         raise RuntimeError(
             f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
-    given = q if isinstance(q, Tensor) else as_tensor(float(q), dtype=input.dtype, device=input.device)
-    if given.ndim > 1:
+    quantiles = q if isinstance(q, Tensor) else as_tensor(float(q), dtype=input.dtype, device=input.device)
+    if quantiles.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-    if given.dtype is not input.dtype:
+    if quantiles.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    low, high = given._key.backend.extremes(given._array) if given.numel() else (0, 1)
+    low, high = quantiles._key.backend.extremes(quantiles._array) if quantiles.numel() else (0, 1)
     if not (low >= 0 and high <= 1):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     if dim is not None:
@@ -255,16 +255,16 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     ordered = rows.sort(-1)[0]
     missing = rows.detach().isnan().sum(-1, keepdim=True)
     length = rows.shape[-1] - missing if skip_nan else rows.shape[-1] + missing * 0
-    rank = given.reshape(-1) * (length - 1).clamp(min=0)
-    found = _at_ranks(ordered, rank, interpolation)
-    found = found.masked_fill((missing > 0) if not skip_nan else (length == 0), math.nan)
+    rank = quantiles.reshape(-1) * (length - 1).clamp(min=0)
+    result = _at_ranks(ordered, rank, interpolation)
+    result = result.masked_fill((missing > 0) if not skip_nan else (length == 0), math.nan)
     if dim is None and keepdim:
-        found = found.reshape(-1, *((1,) * input.ndim))
+        result = result.reshape(-1, *((1,) * input.ndim))
     else:
-        found = found.movedim(-1, 0)
+        result = result.movedim(-1, 0)
         if keepdim and dim is not None and input.ndim:
-            found = found.unsqueeze(wrap_dim(dim, input.ndim) + 1)
-    return found if given.ndim else found.squeeze(0)
+            result = result.unsqueeze(wrap_dim(dim, input.ndim) + 1)
+    return result if quantiles.ndim else result.squeeze(0)
 
 
 def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
@@ -307,23 +307,23 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         raise RuntimeError(
             f"cov(): expected aweights to have floating point dtype but got aweights with {aweights.dtype.legacy_name} dtype"
         )
-    for name, each in (("fweights", fweights), ("aweights", aweights)):
-        if each is not None and each.ndim > 1:
+    for name, weight in (("fweights", fweights), ("aweights", aweights)):
+        if weight is not None and weight.ndim > 1:
             raise RuntimeError(
-                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {each.ndim} dimensions"
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weight.ndim} dimensions"
             )
     if fweights is not None and fweights.dtype.category != dtypes.INTEGER:
         raise RuntimeError(
             f"cov(): expected fweights to have integral dtype but got fweights with {fweights.dtype.legacy_name} dtype"
         )
     x = input.reshape(1, -1) if input.ndim < 2 else input
-    for name, each in (("fweights", fweights), ("aweights", aweights)):
-        if each is not None and each.numel() != x.shape[1]:
+    for name, weight in (("fweights", fweights), ("aweights", aweights)):
+        if weight is not None and weight.numel() != x.shape[1]:
             raise RuntimeError(
                 f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-                f"{each.numel()} != {x.shape[1]}"
+                f"{weight.numel()} != {x.shape[1]}"
             )
-        if each is not None and each.numel() and each._key.backend.extremes(each._array)[0] < 0:
+        if weight is not None and weight.numel() and weight._key.backend.extremes(weight._array)[0] < 0:
             raise RuntimeError(f"cov(): {name} cannot be negative")
     if x.dtype.category < dtypes.FLOATING:
         x = x.to(dtypes.get_default_dtype())
@@ -338,8 +338,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         divisor = total - correction * ((weights * aweights).sum() / total if aweights is not None else 1)
     centred = x - mean
     product = (centred if weights is None else centred * weights) @ centred.t().conj()
-    made = product / (divisor.clamp(min=0) if isinstance(divisor, Tensor) else max(divisor, 0))
-    return made.squeeze()
+    result = product / (divisor.clamp(min=0) if isinstance(divisor, Tensor) else max(divisor, 0))
+    return result.squeeze()
 
 
 @composite
@@ -378,9 +378,7 @@ def norm(
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.legacy_name}"
         )
-    dims = (
-        None if dim is None else tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
-    )
+    dims = None if dim is None else tuple(wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
     return _vector_norm(input, order, dims, keepdim)
 
 
@@ -412,11 +410,13 @@ def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs:
     """
     from ..linalg import matrix_norm
 
-    given = dict(zip(("keepdim",) if args and isinstance(args[0], bool) else ("dim", "keepdim"), args, strict=False)) | kwargs
-    if len(given) < len(args) + len(kwargs) or given.keys() - {"dim", "keepdim"}:
+    options = dict(zip(("keepdim",) if args and isinstance(args[0], bool) else ("dim", "keepdim"), args, strict=False)) | kwargs
+    if len(options) < len(args) + len(kwargs) or options.keys() - {"dim", "keepdim"}:
         raise TypeError("nuclear_norm() received an invalid combination of arguments: dim and keepdim are expected")
-    dim = given.get("dim", (-2, -1))
-    return matrix_norm(input, "nuc", dim if isinstance(dim, (tuple, list)) else (dim, dim), given.get("keepdim", False), out=out)
+    dim = options.get("dim", (-2, -1))
+    return matrix_norm(
+        input, "nuc", dim if isinstance(dim, (tuple, list)) else (dim, dim), options.get("keepdim", False), out=out
+    )
 
 
 PUBLIC["nuclear_norm"] = nuclear_norm
@@ -439,9 +439,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     dim = wrap_dim(dim, input.ndim)
-    others = tuple(each for each in range(input.ndim) if each != dim)
-    size = norm(input, p, others, True)
-    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # which a norm of NaN is not, either
+    dims = tuple(d for d in range(input.ndim) if d != dim)
+    size = norm(input, p, dims, True)
+    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # a norm of NaN is not larger, either
     return input * factor
 
 
@@ -457,16 +457,16 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    if any(each is not None and each.ndim != input.ndim for each in (prepend, append)):
+    if any(tensor is not None and tensor.ndim != input.ndim for tensor in (prepend, append)):
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     if not n:
         return input.clone()
-    parts = [each for each in (prepend, input, append) if each is not None]
-    made = cat(parts, dim) if len(parts) > 1 else input
-    for _ in range(min(n, made.shape[dim])):
-        after, before = _neighbours(made, dim)
-        made = after ^ before if made.dtype is dtypes.bool_ else after - before
-    return made.clone() if made is input else made
+    parts = [part for part in (prepend, input, append) if part is not None]
+    result = cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(min(n, result.shape[dim])):
+        after, before = _neighbours(result, dim)
+        result = after ^ before if result.dtype is dtypes.bool_ else after - before
+    return result.clone() if result is input else result
 
 
 def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -487,7 +487,7 @@ def _steps(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
 
 
 def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
-    if any(each is not None and each.dtype is dtypes.bool_ for each in tensors):
+    if any(tensor is not None and tensor.dtype is dtypes.bool_ for tensor in tensors):
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
 
 
@@ -521,10 +521,10 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edg
     spaces = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
     if len(spaces) != len(dims):
         raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(dims)}")
-    for each in dims:
-        if dims.count(each) > 1:
-            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
-    return tuple(_gradient_along(input, space, each, edge_order) for space, each in zip(spaces, dims, strict=True))
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return tuple(_gradient_along(input, space, d, edge_order) for space, d in zip(spaces, dims, strict=True))
 
 
 def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
@@ -558,13 +558,13 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
 
 def _logcumsumexp_forward(xp: Any, input: Any, /, dim: int) -> Any:
     """By doubling: each step joins sums of neighbouring stretches, so nothing overflows."""
-    made, step, length = xp.asarray(input, copy=True) if input.shape[dim] < 2 else input, 1, input.shape[dim]
+    sums, step, length = xp.asarray(input, copy=True) if input.shape[dim] < 2 else input, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim
     while step < length:
-        joined = logaddexp_forward(xp, made[(*before, slice(0, -step), ...)], made[(*before, slice(step, None), ...)])
-        made = xp.concat([made[(*before, slice(0, step), ...)], joined], axis=dim)
+        joined = logaddexp_forward(xp, sums[(*before, slice(0, -step), ...)], sums[(*before, slice(step, None), ...)])
+        sums = xp.concat([sums[(*before, slice(0, step), ...)], joined], axis=dim)
         step *= 2
-    return made
+    return sums
 
 
 _logcumsumexp = op(
@@ -574,16 +574,16 @@ _logcumsumexp = op(
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
-    """By doubling, too: each sum gives back a share of what later ones were given, and no share is above 1."""
-    made, step, length = g, 1, input.shape[dim]
+    """By doubling, too: each sum gets its share of the gradient of later ones, and no share is above 1."""
+    grad, step, length = g, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim
     while step < length:
         here, later = (*before, slice(0, -step), ...), (*before, slice(step, None), ...)
         share = F.conj(F.exp(F.getitem_slice(out, here) - F.getitem_slice(out, later)))
-        joined = F.getitem_slice(made, here) + share * F.getitem_slice(made, later)
-        made = F.cat([joined, F.getitem_slice(made, (*before, slice(length - step, None), ...))], dim)
+        joined = F.getitem_slice(grad, here) + share * F.getitem_slice(grad, later)
+        grad = F.cat([joined, F.getitem_slice(grad, (*before, slice(length - step, None), ...))], dim)
         step *= 2
-    return made * F.conj(F.exp(input - out))
+    return grad * F.conj(F.exp(input - out))
 
 
 @composite(out=True)

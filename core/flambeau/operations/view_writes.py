@@ -1,4 +1,4 @@
-"""What a write through a view does to the tensor that it is a view of, and what a view shows of a gradient."""
+"""Writes through a view, as an operation on the base (`view_scatter`), and the view of a gradient (`seen_of`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..calls.tables import OPS
 from ..tape.tensor_class import RECORDED
 from ..tensors.storage import Storage
 from .memory import Place, replaced_forward
-from .standard import overwrite
+from .standard_indexing import overwrite
 
 __all__ = ["put_view", "seen_of", "view_scatter"]
 
@@ -19,9 +19,9 @@ def _put_view(xp: Any, input: Any, value: Any, view: str, params: tuple[Any, ...
     if view in _PARTS:
         return _PARTS[view](xp, input, value, *params)
     places = xp.reshape(xp.arange(prod(input.shape)), input.shape)
-    seen = OPS[view].forward(xp, places, *params)
-    seen = xp.reshape(seen if number is None else seen[number], (-1,))
-    return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), seen, xp.reshape(value, (-1,))), input.shape)
+    places_seen = OPS[view].forward(xp, places, *params)
+    places_seen = xp.reshape(places_seen if number is None else places_seen[number], (-1,))
+    return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), places_seen, xp.reshape(value, (-1,))), input.shape)
 
 
 def _put_strided(xp: Any, input: Any, value: Any, size: Any, stride: Any, offset: int, backend: Any, given: Any) -> Any:
@@ -30,7 +30,7 @@ def _put_strided(xp: Any, input: Any, value: Any, size: Any, stride: Any, offset
     return xp.where(written, replaced_forward(xp, value, shown, given, shown), input)
 
 
-_PARTS: dict[str, Any] = {  # views that show parts of the elements, or go by the memory
+_PARTS: dict[str, Any] = {  # views that do not just select elements
     "as_strided": _put_strided,
     "real": lambda xp, input, value: value + xp.imag(input) * 1j if xp.isdtype(input.dtype, "complex floating") else value,
     "imag": lambda xp, input, value: xp.real(input) + value * 1j,
@@ -58,7 +58,7 @@ Storage.put_view = staticmethod(put_view)
 view_scatter = op(
     "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params), public=False,
     method=False, out=False, backward_name="CopySlices",
-    doc="`input` with what the view operation `view` shows of it replaced by `value`.",
+    doc="`input` with the part that the view operation `view` selects replaced by `value`.",
     input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
     value=lambda F, g, view, params: seen_of(F, g, view, params),
 )  # fmt: skip
@@ -67,10 +67,10 @@ view_scatter = op(
 _ON_ANY_MEMORY = {"view": "reshape", "view_as_complex": "complex_of_pairs"}
 
 
-def seen_of(F: Any, given: Any, view: str, params: tuple[Any, ...]) -> Any:
-    """What a view operation shows of a gradient or tangent, which need not lie in memory as what the view was taken of."""
+def seen_of(F: Any, gradient: Any, view: str, params: tuple[Any, ...]) -> Any:
+    """A view operation applied to a gradient or tangent, which may be laid out in memory in another way than the base."""
     if view != "as_strided":
         name = _ON_ANY_MEMORY.get(view, view)
-        return (OPS[name].function if F is RECORDED else getattr(F, name))(given, *params)
+        return (OPS[name].function if F is RECORDED else getattr(F, name))(gradient, *params)
     size, stride, offset, _, source = params
-    return F.replaced(given, source, Place(size, stride, offset), source)
+    return F.replaced(gradient, source, Place(size, stride, offset), source)

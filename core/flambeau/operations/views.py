@@ -1,4 +1,4 @@
-"""Other looks at the same memory: reshaping, permuting, expanding, slicing out."""
+"""Views of the same memory: reshaping, permuting, expanding, slicing out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..tape.fast_path import FAST
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
-from .standard import look, put
+from .standard_indexing import getitem, put
 
 __all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
 
@@ -35,16 +35,16 @@ def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
     """The shape meant by `f(2, 3)` or `f((2, 3))`."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
-    for each in sizes:
-        if type(each) is not int:
+    for size in sizes:
+        if type(size) is not int:
             return tuple(map(_as_whole, sizes))
     return sizes
 
 
-def _as_whole(given: Any, what: str = "sizes") -> int:
-    if type(given) is bool or not hasattr(given, "__index__"):
-        raise TypeError(f"{what} must be ints, but found element of type {type(given).__name__}")
-    return given.__index__()  # type: ignore[no-any-return]
+def _as_whole(value: Any, what: str = "sizes") -> int:
+    if type(value) is bool or not hasattr(value, "__index__"):
+        raise TypeError(f"{what} must be ints, but found element of type {type(value).__name__}")
+    return value.__index__()  # type: ignore[no-any-return]
 
 
 def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
@@ -53,19 +53,19 @@ def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _refuse_negative(shape: Sequence[int], least: int) -> None:
-    for position, each in enumerate(shape):
-        if each < least:
-            raise RuntimeError(f"invalid shape dimension {each} at index {position} of shape {list(shape)}")
+    for position, size in enumerate(shape):
+        if size < least:
+            raise RuntimeError(f"invalid shape dimension {size} at index {position} of shape {list(shape)}")
 
 
-def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` with its -1, if any, worked out."""
-    numel = prod(given)
+def inferred_shape(shape: Sequence[int], old_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with its -1, if any, replaced by the inferred size."""
+    numel = prod(old_shape)
     if -1 not in shape:
         if prod(shape) != numel:
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
         return tuple(shape)
-    known = prod(each for each in shape if each != -1)
+    known = prod(size for size in shape if size != -1)
     if list(shape).count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     if known == 0 and numel == 0:
@@ -75,7 +75,7 @@ def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, .
         )
     if known <= 0 or numel % known:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
-    return tuple(numel // known if each == -1 else each for each in shape)
+    return tuple(numel // known if size == -1 else size for size in shape)
 
 
 def _view(name: str, forward: Any, rule: Any, **options: Any) -> Callable[..., Tensor]:
@@ -114,37 +114,37 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
-    wanted = sizes_given(shape, rest)
-    if wanted and min(wanted) < -1:
-        _refuse_negative(wanted, -1)
+    new_shape = sizes_given(shape, rest)
+    if new_shape and min(new_shape) < -1:
+        _refuse_negative(new_shape, -1)
     array, backend = self._array, self._key.backend
     if type(self) in FAST and type(self._key) is DispatchKey and not backend.is_contiguous(array):
-        shape = inferred_shape(wanted, array.shape)
-        if not _lies_together(array.shape, backend.strides(array), shape):
+        shape = inferred_shape(new_shape, array.shape)
+        if not _can_view(array.shape, backend.strides(array), shape):
             return reshaped_copy(self, shape)
     try:
-        return _reshaped(self, wanted)
+        return _reshaped(self, new_shape)
     except RuntimeError:
-        return reshaped_copy(self, inferred_shape(wanted, array.shape))
+        return reshaped_copy(self, inferred_shape(new_shape, array.shape))
 
 
-def _lies_together(given: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether each dimension of `shape` takes elements that are evenly spaced in memory, so that a view will do."""
+def _can_view(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether a view can have this `shape`: each of its dimensions has to go over elements that are evenly spaced in memory."""
     blocks, following = [1], None  # evenly spaced elements, from the last dimension on
-    for n, step in zip(reversed(given), reversed(strides), strict=True):
+    for n, step in zip(reversed(sizes), reversed(strides), strict=True):
         if n == 1:
             continue
         if following is not None and step != following:
             blocks.append(1)
         blocks[-1] *= n
         following = n * step
-    left, taken = iter(blocks), 1
-    block = next(left)
+    remaining, covered = iter(blocks), 1
+    block = next(remaining)
     for n in reversed(shape):
-        taken *= n
-        if taken == block:
-            block, taken = next(left, 1), 1
-        elif n != 1 and (not taken or block % taken):
+        covered *= n
+        if covered == block:
+            block, covered = next(remaining, 1), 1
+        elif n != 1 and (not covered or block % covered):
             return False
     return True
 
@@ -157,14 +157,14 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
     """
     if size is None or type(size) is dtypes.dtype:
         return _view_dtype(self, dtype or size)
-    wanted = sizes_given(size, rest)
-    if wanted and min(wanted) < -1:
-        _refuse_negative(wanted, -1)
+    new_shape = sizes_given(size, rest)
+    if new_shape and min(new_shape) < -1:
+        _refuse_negative(new_shape, -1)
     try:
-        return _reshaped(self, wanted)
+        return _reshaped(self, new_shape)
     except RuntimeError as error:
-        inferred_shape(wanted, self._array.shape)  # raises where the number of elements does not fit
-        self._key.materialize(self)  # raises where there are none in memory
+        inferred_shape(new_shape, self._array.shape)  # raises where the number of elements does not fit
+        self._key.materialize(self)  # raises for a tensor that has no elements in memory
         raise _cannot_view(self) from error
 
 
@@ -179,8 +179,8 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     from ..runtime.devices import dispatch_key
 
     if input._key.materialized is not input._key:
-        what = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
-        raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
+        kind = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
+        raise RuntimeError(f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")
     key = dispatch_key(dtype, input.device)
     backend = key.backend
     try:
@@ -227,30 +227,30 @@ def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) 
     tensor([[1, 1],
             [2, 2]])
     """
-    shape, given = sizes_given(size, rest), self._array.shape
-    extra = len(shape) - len(given)
+    shape, own_shape = sizes_given(size, rest), self._array.shape
+    extra = len(shape) - len(own_shape)
     if extra < 0:
         raise RuntimeError(
-            f"expand(torch.{self.type().split('.')[-1]}{{{list(given)}}}, size={list(shape)}): the number of "
+            f"expand(torch.{self.type().split('.')[-1]}{{{list(own_shape)}}}, size={list(shape)}): the number of "
             f"sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(given)})"
+            f"({len(own_shape)})"
         )
     result = []
-    for dim, wanted in enumerate(shape):
-        old = given[dim - extra] if dim >= extra else 1
-        if wanted == -1:
+    for dim, new in enumerate(shape):
+        old = own_shape[dim - extra] if dim >= extra else 1
+        if new == -1:
             if dim < extra:
                 raise RuntimeError(
-                    f"The expanded size of the tensor ({wanted}) isn't allowed in a leading, non-existing dimension {dim}"
+                    f"The expanded size of the tensor ({new}) isn't allowed in a leading, non-existing dimension {dim}"
                 )
-            wanted = old
-        elif old not in (1, wanted):
+            new = old
+        elif old not in (1, new):
             raise RuntimeError(
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({old}) at "
+                f"The expanded size of the tensor ({new}) must match the existing size ({old}) at "
                 f"non-singleton dimension {dim}.  Target sizes: {list(shape)}.  Tensor sizes: "
-                f"{list(given)}"
+                f"{list(own_shape)}"
             )
-        result.append(wanted)
+        result.append(new)
     return _expanded(self, tuple(result))
 
 
@@ -281,8 +281,8 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, expanded to their common shape."""
     from ..calls.dispatch import broadcast_shapes
 
-    shape = broadcast_shapes(*(each.shape for each in tensors))
-    return tuple(each if each._array.shape == shape else _expand_method(each, shape) for each in tensors)
+    shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
+    return tuple(tensor if tensor._array.shape == shape else _expand_method(tensor, shape) for tensor in tensors)
 
 
 _squeezed = _view(
@@ -302,13 +302,15 @@ def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None)
     dims = (
         range(len(shape))
         if dim is None
-        else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
+        else [wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]
     )
-    for each in dims if len(dims) > 1 and dim is not None else ():
-        if dims.count(each) > 1:
-            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
-    kept = tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims)
-    return shown_as(_squeezed(input, kept), f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1}")
+    for d in dims if len(dims) > 1 and dim is not None else ():
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    new_shape = tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims)
+    return shown_as(
+        _squeezed(input, new_shape), f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1}"
+    )
 
 
 @composite
@@ -384,14 +386,14 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
 
 def _permute_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
     ndim = self._array.ndim
-    given = sizes_given(dims, rest)
-    if len(given) != ndim:
+    dims = sizes_given(dims, rest)
+    if len(dims) != ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
             f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
-            f"len(dims) = {len(given)}"
+            f"len(dims) = {len(dims)}"
         )
-    order = tuple(wrap_dim(each, ndim) for each in given)
+    order = tuple(wrap_dim(d, ndim) for d in dims)
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return _permuted(self, order)
@@ -495,17 +497,17 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
             f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same "
             f"number of dims as destination ({destination} dims)"
         )
-    source, destination = ([wrap_dim(each, ndim) for each in dims] for dims in (source, destination))
-    for name, each in (("source", source), ("destination", destination)):
-        if len(set(each)) != len(each):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({each})")
+    source, destination = ([wrap_dim(d, ndim) for d in dims] for dims in (source, destination))
+    for name, axes in (("source", source), ("destination", destination)):
+        if len(set(axes)) != len(axes):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({axes})")
     if not ndim:
         return _permuted(input, ())
     order = [-1] * ndim
     for s, d in zip(source, destination, strict=True):
         order[d] = s
-    rest = iter(each for each in range(ndim) if each not in source)
-    return _permuted(input, tuple(next(rest) if each == -1 else each for each in order))
+    remaining = iter(d for d in range(ndim) if d not in source)
+    return _permuted(input, tuple(next(remaining) if d == -1 else d for d in order))
 
 
 # --- parts --------------------------------------------------------------------------------------------------------
@@ -545,7 +547,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @composite(out=True, grad_fn="NarrowCopyBackward0")
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """`narrow` in memory of its own."""
+    """A copy of `narrow`."""
     if dim >= max(input.ndim, 1):
         raise RuntimeError(f"narrow_copy(): expected a dim below {input.ndim}, but got {dim}")
     return narrow(input, dim, start, length).clone()
@@ -583,10 +585,10 @@ def split(
                 f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                 f"dimension {dim}), but got split_sizes={list(sizes)}"
             )
-        made: tuple[Tensor, ...] = _split(tensor, sizes, dim)
-        if made:
-            shown_as(made[0], "SplitWithSizesBackward0")  # the node is that of them all
-        return made
+        parts: tuple[Tensor, ...] = _split(tensor, sizes, dim)
+        if parts:
+            shown_as(parts[0], "SplitWithSizesBackward0")  # all parts have one node
+        return parts
     step = whole(sections)
     if step < 0 or (step == 0 and length):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
@@ -637,12 +639,12 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 def _diagonal_forward(xp: Any, input: Any, /, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     rows, columns = input.shape[dim1], input.shape[dim2]
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
-    rest = [each for each in range(input.ndim) if each not in (dim1, dim2)]
-    moved = xp.permute_dims(input, (*rest, dim1, dim2))
+    other_dims = [d for d in range(input.ndim) if d not in (dim1, dim2)]
+    moved = xp.permute_dims(input, (*other_dims, dim1, dim2))
     flat = xp.reshape(moved, (*moved.shape[:-2], rows * columns))
     start = offset if offset >= 0 else -offset * columns
-    every = look(xp, flat, (..., slice(start, start + length * (columns + 1), columns + 1)))
-    return look(xp, every, (..., slice(0, length)))
+    every = getitem(xp, flat, (..., slice(start, start + length * (columns + 1), columns + 1)))
+    return getitem(xp, every, (..., slice(0, length)))
 
 
 _diagonal = _view(
@@ -667,8 +669,8 @@ def _diagonal_backward_forward(xp: Any, input: Any, /, shape: Any, offset: int, 
     at_row = xp.astype(row == xp.arange(rows), input.dtype)
     at_column = xp.astype(xp.expand_dims(xp.arange(length) + max(offset, 0), axis=1) == xp.arange(columns), input.dtype)
     spread = xp.matmul(xp.expand_dims(input, axis=-2) * xp.matrix_transpose(at_row), at_column)
-    rest = [each for each in range(len(shape)) if each not in (dim1, dim2)]
-    return xp.permute_dims(spread, _inverse((*rest, dim1, dim2)))
+    other_dims = [d for d in range(len(shape)) if d not in (dim1, dim2)]
+    return xp.permute_dims(spread, _inverse((*other_dims, dim1, dim2)))
 
 
 op(
@@ -678,12 +680,12 @@ op(
 op("zeros_of", lambda xp, input, /, shape: xp.zeros(shape, dtype=input.dtype), public=False, method=False, out=False)
 tied = op(
     "tied", lambda xp, input, to: input, keeps_dtype=("to",), public=False, method=False, out=False,
-    doc="The input, recorded as if it depended on `to`: as PyTorch's gradients do, though their derivatives are zero.",
+    doc="The input, recorded as if it depended on `to`, with a derivative of zero: PyTorch's graphs have such edges.",
     input=lambda F, g: g, to=lambda F, g, to_shape: F.zeros_of(g, to_shape),
 )  # fmt: skip
 with_tied_gradient = op(
     "with_tied_gradient", lambda xp, input: input, public=False, method=False, out=False,
-    doc="The input, for operations that are made of others: the gradient that they give it is tied to it.",
+    doc="The input of a composite operation, whose gradient is recorded as if it depended on the input; see `tied`.",
     input=lambda F, g, input: F.tied(g, input),
 )  # fmt: skip
 
@@ -729,12 +731,12 @@ def _windows(input: Any, dim: int, size: int, step: int, backend: Any) -> Any:
 
 
 def _unfold_backward_forward(xp: Any, input: Any, /, shape: Any, dim: int, size: int, step: int, backend: Any) -> Any:
-    made = xp.zeros(tuple(shape), dtype=input.dtype)
+    output = xp.zeros(tuple(shape), dtype=input.dtype)
     before: tuple[Any, ...] = (slice(None),) * dim
     for position in range(size):
         index = (*before, slice(position, position + (input.shape[dim] - 1) * step + 1, step))
-        made = made + put(xp, xp.zeros(tuple(shape), dtype=input.dtype), index, input[..., position])
-    return made
+        output = output + put(xp, xp.zeros(tuple(shape), dtype=input.dtype), index, input[..., position])
+    return output
 
 
 op(

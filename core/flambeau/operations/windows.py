@@ -28,8 +28,8 @@ def _window(
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
     if window_length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
-    made = shape(window_length, sym=not periodic, dtype=dtypes.float64, device=device, **parameters)
-    return _finish(made.to(dtype), requires_grad, pin_memory=pin_memory)
+    window = shape(window_length, sym=not periodic, dtype=dtypes.float64, device=device, **parameters)
+    return _finish(window.to(dtype), requires_grad, pin_memory=pin_memory)
 
 
 def hann_window(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, ClassVar
 
-from ...operations.standard import nonzero
+from ...operations.standard_indexing import nonzero
 
 __all__ = ["BatchedArray", "Namespace", "namespace"]
 

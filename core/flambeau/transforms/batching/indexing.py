@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...operations.standard import look, nonzero
+from ...operations.standard_indexing import getitem, nonzero
 from .arrays import BatchedArray
 
 __all__ = ["get", "put"]
@@ -30,7 +30,7 @@ def _taken(array: BatchedArray, picked: Any) -> Any:
     try:
         return array.raw[picked]
     except IndexError:  # out of bounds, or no index of the array API standard, which not every library goes beyond
-        return look(array.xp.inner, array.raw, picked)
+        return getitem(array.xp.inner, array.raw, picked)
 
 
 def put(array: BatchedArray, index: Any, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""What fits nowhere else: the order of dimensions in memory, mapped files, hashes, and protocols of tensors."""
+"""Functions of no other family: the order of dimensions in memory, mapped files, hashes, and protocols of tensors."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
     (2, 1, 0)
     """
     formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
-    if not (isinstance(formats, list) and all(isinstance(each, memory_format) for each in formats)):
+    if not (isinstance(formats, list) and all(isinstance(f, memory_format) for f in formats)):
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     strides = self.stride()
     if ambiguity_check is not False and (1 in self.shape or len(set(strides)) < len(strides)):
-        if sum(self.is_contiguous(memory_format=each) for each in formats) != 1:
+        if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
             raise RuntimeError(
                 "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
             )
         if len(set(strides)) < len(strides):
             raise RuntimeError("The tensor does not have unique dim order.")
-    return tuple(sorted(range(self.ndim), key=lambda each: (-strides[each], each)))
+    return tuple(sorted(range(self.ndim), key=lambda d: (-strides[d], d)))
 
 
 def empty_permuted(
@@ -68,16 +68,16 @@ def empty_permuted(
             f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
         )
     order = list(physical_layout)
-    for position, each in enumerate(order):
-        if not 0 <= each < len(size):
+    for position, dim in enumerate(order):
+        if not 0 <= dim < len(size):
             raise RuntimeError(
-                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {each} at index "
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {dim} at index "
                 f"{position}). NB: negative dims not currently supported"
             )
     if len(set(order)) < len(order):
         raise RuntimeError("Duplicate dim not allowed")
-    made = empty([size[each] for each in order], dtype=dtype, device=device, pin_memory=pin_memory)
-    return made.permute(sorted(range(len(order)), key=order.__getitem__)).requires_grad_(bool(requires_grad))
+    tensor = empty([size[d] for d in order], dtype=dtype, device=device, pin_memory=pin_memory)
+    return tensor.permute(sorted(range(len(order)), key=order.__getitem__)).requires_grad_(bool(requires_grad))
 
 
 def from_file(
@@ -91,7 +91,7 @@ def from_file(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of `size` elements in the memory-mapped file; with `shared`, writes reach the file, made if need be.
+    """A tensor of `size` elements in the memory-mapped file; with `shared`, writes reach the file, which is created if necessary.
 
     Raises:
         RuntimeError: the file cannot be opened, or is too small.
@@ -120,25 +120,25 @@ def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, 
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown mode {mode}; only 0 (exclusive or) is supported")
     require_dtype("xor_sum_cpu", input, "real")
-    given: Sequence[int] = whole_numbers("dim", () if dim is None else dim) or range(input.ndim)
+    chosen: Sequence[int] = whole_numbers("dim", () if dim is None else dim) or range(input.ndim)
     if not input.ndim:
-        given, input = [wrap_dim(each, 0) for each in given][:0], input.clone()
-    dims = sorted(wrap_dim(each, input.ndim) for each in given)
+        chosen, input = [wrap_dim(d, 0) for d in chosen][:0], input.clone()
+    dims = sorted(wrap_dim(d, input.ndim) for d in chosen)
     if not input.numel():
         raise RuntimeError(
             "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
             "dim with the 'dim' argument."
         )
     wide = input.to(dtypes.float64 if input.is_floating_point() else dtypes.int64)
-    kept = [each for each in range(input.ndim) if each not in dims]
-    shape = [input.shape[each] for each in kept]
-    flat = wide.detach().permute(kept + dims).reshape(*shape, prod(input.shape[each] for each in dims))
+    kept_dims = [d for d in range(input.ndim) if d not in dims]
+    shape = [input.shape[d] for d in kept_dims]
+    flat = wide.detach().permute(kept_dims + dims).reshape(*shape, prod(input.shape[d] for d in dims))
     bits = flat.contiguous().view(dtypes.uint64)
     while bits.shape[-1] > 1:
         half = bits.shape[-1] // 2
         folded = bits[..., :half] ^ bits[..., half : 2 * half]
         bits = cat([folded, bits[..., 2 * half :]], -1)
-    return bits.reshape([1 if each in dims else length for each, length in enumerate(input.shape)] if keepdim else shape)
+    return bits.reshape([1 if d in dims else length for d, length in enumerate(input.shape)] if keepdim else shape)
 
 
 # --- protocols ----------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def _cuda_array_interface(self: Tensor) -> Any:
 
 
 def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Nothing lies below `__torch_function__` that could be overridden: the operation is carried out."""
+    """There is no level of dispatch below `__torch_function__` to override: the operation is just called."""
     return func(*args, **(kwargs or {}))
 
 

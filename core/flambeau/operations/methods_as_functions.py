@@ -35,5 +35,5 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def publish() -> None:
-    """Offer the functions, once the methods are there."""
+    """Add the functions to the public namespace, once all methods are attached."""
     PUBLIC.update({name: _function(name) for name in NAMES})

@@ -11,11 +11,11 @@ from functools import cache
 from math import prod
 from typing import Any
 
-__all__ = ["extremes", "look", "mapped", "nonzero", "overwrite", "put"]
+__all__ = ["extremes", "getitem", "mapped", "nonzero", "overwrite", "put"]
 
 
 def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
-    """The smallest and the largest element of an array; in the whole batch, where it has one."""
+    """The smallest and the largest element of an array; of a batched array, over the whole batch."""
     if hasattr(array, "raw"):
         xp, array = xp.inner, array.raw
     return xp.min(array), xp.max(array)
@@ -31,26 +31,26 @@ def mapped(xp: Any, array: Any, function: Callable[[float], float]) -> Any:
 
 
 def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
-    """For each dimension, the coordinates of the elements that are not zero: `xp.nonzero` wherever it may be asked for."""
+    """For each dimension, the coordinates of the elements that are not zero, also for libraries without data-dependent shapes."""
     if _has_data_dependent_shapes(xp):
         return tuple(xp.nonzero(array))
     flat = xp.reshape(array, (-1,)) != xp.zeros((), dtype=array.dtype)
-    order = xp.argsort(xp.astype(flat, xp.int8), stable=True, descending=True)  # those that are, then those that are not
-    places, found = order[: int(xp.count_nonzero(flat))], []
+    order = xp.argsort(xp.astype(flat, xp.int8), stable=True, descending=True)  # nonzero elements first
+    places, coordinates = order[: int(xp.count_nonzero(flat))], []
     for length in reversed(array.shape):
-        found.append(places % length)
+        coordinates.append(places % length)
         places = places // length
-    return tuple(reversed(found))
+    return tuple(reversed(coordinates))
 
 
 @cache
 def _has_data_dependent_shapes(xp: Any) -> bool:
-    """The standard leaves functions whose result's shape depends on the data to the library."""
+    """Whether the library has functions whose result's shape depends on the data, which the standard does not ask for."""
     info = getattr(xp, "__array_namespace_info__", None)
     return info is None or bool(info().capabilities()["data-dependent shapes"])
 
 
-def look(xp: Any, array: Any, index: Any) -> Any:
+def getitem(xp: Any, array: Any, index: Any) -> Any:
     """`array[index]`, for any index that NumPy takes."""
     array, index = _with_dimensions_for_scalar_masks(xp, array, index)
     items = _expanded(xp, array.shape, index)
@@ -73,27 +73,27 @@ def _with_dimensions_for_scalar_masks(xp: Any, array: Any, index: Any) -> tuple[
     """A 0-d mask stands for a new dimension of which it takes all or nothing."""
     items = list(index) if isinstance(index, tuple) else [index]
     axis = 0
-    for n, each in enumerate(items):
-        if _is_array(each) and not each.ndim and xp.isdtype(each.dtype, "bool"):
+    for n, item in enumerate(items):
+        if _is_array(item) and not item.ndim and xp.isdtype(item.dtype, "bool"):
             array = xp.expand_dims(array, axis=axis)
-            items[n] = slice(0, int(bool(each)), 1)
+            items[n] = slice(0, int(bool(item)), 1)
             axis += 1
-        elif each is Ellipsis:
+        elif item is Ellipsis:
             axis = array.ndim - sum(0 if rest is None else _dims(xp, rest) for rest in items[n + 1 :])
-        elif each is not None:
-            axis += _dims(xp, each)
+        elif item is not None:
+            axis += _dims(xp, item)
     return array, tuple(items)
 
 
 def overwrite(xp: Any, flat: Any, places: Any, values: Any) -> Any:
-    """A copy of `flat` with `values` at `places`; of several writes to a place the last one stays."""
+    """A copy of `flat` with `values` at `places`; the last of several writes to a place wins."""
     if not places.shape[0] or not flat.shape[0]:
         return xp.asarray(flat, copy=True)
     order = xp.argsort(places, stable=True)
-    ordered, wanted = xp.take(places, order, axis=0), xp.arange(flat.shape[0], dtype=places.dtype)
-    last = xp.searchsorted(ordered, wanted, side="right") - 1
+    ordered, targets = xp.take(places, order, axis=0), xp.arange(flat.shape[0], dtype=places.dtype)
+    last = xp.searchsorted(ordered, targets, side="right") - 1
     writer = xp.where(last < 0, xp.zeros_like(last), last)
-    hit = xp.take(ordered, writer, axis=0) == wanted
+    hit = xp.take(ordered, writer, axis=0) == targets
     return xp.where(hit, xp.take(values, xp.take(order, writer, axis=0), axis=0), flat)
 
 
@@ -104,27 +104,27 @@ def _is_array(item: Any) -> bool:
 def _expanded(xp: Any, shape: tuple[int, ...], index: Any) -> list[Any]:
     """The index with an item for every dimension: slices within bounds, masks as the places where they hold."""
     items = list(index) if isinstance(index, tuple) else [index]
-    used = sum(0 if each is None or each is Ellipsis else _dims(xp, each) for each in items)
-    if not any(each is Ellipsis for each in items):
+    used = sum(0 if item is None or item is Ellipsis else _dims(xp, item) for item in items)
+    if not any(item is Ellipsis for item in items):
         items.append(...)
-    made: list[Any] = []
+    expanded: list[Any] = []
     axis = 0
-    for each in items:
-        if each is Ellipsis:
-            made += [slice(0, None, 1)] * (len(shape) - used)
+    for item in items:
+        if item is Ellipsis:
+            expanded += [slice(0, None, 1)] * (len(shape) - used)
             axis += len(shape) - used
-        elif each is None:
-            made.append(None)
-        elif isinstance(each, slice):
-            made.append(_bounded(each, shape[axis]))
+        elif item is None:
+            expanded.append(None)
+        elif isinstance(item, slice):
+            expanded.append(_bounded(item, shape[axis]))
             axis += 1
-        elif _is_array(each) and xp.isdtype(each.dtype, "bool"):
-            made += _where_true(xp, each, axis, shape)
-            axis += each.ndim
+        elif _is_array(item) and xp.isdtype(item.dtype, "bool"):
+            expanded += _where_true(xp, item, axis, shape)
+            axis += item.ndim
         else:
-            made.append(_inside(xp, each, axis, shape[axis]))
+            expanded.append(_inside(xp, item, axis, shape[axis]))
             axis += 1
-    return made
+    return expanded
 
 
 def _where_true(xp: Any, mask: Any, axis: int, shape: tuple[int, ...]) -> list[Any]:
@@ -163,29 +163,29 @@ def _inside(xp: Any, item: Any, axis: int, length: int) -> Any:
 def _places(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
     """For each element of `array[items]`, its place in the flattened array."""
     arrays = any(map(_is_array, items))
-    wide = [n for n, each in enumerate(items) if arrays and (_is_array(each) or isinstance(each, int))]
+    wide = [n for n, item in enumerate(items) if arrays and (_is_array(item) or isinstance(item, int))]
     block = _broadcast([items[n].shape for n in wide if _is_array(items[n])])
     adjacent = not wide or wide[-1] - wide[0] + 1 == len(wide)
     start = wide[0] if wide and adjacent else 0  # where the dimensions of the index arrays go in the result
-    count = sum(1 for n, each in enumerate(items) if n not in wide and not isinstance(each, int)) + len(block)
+    count = sum(1 for n, item in enumerate(items) if n not in wide and not isinstance(item, int)) + len(block)
     total, sizes = xp.zeros((1,) * count, dtype=xp.int64), [1] * count
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     sizes[start : start + len(block)] = block
     axis = position = 0
-    for n, each in enumerate(items):
+    for n, item in enumerate(items):
         if n in wide:
-            coordinate = each if _is_array(each) else xp.asarray(each)
+            coordinate = item if _is_array(item) else xp.asarray(item)
             ahead = start + len(block) - coordinate.ndim
             coordinate = xp.reshape(coordinate, (1,) * ahead + coordinate.shape + (1,) * (count - ahead - coordinate.ndim))
-        elif isinstance(each, int):
-            coordinate = xp.asarray(each)
+        elif isinstance(item, int):
+            coordinate = xp.asarray(item)
         else:
             at = position if position < start or not wide else position + len(block)
-            length = 1 if each is None else len(range(*each.indices(shape[axis])))
+            length = 1 if item is None else len(range(*item.indices(shape[axis])))
             position, sizes[at] = position + 1, length
-            if each is None:
+            if item is None:
                 continue
-            steps = xp.arange(length, dtype=xp.int64) * each.step + each.start
+            steps = xp.arange(length, dtype=xp.int64) * item.step + item.start
             coordinate = xp.reshape(steps, (1,) * at + (length,) + (1,) * (count - at - 1))
         total = total + coordinate * strides[axis]
         axis += 1

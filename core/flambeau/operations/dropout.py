@@ -25,7 +25,7 @@ def _check(input: Tensor, p: float) -> None:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _kept(input: Tensor, p: float, whole_channels: bool) -> Tensor:
+def _mask(input: Tensor, p: float, whole_channels: bool) -> Tensor:
     """1 for what is kept, 0 for what is dropped: for each element or for each channel."""
     if whole_channels and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
@@ -57,12 +57,12 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
     if p == 1:
         return input * 0
     key = input._key
-    rounds_often = key.dtype.itemsize == 2 and key.device.type == "cpu"  # in half precision, the noise and the product
-    if "fused_dropout" in key.backend.all_kernels and type(key) is DispatchKey and not (whole_channels or rounds_often):
-        made: Tensor = _fused(input, 1 - p, raw_generator(None, key.device))[0]
-        return shown_as(made, "MulBackward0") if key.device.type == "cpu" else made
+    rounds_twice = key.dtype.itemsize == 2 and key.device.type == "cpu"  # PyTorch rounds noise and product
+    if "fused_dropout" in key.backend.all_kernels and type(key) is DispatchKey and not (whole_channels or rounds_twice):
+        result: Tensor = _fused(input, 1 - p, raw_generator(None, key.device))[0]
+        return shown_as(result, "MulBackward0") if key.device.type == "cpu" else result
     with no_grad():
-        noise = _kept(input, p, whole_channels).div_(1 - p)
+        noise = _mask(input, p, whole_channels).div_(1 - p)
     return input * noise
 
 
@@ -77,9 +77,9 @@ def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -
         return input * 0
     scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     with no_grad():
-        kept = _kept(input, p, whole_channels)
-        shift = (kept - 1) * (_ALPHA * scale) + _ALPHA * scale * p
-        noise = kept * scale
+        mask = _mask(input, p, whole_channels)
+        shift = (mask - 1) * (_ALPHA * scale) + _ALPHA * scale * p
+        noise = mask * scale
     return input * noise + shift
 
 

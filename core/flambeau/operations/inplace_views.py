@@ -1,4 +1,4 @@
-"""In place, not the elements but the look: a tensor becomes another view of its memory, or of other memory."""
+"""In-place forms of views (`t_`, `squeeze_`, ...), `set_` and `resize_`: a tensor becomes a view of its or other memory."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqu
 __all__: list[str] = []
 
 
-def _as_it_was(self: Tensor) -> Tensor:
-    """What a tensor is until now, under another name."""
+def _former_state(self: Tensor) -> Tensor:
+    """A new tensor object with the array, node, view and storage that `self` has now."""
     before: Tensor = alias(self)
     before._node, before._requires_grad, before._view = self._node, self._requires_grad, self._view
     before._storage = self._storage or self._own_storage()
@@ -36,50 +36,51 @@ def _as_it_was(self: Tensor) -> Tensor:
     return before
 
 
-def _hand_over(self: Tensor, before: Tensor) -> bool:
-    """Let the views of a tensor be views of what it was, which has its memory from where it had it; whether that matters."""
+def _rebase_views(self: Tensor, before: Tensor) -> bool:
+    """Make the views of a tensor views of `before`, its former state.  Returns whether it has views or shares memory."""
     views = before._storage.views_of(self)  # type: ignore[union-attr]  # it has one
-    for each in views:
-        if each._view is not None:
-            each._view = (before, *each._view[1:])
+    for view in views:
+        if view._view is not None:
+            view._view = (before, *view._view[1:])
         else:
-            each.__dict__["_shares"] = before
+            view.__dict__["_shares"] = before
     if before._view is None:
         before.__dict__["_became"] = weakref.ref(self)
-    source = self.__dict__.pop("_shares", None)
-    if source is not None:
-        before.__dict__["_shares"] = source
-    return bool(views) or source is not None
+    memory = self.__dict__.pop("_shares", None)
+    if memory is not None:
+        before.__dict__["_shares"] = memory
+    return bool(views) or memory is not None
 
 
-def _become(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
-    """Make a tensor what `view` shows of it.
+def _become_view(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
+    """Replace a tensor, in place, by the view of it that the function `view` returns.
 
-    A tensor that has views becomes a view itself, of what it was: so writes through it and through them find each other.
+    A tensor that has views becomes a view of its former state, so that its views see what is written through it, and it sees
+    what is written through them.
     """
     check_writable(self)
-    before = _as_it_was(self)
-    seen = view(before)
-    if seen is before:
+    before = _former_state(self)
+    shown = view(before)
+    if shown is before:
         return self
     if state.forward_levels:
-        hooks.forward.follow(self, seen)
-    self._array = seen._array
+        hooks.forward.follow(self, shown)
+    self._array = shown._array
     self._bump_version()
     if self._requires_grad and not is_grad_enabled():
         return self
-    self._node, self._requires_grad = seen._node, seen._requires_grad
-    if _hand_over(self, before) or self._view is not None:
-        assert before._storage is not None and seen._view is not None
+    self._node, self._requires_grad = shown._node, shown._requires_grad
+    if _rebase_views(self, before) or self._view is not None:
+        assert before._storage is not None and shown._view is not None
         if self._view is None:
             before._storage.add_view(self)
         else:
             before._storage.add_former(before, self)
-        self._view = (*seen._view[:3], True if self._view is None else self._view[3])
+        self._view = (*shown._view[:3], True if self._view is None else self._view[3])
     return self
 
 
-_LATER = {  # PyTorch's names of the nodes, where a function's in-place form has another
+_IN_PLACE_NODES = {  # the names that PyTorch's nodes have in in-place forms
     "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
     "AsStridedBackward0": "AsStridedBackward1", "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
     "SqueezeBackward2": "SqueezeBackward5",
@@ -88,9 +89,9 @@ _LATER = {  # PyTorch's names of the nodes, where a function's in-place form has
 
 def _in_place(name: str, view: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        made = _become(self, lambda before: view(before, *args, **kwargs))
-        node = type(made._node).__name__
-        return shown_as(made, _LATER[node]) if node in _LATER else made
+        result = _become_view(self, lambda before: view(before, *args, **kwargs))
+        node = type(result._node).__name__
+        return shown_as(result, _IN_PLACE_NODES[node]) if node in _IN_PLACE_NODES else result
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of `{name.rstrip('_')}`: the tensor itself becomes that view."
@@ -114,7 +115,7 @@ for _name, _function in (
 
 
 def _set_(self: Tensor, source: Any = UNSET, storage_offset: int | None = None, size: Any = None, stride: Any = None) -> Tensor:
-    """Make this tensor a view of a storage's, or of another tensor's, memory, which grows if it is too small.
+    """Make this tensor a view of the memory of a storage or of another tensor; memory that is too small grows.
 
     Raises:
         TypeError: neither a storage nor a tensor; an offset without a size.
@@ -128,12 +129,12 @@ def _set_(self: Tensor, source: Any = UNSET, storage_offset: int | None = None, 
             contiguous_strides(shape) if stride is None else as_shape((_sizes("stride", stride),)),
             as_int("set_", "storage_offset", storage_offset or 0),
         )
-        source = _reaching(source, place)
+        source = _view_at(source, place)
     elif storage_offset is not None or stride is not None:
         raise TypeError("set_() received an invalid combination of arguments: a storage offset or a stride without a size")
     check_writable(self)
-    before = _as_it_was(self)
-    _hand_over(self, before)
+    before = _former_state(self)
+    _rebase_views(self, before)
     self._array, self._key, self._view = source._array, source._key, None
     if not self._key.backend.mutable:
         self._storage = (source._storage or source._own_storage()).twin()
@@ -145,7 +146,7 @@ def _set_(self: Tensor, source: Any = UNSET, storage_offset: int | None = None, 
 
 
 def _memory_for(self: Tensor, source: Any) -> Tensor:
-    """The source of `set_` as a tensor; checked, so that `self` may lie in its memory."""
+    """The source of `set_` as a tensor, after checks of its dtype and device."""
     from ..storage import TypedStorage, UntypedStorage
 
     if isinstance(source, (TypedStorage, UntypedStorage)):
@@ -171,14 +172,14 @@ def _memory_for(self: Tensor, source: Any) -> Tensor:
     return source
 
 
-def _sizes(name: str, given: Any) -> Any:
-    if not isinstance(given, (tuple, list)):
-        raise TypeError(f"set_(): argument '{name}' must be tuple of ints, not {type(given).__name__}")
-    return given
+def _sizes(name: str, value: Any) -> Any:
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"set_(): argument '{name}' must be tuple of ints, not {type(value).__name__}")
+    return value
 
 
-def _reaching(source: Tensor, place: Place) -> Tensor:
-    """What is at a place of the memory of `source`, which grows so that it reaches there."""
+def _view_at(source: Tensor, place: Place) -> Tensor:
+    """The view of the memory of `source` at a place; the memory grows if it ends before that."""
     backend, nbytes = source._key.backend, place.end * source.element_size()
     if backend.mutable and nbytes > backend.memory(source._array).shape[0]:
         relocate(source, resized(source, nbytes))
@@ -196,17 +197,17 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     backend = self._key.backend
     flat, offset = backend.root(self._array)
     place = Place(shape, contiguous_strides(shape), offset)
-    missing = place.end - flat.shape[0]
-    if missing <= 0 and type(self._array) is backend.array_type:
+    shortage = place.end - flat.shape[0]
+    if shortage <= 0 and type(self._array) is backend.array_type:
         self._array = backend.as_strided(flat, *place)
     elif backend.mutable:
         from .relocation import reach
 
-        del flat  # so that a tensor that is alone in its memory is known to be
+        del flat  # a reference that would make a tensor that is alone in its memory look shared
         reach(self, place)
     else:
         xp = backend.on(self.device.index)
-        flat = xp.concat([flat, xp.empty((missing,), dtype=self._key.raw_dtype)])
+        flat = xp.concat([flat, xp.empty((shortage,), dtype=self._key.raw_dtype)])
         self._array = backend.as_strided(flat, *place)
     self._bump_version()
     return self

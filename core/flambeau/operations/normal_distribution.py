@@ -1,4 +1,4 @@
-"""The normal distribution: its distribution function, that one's logarithm and inverse, and relatives of `erf`."""
+"""The normal distribution: its distribution function, with logarithm and inverse, and relatives of `erf`."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def erfinv_forward(xp: Any, input: Any) -> Any:
     near = polynomial(xp.clip(w, 0.0, 5.0) - 2.5, _NEAR) * inside
     for _ in range(2):
         near = near - (erf_forward(xp, near) - inside) * 0.5 * _ROOT_PI * xp.exp(near * near)
-    made = xp.where(inside < 0.5, near, _erfc_inverse(xp, 1 - xp.clip(inside, 0.5, 1.0)))
-    made = xp.where(size == 1, math.inf, xp.where(size < 1, made, math.nan))
-    return xp.where(input < 0, -made, made)
+    result = xp.where(inside < 0.5, near, _erfc_inverse(xp, 1 - xp.clip(inside, 0.5, 1.0)))
+    result = xp.where(size == 1, math.inf, xp.where(size < 1, result, math.nan))
+    return xp.where(input < 0, -result, result)
 
 
 @in_double
@@ -90,9 +90,9 @@ def ndtri_forward(xp: Any, input: Any) -> Any:
     inside = xp.where((input > 0) & (input < 1), input, 0.5)
     tail = _ROOT_2 * _erfc_inverse(xp, 2 * xp.minimum(inside, 1 - inside))
     centre = _ROOT_2 * erfinv_forward(xp, 2 * inside - 1)
-    made = xp.where(xp.abs(inside - 0.5) < 0.25, centre, xp.where(inside < 0.5, -tail, tail))
-    made = xp.where(input == 0, -math.inf, xp.where(input == 1, math.inf, made))
-    return xp.where((input >= 0) & (input <= 1), made, math.nan)
+    result = xp.where(xp.abs(inside - 0.5) < 0.25, centre, xp.where(inside < 0.5, -tail, tail))
+    result = xp.where(input == 0, -math.inf, xp.where(input == 1, math.inf, result))
+    return xp.where((input >= 0) & (input <= 1), result, math.nan)
 
 
 erfinv = op(

@@ -280,9 +280,11 @@ def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[
     if op.promote in COMMON:
         dtype = result_dtype([argument for name, argument in by_name.items() if name not in op.keeps_dtype])
         if op.promote == "float" and dtype.category in DTYPES[op.dtypes]:
-            dtype = PROMOTIONS["float"](dtype)[0]  # now: a number may not fit the integers' dtype
+            dtype = PROMOTIONS["float"](dtype)[0]  # now, because a number may be too large for the integers
         key = _key_among(tensors, dtype, place)
-        return key, [_moved(argument, place) if name in op.keeps_dtype else _as_array(argument, key) for name, argument in by_name.items()]
+        return key, [
+            _moved(argument, place) if name in op.keeps_dtype else _as_array(argument, key) for name, argument in by_name.items()
+        ]
     if op.promote in ("match", "product"):
         _check_match(op, [argument for name, argument in by_name.items() if name not in op.keeps_dtype])
     primary = by_name[op.primary]
@@ -302,7 +304,7 @@ def _check_match(op: Operation, tensors: Sequence[Any]) -> None:
     all_dtypes = [tensor.dtype for tensor in tensors if isinstance(tensor, Tensor)]
     for dtype in all_dtypes[1:]:
         if dtype is not all_dtypes[0]:
-            spelled = " != ".join(_c_name(dtype) for dtype in (all_dtypes[0], dtype))
+            spelled = " != ".join(map(_c_name, (all_dtypes[0], dtype)))
             raise RuntimeError(f"{op.name}(): expected m1 and m2 to have the same dtype, but got: {spelled}")
 
 

@@ -78,7 +78,9 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
     conditions += ["out is None"] if has_out else []
     conditions += ["dtype is None"] if "dtype" in params else []
     conditions += [f"type({flag}) is bool" for flag in record.flags]
-    declaration, renaming_lines, late_lines = (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
+    declaration, renaming_lines, late_lines = (
+        (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
+    )
     hidden_parameter = "NATIVE, " if native else ""
     lines = [f"def {dunder or name}({hidden_parameter}{declaration}):", *renaming_lines.splitlines()]
     for tensor in operands:
@@ -86,7 +88,9 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
         if record.check is not None:  # a number may be refused where a tensor of the same value is not
             lines += [f"        if type({tensor}) is bool:", f"            op_{name}.check({', '.join(tensors)})"]
         lines += [f"        {tensor} = as_operand({tensor}, {primary})"]
-    arrays = [f"(None if {tensor} is None else {tensor}._array)" if tensor in optional else f"{tensor}._array" for tensor in tensors]
+    arrays = [
+        f"(None if {tensor} is None else {tensor}._array)" if tensor in optional else f"{tensor}._array" for tensor in tensors
+    ]
     lines += [
         f"    if {' and '.join(conditions)}:",
         "        try:",

@@ -1,6 +1,6 @@
 """`__torch_function__`: how tensor-like types and modes override operations.
 
-A type *overrides* calls if it has a `__torch_function__`; a call is *offered* to the overrides when these are called in its place.
+A type *overrides* calls if it has a `__torch_function__`; a call is *offered* to overrides when those are called in its place.
 Calls with plain tensors only never come here.  Others do in one of three ways:
 
 - operations of the table by `dispatch`, because an argument is not a plain tensor, or because an open mode has emptied `FAST`;

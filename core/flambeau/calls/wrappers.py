@@ -248,7 +248,7 @@ def _native_operation(record: Operation, module: str) -> Any:
 def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str], native: Container[str] = ()) -> None:
     """Make the functions of a public namespace overridable; operations of the table are so by themselves.
 
-    Their `__module__` is that namespace, where pickle finds them.  Those that are `native`, because PyTorch's are compiled, do not
+    Their `__module__` is that namespace, where pickle finds them.  Those that are `native` in PyTorch, that is compiled, do not
     bind as methods where a class holds them: `conv = torch.conv2d` in its body is called as `self.conv(input, weight)`.
     """
     module = namespace.get("__name__", "flambeau")

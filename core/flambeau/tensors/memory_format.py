@@ -1,4 +1,4 @@
-"""Orders of dimensions in memory, layouts, and what a tensor is called."""
+"""Memory formats, layouts, and the names of tensor types."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ channels_last_3d = memory_format("channels_last_3d")
 
 
 def memory_order(tensor: Tensor, wanted: memory_format | None = None) -> tuple[int, ...]:
-    """The dimensions of a tensor, or of one in another format, from the slowest in memory to the fastest."""
+    """The dimensions of a tensor, or of one of its shape in another format, from the slowest in memory to the fastest."""
     ndim = tensor._array.ndim
     if wanted is not None and wanted is not preserve_format:
         return wanted.order(ndim)

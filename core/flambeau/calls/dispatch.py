@@ -349,22 +349,22 @@ def _as_array(value: Any, key: DispatchKey) -> Any:
 
 def _common_device(tensors: Sequence[Any], op: Operation) -> device:
     """The one device of the arguments; a 0-d CPU tensor may join any other."""
-    found: device | None = None
+    common: device | None = None
     for tensor in tensors:
         if isinstance(tensor, Tensor) and not _may_travel(tensor):
             place = tensor._key.device
-            if found is not None and place != found:
+            if common is not None and place != common:
                 raise RuntimeError(
                     "Expected all tensors to be on the same device, but found at least two devices, "
-                    f"{found} and {place}! (when checking arguments for {op.name})"
+                    f"{common} and {place}! (when checking arguments for {op.name})"
                 )
-            found = place
-    if found is None:
-        found = next(tensor for tensor in tensors if isinstance(tensor, Tensor))._key.device
+            common = place
+    if common is None:
+        common = next(tensor for tensor in tensors if isinstance(tensor, Tensor))._key.device
         for tensor in tensors:
             if isinstance(tensor, Tensor) and tensor._key.device.type != "cpu":
                 return tensor._key.device
-    return found
+    return common
 
 
 def _may_travel(tensor: Tensor) -> bool:

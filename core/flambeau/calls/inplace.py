@@ -69,8 +69,8 @@ def _check_cast(self: Tensor, operands: tuple[Any, ...]) -> None:
         raise _no_cast(common, self.dtype) from None
 
 
-def _no_cast(given: dtypes.dtype, wanted: dtypes.dtype) -> RuntimeError:
-    return RuntimeError(f"result type {given.legacy_name} can't be cast to the desired output type {wanted.legacy_name}")
+def _no_cast(from_dtype: dtypes.dtype, to_dtype: dtypes.dtype) -> RuntimeError:
+    return RuntimeError(f"result type {from_dtype.legacy_name} can't be cast to the desired output type {to_dtype.legacy_name}")
 
 
 def snapshot(self: Tensor) -> Tensor:
@@ -222,9 +222,9 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
 attach(_assign=assign)
 
 
-def check_batch(key: DispatchKey, given: DispatchKey) -> None:
+def check_batch(key: DispatchKey, value_key: DispatchKey) -> None:
     """Refuse to write a tensor that is batched by `vmap` into one that is not."""
-    if type(given) is not DispatchKey and not set(given.levels) <= set(key.levels):
+    if type(value_key) is not DispatchKey and not set(value_key.levels) <= set(key.levels):
         raise RuntimeError(VMAP_WRITES_TO_ALL)
 
 

@@ -19,12 +19,12 @@ __all__ = ["attach_outputs", "make_node_class", "observe_record", "save", "save_
 
 def wanted_by_rules(record: Operation) -> dict[str, list[str]]:
     """For each value that the derivative rules ask for, the arguments whose rules ask for it."""
-    wanted: dict[str, list[str]] = {}
+    wanted_by: dict[str, list[str]] = {}
     rules = record.rules if not record.vjp else {record.tensor_names[0]: record.vjp}
     for argument, rule in rules.items():
         for name in _parameters_of(rule):
-            wanted.setdefault(name, []).append(argument)
-    return wanted
+            wanted_by.setdefault(name, []).append(argument)
+    return wanted_by
 
 
 def _parameters_of(rule: Callable[..., Any]) -> tuple[str, ...]:

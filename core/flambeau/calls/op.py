@@ -21,7 +21,7 @@ from ..tape.node import next_seq, shown_as
 from ..tape.saved import SAVE_HOOKS
 from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, new, wrap
-from . import arguments, overriding, resolve  # noqa: F401 (dispatch keys are told how their kernels are found)
+from . import arguments, overriding, resolve  # noqa: F401 (it registers how dispatch keys find their kernels)
 from .codegen import NAMESPACE, lazy_function
 from .dispatch import dispatch, explain, tuple_of_tensors
 from .inplace import in_place, kernel_caller

@@ -50,7 +50,7 @@ def as_operand(value: Any, beside: Any) -> Any:
 
 
 def original(operand: Any) -> Any:
-    """What `as_operand` was given."""
+    """The value that `as_operand` was called with."""
     return operand.value if type(operand) is Foreign else operand
 
 
@@ -66,7 +66,7 @@ def can_operate(value: Any) -> bool:
 
 
 def constant(value: Any, key: DispatchKey) -> Tensor:
-    """A Python scalar as a 0-d tensor of this dispatch key, remembered: a kernel takes an array faster than a scalar."""
+    """A Python scalar as a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar."""
     cache_key = value or str(value)  # 0.0 and -0.0 are equal
     tensor: Tensor | None = key.constants.get(cache_key)
     if tensor is None:

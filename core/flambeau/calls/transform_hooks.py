@@ -22,14 +22,14 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 class BatchHooks:
-    """What `vmap` does."""
+    """The hooks of `vmap`."""
 
     def lift(self, tensor: Tensor, levels: Any) -> Tensor:
-        """The tensor inside all of these levels; the same for all members of those that it has not been in."""
+        """The tensor batched at all of these levels: at those at which it was not, it has the same value for every member."""
         return tensor
 
     def align(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments of a call, all of them inside the levels of any."""
+        """The arguments of a call, all batched at every level at which one of them is."""
         return tuple(tensors)
 
     def loop(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -46,7 +46,7 @@ class BatchHooks:
 
 
 class ForwardHooks:
-    """What forward-mode differentiation does; asked only while `state.forward_levels` is positive."""
+    """The hooks of forward-mode differentiation; called only while `state.forward_levels` is positive."""
 
     def propagate(self, op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
         """The result of a call with its tangent; NotImplemented where no argument has one."""

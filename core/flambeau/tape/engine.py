@@ -62,7 +62,7 @@ def run(
         else:
             task.drain()
         if capture:
-            return task.captured(inputs or ())
+            return task.captured_gradients(inputs or ())
         task.finish()
         return None
     finally:
@@ -288,7 +288,7 @@ class Task:
         if gradient is not None and (self.targets is None or leaf in self.targets):
             accumulate(leaf, gradient, self.create_graph)
 
-    def captured(self, inputs: Sequence[Any]) -> list[Any]:
+    def captured_gradients(self, inputs: Sequence[Any]) -> list[Any]:
         """The gradients that reached the inputs, as Tensors."""
         gradients = self.leaves
         for leaf in gradients:

@@ -34,13 +34,7 @@ __all__ = ["as_method", "checked", "is_native", "name_methods", "open_to_overrid
 
 T = TypeVar("T")
 
-_CHECKED_TYPES = {
-    "Tensor",
-    "Tensor | None",
-    "bool",
-    "bool | None",
-    "str",
-}  # annotations that are worth the extra call of a wrapper
+_CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # annotations worth the extra call of a wrapper
 _numbers = count()  # a suffix for the names that the code of each wrapper uses
 
 

@@ -1,8 +1,8 @@
-"""The types of arguments: those that a function's parameters are declared with, or that their defaults have.
+"""Checks of arguments against the annotations of a function's parameters, or against the types of their defaults.
 
-Generated code looks whether flags and numbers are just of their types before it goes straight on, which costs next to nothing.
-Whatever is not, and every argument of a call that failed, is looked at here, where PyTorch's rules are: a flag is True or
-False, an integer may be another library's or a tensor of no dimensions, a number may be of any kind.
+Generated code compares the types of flags and numbers with Python's own types before it computes, which costs next to nothing.
+Arguments that differ, and all arguments of a call that failed, are checked here by PyTorch's rules: a flag is True or False, an
+integer may be another library's or a 0-d tensor, and a number may be of any kind.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ __all__ = [
 ]
 
 Dims: TypeAlias = Any  # a dimension, or several
-Number: TypeAlias = Any  # of Python, of another library, or a tensor of no dimensions
+Number: TypeAlias = Any  # of Python, of another library, or a 0-d tensor
 
 
 class NotATensor(TypeError, AttributeError):
-    """Something else was given where a tensor was wanted.
+    """Something else was passed where a tensor is expected.
 
-    PyTorch has a TypeError for it where a function is compiled, and Python's AttributeError where it is written in Python and
-    asks what it was given for a tensor's methods.  Programs may expect either, so this is both.
+    PyTorch raises a TypeError for it in compiled functions.  In functions written in Python, an AttributeError comes from the
+    first tensor method that is called on the argument.  Programs may expect either, so this is both.
     """
 
 
 def _is_constant(value: Any) -> bool:
-    """Whether this is a tensor that stands for a number."""
+    """Whether this is a 0-d tensor that is accepted as a number."""
     return isinstance(value, Tensor) and not value.ndim and not value.requires_grad
 
 
@@ -58,7 +58,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_position(name: str, value: Any) -> bool:
-    """Whether this is a tensor of one element, where PyTorch takes it for the position or the length that it holds."""
+    """Whether this is an integer tensor of one element, for a parameter in which PyTorch accepts that as an index or a length."""
     return name in _POSITIONS and isinstance(value, Tensor) and value.numel() == 1 and value.dtype.category == dtypes.INTEGER
 
 
@@ -94,7 +94,7 @@ def _one_of(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, kind)
 
 
-_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by how they are declared: what they are called, and what is one
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by annotation: the type's name in messages, and its test
     "Tensor": ("Tensor", _is_tensor),
     "torch.Tensor": ("Tensor", _is_tensor),
     "Tensor | Number": ("Tensor", _either(_is_tensor, _is_number)),
@@ -113,7 +113,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by how they are decl
     "Dtype": ("torch.dtype", _is_dtype),
     "dtypes.dtype": ("torch.dtype", _is_dtype),
 }
-_AT_ONCE = {  # what generated code looks at: types, and those that would pass for something else than they are
+_EXACT_TYPES = {  # by annotation: the condition in generated code under which an argument needs no further check
     "bool": "type({0}) is bool",
     "int": "type({0}) is int",
     "int | Tensor": "type({0}) is int",
@@ -125,7 +125,7 @@ _AT_ONCE = {  # what generated code looks at: types, and those that would pass f
     "Sequence[Tensor]": "type({0}) is not Tensor",
 }
 NUMBERS = {bool, int, float, complex}
-_NUMBERS = ("int", "float", "Number", "Number | str")  # types of which a tensor of no dimensions may be
+_NUMBERS = ("int", "float", "Number", "Number | str")  # annotations that accept a 0-d tensor
 _POSITIONS = {
     "end",
     "groups",
@@ -140,112 +140,112 @@ _POSITIONS = {
     "storage_offset",
 }
 _MAY_BE_TENSORS = ("Tensor", "torch.Tensor", "Tensor | Number")
-_OF_EVERYBODY = ("Tensor", "torch.Tensor", "Sequence[int]")  # what is checked for functions outside of the core, too
+_CHECKED_EVERYWHERE = ("Tensor", "torch.Tensor", "Sequence[int]")  # also for functions outside of the core
 
 
 @functools.cache
 def types_of(function: Callable[..., Any]) -> dict[str, str]:
-    """How the parameters are declared, of those whose types are checked; with ` | None` where that may be given.
+    """The annotations of the parameters whose types are checked; they end in ` | None` where None may be passed.
 
-    Functions outside of the core hand on what they are given to operations that check it: of theirs, it is the tensors and the
-    sequences.
+    Functions outside of the core pass most arguments on to operations that check them: only their tensors and sequences are
+    checked here.
     """
-    found = {}
+    annotations = {}
     for name, parameter in signature_of(function).parameters.items():
-        declared = parameter.annotation
-        if declared is parameter.empty:
-            declared = type(parameter.default).__name__
+        annotation = parameter.annotation
+        if annotation is parameter.empty:
+            annotation = type(parameter.default).__name__
         if parameter.kind is parameter.VAR_POSITIONAL:
-            declared = f"Sequence[{declared}]"
-        if isinstance(declared, str) and declared.removesuffix(" | None") in _TYPES:
-            found[name] = declared
+            annotation = f"Sequence[{annotation}]"
+        if isinstance(annotation, str) and annotation.removesuffix(" | None") in _TYPES:
+            annotations[name] = annotation
     if function.__module__.startswith("flambeau."):
-        return found
-    return {name: declared for name, declared in found.items() if declared.startswith(_OF_EVERYBODY)}
+        return annotations
+    return {name: annotation for name, annotation in annotations.items() if annotation.startswith(_CHECKED_EVERYWHERE)}
 
 
 def fits_at_once(function: Callable[..., Any]) -> list[str]:
-    """Conditions, as source, under which the flags and whole numbers of a call need not be looked at."""
-    made = []
-    for name, declared in types_of(function).items():
-        test = _AT_ONCE.get(declared.removesuffix(" | None"), "").format(name)
+    """Conditions, as source, under which the flags and numbers of a call need no further check."""
+    conditions = []
+    for name, annotation in types_of(function).items():
+        test = _EXACT_TYPES.get(annotation.removesuffix(" | None"), "").format(name)
         if test:
-            made.append(f"({name} is None or {test})" if declared.endswith("None") else test)
-    return made
+            conditions.append(f"({name} is None or {test})" if annotation.endswith("None") else test)
+    return conditions
 
 
 def blaming_arguments(function: Callable[..., Any], key: str, namespace: dict[str, Any], body: str, offering: str) -> str:
-    """The body of a generated function, with a TypeError in place of its own where an argument is not of its type.
+    """The body of a generated function, with a TypeError in place of its own error where an argument is of a wrong type.
 
-    First, where an argument overrides what is done with it, the call is offered: by the statement `offering`.
+    Before that, if an argument has a `__torch_function__`, the statement `offering` passes the failed call to it.
     """
     namespace[f"types_{key}"] = types_of(function)
     indented = "".join(f"    {line}\n" for line in body.splitlines())
-    offered = "" if offering == "raise" else f"        if may_override({_packed(function)}):\n            {offering}\n"
-    return f"    try:\n{indented}    except Exception:\n{offered}        {checking(function, key)}\n        raise\n"
+    offer = "" if offering == "raise" else f"        if may_override({_packed(function)}):\n            {offering}\n"
+    return f"    try:\n{indented}    except Exception:\n{offer}        {checking(function, key)}\n        raise\n"
 
 
 def _packed(function: Callable[..., Any]) -> str:
-    """All arguments in a tuple."""
+    """The source of a tuple of all arguments."""
     stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*{}", inspect.Parameter.VAR_KEYWORD: "*{}.values()"}
-    names = [stars.get(each.kind, "{}").format(each.name) for each in signature_of(function).parameters.values()]
-    return "(" + "".join(f"{each}, " for each in names) + ")"
+    names = [stars.get(p.kind, "{}").format(p.name) for p in signature_of(function).parameters.values()]
+    return "(" + "".join(f"{name}, " for name in names) + ")"
 
 
 def checking(function: Callable[..., Any], key: str) -> str:
-    """The call that refuses arguments that are not of their types."""
-    names = [each.name for each in signature_of(function).parameters.values() if each.kind is not each.VAR_KEYWORD]
-    given = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
-    space = next((f"{each}_" for each in ("fft", "linalg", "special") if f"flambeau.{each}" in function.__module__), "")
-    return f"check_arguments({space + function.__name__!r}, types_{key}, {given})"
+    """The source of the call that refuses arguments of wrong types."""
+    names = [p.name for p in signature_of(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    arguments = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
+    prefix = next((f"{m}_" for m in ("fft", "linalg", "special") if f"flambeau.{m}" in function.__module__), "")
+    return f"check_arguments({prefix + function.__name__!r}, types_{key}, {arguments})"
 
 
-def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> None:
-    """Refuse what is not of the type that its parameter is declared with.
+def check(function: str, types: Mapping[str, str], arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that are not of the types that their parameters are annotated with.
 
     Raises:
-        TypeError: names the function, the argument and its position, what was expected, and what was given.
+        TypeError: names the function, the argument and its position, the expected type and the actual one.
     """
-    for position, (name, value) in enumerate(given.items(), 1):
-        declared = types.get(name)
-        if declared is None or value is UNSET or (hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)):
+    for position, (name, value) in enumerate(arguments.items(), 1):
+        annotation = types.get(name)
+        if annotation is None or value is UNSET or (hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)):
             continue
-        wanted, fits = _TYPES[declared.removesuffix(" | None")]
-        if (value is None and declared.endswith(" | None")) or fits(value) or (wanted == "int" and _is_position(name, value)):
-            if wanted == "tuple of Tensors":
-                sequence = len(value) == 1 and isinstance(value[0], (tuple, list)) and "|" in declared
+        expected, fits = _TYPES[annotation.removesuffix(" | None")]
+        if (value is None and annotation.endswith(" | None")) or fits(value) or (expected == "int" and _is_position(name, value)):
+            if expected == "tuple of Tensors":
+                sequence = len(value) == 1 and isinstance(value[0], (tuple, list)) and "|" in annotation
                 _check_tensors(value[0] if sequence else value, position - 1)
             continue
-        refusal = NotATensor if wanted == "Tensor" else TypeError
+        refusal = NotATensor if expected == "Tensor" else TypeError
         raise refusal(
-            f"{function}(): argument '{name}' (position {position}) must be {wanted}, not {type(value).__name__}"
+            f"{function}(): argument '{name}' (position {position}) must be {expected}, not {type(value).__name__}"
         ) from None
 
 
 def overrides_nothing(function: Callable[..., Any], required: Sequence[str]) -> list[str]:
-    """Conditions, as source, under which no required argument, and no other that may be a tensor, has a say in the call."""
+    """Conditions, as source, under which no required argument, and no other that may be a tensor, overrides the call."""
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
-    for name, declared in types_of(function).items():
+    for name, annotation in types_of(function).items():
         parameter = signature_of(function).parameters[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
             tests.append(f"DIRECT.issuperset(map(type, {name}))")
-        elif parameter.default is not parameter.empty and declared.removesuffix(" | None") in _MAY_BE_TENSORS:
+        elif parameter.default is not parameter.empty and annotation.removesuffix(" | None") in _MAY_BE_TENSORS:
             tests.append(f"({name} is None or type({name}) in DIRECT)")
     return tests
 
 
 def looking_at_arguments(function: Callable[..., Any], key: str, offering: str, required: Sequence[str]) -> str:
-    """Lines that look whether an argument overrides the call, is to be refused, or is to be made a number, if it may be any."""
-    settled = " and ".join([*overrides_nothing(function, required), *fits_at_once(function)])
-    offered = "" if offering == "raise" else f"        if may_override({_packed(function)}):\n            {offering}\n"
-    looks = f"{offered}        {checking(function, key)}\n{_in_python(function)}"
-    return f"    if not ({settled}):\n{looks}" if settled else ""
+    """Lines that pass the call to an argument that overrides it, refuse wrong types and turn 0-d tensors into numbers."""
+    fits = " and ".join([*overrides_nothing(function, required), *fits_at_once(function)])
+    offer = "" if offering == "raise" else f"        if may_override({_packed(function)}):\n            {offering}\n"
+    lines = f"{offer}        {checking(function, key)}\n{_in_python(function)}"
+    return f"    if not ({fits}):\n{lines}" if fits else ""
 
 
 def _in_python(function: Callable[..., Any]) -> str:
-    """Lines that turn tensors of no dimensions, where numbers are declared, into those numbers."""
-    names = [name for name, declared in types_of(function).items() if declared.removesuffix(" | None") in _NUMBERS]
+    """Lines that turn 0-d tensors into Python numbers, for parameters that are annotated as numbers."""
+    names = [name for name, annotation in types_of(function).items() if annotation.removesuffix(" | None") in _NUMBERS]
     parameters = signature_of(function).parameters
     return "".join(
         f"        {name} = as_python({name})\n" for name in names if parameters[name].kind is not inspect.Parameter.VAR_POSITIONAL
@@ -253,12 +253,12 @@ def _in_python(function: Callable[..., Any]) -> str:
 
 
 def as_python(value: Any) -> Any:
-    """A number as Python has it, where a tensor stands for it."""
+    """A tensor of one element as a Python number; any other value unchanged."""
     return value.item() if isinstance(value, Tensor) and value.numel() == 1 and not value.requires_grad else value
 
 
 def as_number(function: str, name: str, value: Any) -> Any:
-    """What PyTorch hands to a compiled function as a number of any kind."""
+    """The argument for a number of any kind, converted or refused as PyTorch's compiled functions do."""
     if not isinstance(value, Tensor):
         return value
     if not _is_constant(value):
@@ -267,7 +267,7 @@ def as_number(function: str, name: str, value: Any) -> Any:
 
 
 def as_int(function: str, name: str, value: Any) -> int:
-    """What PyTorch hands to a compiled function as an integer."""
+    """The argument for an integer, converted or refused as PyTorch's compiled functions do."""
     if type(value) is int:
         return value
     if not _is_whole(value) and not _is_position(name, value):
@@ -276,7 +276,7 @@ def as_int(function: str, name: str, value: Any) -> int:
 
 
 def as_float(function: str, name: str, value: Any) -> float:
-    """What PyTorch hands to a compiled function as a fraction."""
+    """The argument for a float, converted or refused as PyTorch's compiled functions do."""
     if type(value) is float:
         return value
     if not _is_number(value) or isinstance(value, complex):
@@ -285,8 +285,8 @@ def as_float(function: str, name: str, value: Any) -> float:
 
 
 def _check_tensors(values: Sequence[Any], position: int) -> None:
-    for index, each in enumerate(values):
-        if not _is_tensor(each) and not hasattr(type(each), "__torch_function__"):
+    for index, value in enumerate(values):
+        if not _is_tensor(value) and not hasattr(type(value), "__torch_function__"):
             raise NotATensor(
-                f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}"
+                f"expected Tensor as element {index} in argument {position}, but got {type(value).__name__}"
             ) from None

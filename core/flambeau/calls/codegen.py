@@ -21,8 +21,8 @@ _pending: list[tuple[FunctionType, Callable[[], str]]] = []
 
 
 def lazy_function(name: str, write: Callable[[], str]) -> FunctionType:
-    """A function that writes and compiles itself when it is first called; its identity stays."""
-    consts = tuple(len(_pending) if each == "INDEX" else each for each in _stub.__code__.co_consts)
+    """A function whose source is written and compiled when it is first called; it stays the same function object."""
+    consts = tuple(len(_pending) if const == "INDEX" else const for const in _stub.__code__.co_consts)
     code: CodeType = _stub.__code__.replace(co_consts=consts, co_name=name, co_qualname=name)
     function = FunctionType(code, NAMESPACE, name)
     function.__module__ = "flambeau"

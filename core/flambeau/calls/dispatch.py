@@ -1,6 +1,6 @@
 """The general path of a call: subclasses, Python scalars, mixed dtypes, mixed devices, `out=`, and errors.
 
-Generated functions come here with whatever is not a plain tensor of one dispatch key.
+Generated functions call `dispatch` with all arguments that are not plain tensors of one dispatch key.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
     if overriding.wanted(tensors, out, op.name):
         return overriding.call(op, tensors, params, out)
     if op.number_names:
-        tensors = tuple([each.item() if is_library_scalar(each) else each for each in tensors])
-        if op.numbers_alone and all(isinstance(each, _SCALARS) for each in tensors):
+        tensors = tuple([argument.item() if is_library_scalar(argument) else argument for argument in tensors])
+        if op.numbers_alone and all(isinstance(argument, _SCALARS) for argument in tensors):
             tensors = tuple(map(_tensor_of_number, tensors))
     _check_types(op, tensors)
     _check_flags(op, params)
@@ -66,34 +66,34 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
             dtype = out.dtype
         if dtype is not None:
             dtype = dtypes.meant(dtype)
-            tensors = tuple(each.to(dtype) if isinstance(each, Tensor) else each for each in tensors)
+            tensors = tuple(argument.to(dtype) if isinstance(argument, Tensor) else argument for argument in tensors)
             result = dispatch(op, tensors, params).to(dtype)
             return result if out is None else outputs.write(op.name, out, result)
-    if any(isinstance(each, Tensor) and type(each._key) is not DispatchKey for each in tensors):
+    if any(isinstance(argument, Tensor) and type(argument._key) is not DispatchKey for argument in tensors):
         tensors = hooks.batches.align(hooks.materialize(op, tensors))
     if state.forward_levels:
         result = hooks.forward.propagate(op, tensors, params, lambda: dispatch(op, tensors, params))
         if result is not NotImplemented:
             return result
     key, arrays = _operands(op, tensors)
-    exact = _exact(op, key) if any(isinstance(each, _SCALARS) for each in tensors) else key
+    exact = _exact(op, key) if any(isinstance(argument, _SCALARS) for argument in tensors) else key
     if exact is not key:
-        arrays = [_as_array(each, exact) for each in tensors]
+        arrays = [_as_array(argument, exact) for argument in tensors]
     kernel, result_key = exact[op.name]
-    given = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
-    named = dict(zip(op.kernel_params, given, strict=True)) if op.variadic else {}
+    kernel_args = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
+    kernel_kwargs = dict(zip(op.kernel_params, kernel_args, strict=True)) if op.variadic else {}
     try:
-        made = key.backend.computed(kernel, *arrays, *(() if op.variadic else given), **named)
+        computed = key.backend.computed(kernel, *arrays, *(() if op.variadic else kernel_args), **kernel_kwargs)
     except Exception as error:
-        numbers = tuple(arguments.as_python(each) if isinstance(each, Tensor) and not each.ndim else each for each in params)
+        numbers = tuple(arguments.as_python(param) if isinstance(param, Tensor) and not param.ndim else param for param in params)
         if any(number is not param for number, param in zip(numbers, params, strict=True)):
             return dispatch(op, tensors, numbers, out)
         if overriding.may_override(params) and overriding.is_published(op):
             return overriding.call(op, tensors, params, out)
         explain(error, op, tensors, params)
     if exact is not key:
-        made, result_key = key.backend.astype(made, key.raw_dtype), key
-    result = _wrapped(op, made, result_key, tensors, params)
+        computed, result_key = key.backend.astype(computed, key.raw_dtype), key
+    result = _wrapped(op, computed, result_key, tensors, params)
     if is_inference_mode_enabled():
         _mark_inference(result)
     if state.mutation_guards:
@@ -104,45 +104,45 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
 
 
 def _any_requires_grad(tensors: Sequence[Any]) -> bool:
-    return any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
+    return any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors)
 
 
-def _wrapped(op: Operation, made: Any, key: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-    """Wrap what a kernel returned, recorded where a gradient is wanted."""
-    wanted = op.differentiable and not is_inference_mode_enabled()
-    tracked = wanted and any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
+def _wrapped(op: Operation, computed: Any, key: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+    """Wrap what a kernel returned as tensors, and record the call where an argument requires a gradient."""
+    recordable = op.differentiable and not is_inference_mode_enabled()
+    tracked = recordable and any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors)
     if tracked:
         tensors = for_rules(op, key, tensors)
     if op.results or op.returns_list:
-        return several(op, made, key, tensors, params)
-    if type(made) is not key.array_type:
-        made = key.backend.wrap(made)
+        return several(op, computed, key, tensors, params)
+    if type(computed) is not key.array_type:
+        computed = key.backend.wrap(computed)
     if tracked and key.dtype.category >= dtypes.FLOATING:
-        return op.record(made, key, tensors, params) if op.variadic else op.record(made, key, *tensors, *params)
-    return view_of(made, key, op, tensors[0], params) if op.view else wrap(made, key)
+        return op.record(computed, key, tensors, params) if op.variadic else op.record(computed, key, *tensors, *params)
+    return view_of(computed, key, op, tensors[0], params) if op.view else wrap(computed, key)
 
 
 def for_rules(op: Operation, key: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments as a node saves them: numbers as tensors, and what was brought to a common dtype in that dtype."""
+    """The arguments as a node saves them: numbers as tensors, and promoted tensors in the dtype that they were promoted to."""
     if op.promote not in COMMON or op.variadic:
-        return tuple(constant_of(each, tensors) if isinstance(each, _SCALARS) else each for each in tensors)
-    made = []
-    for name, each in zip(op.tensor_names, tensors, strict=True):
-        if isinstance(each, _SCALARS):
-            each = wrap_scalar(each, _exact(op, key))
-        elif isinstance(each, Tensor) and each._key.dtype.category < dtypes.FLOATING and name not in op.keeps_dtype:
-            each = each.to(key.dtype)
-        made.append(each)
-    return tuple(made)
+        return tuple(constant_of(argument, tensors) if isinstance(argument, _SCALARS) else argument for argument in tensors)
+    to_save = []
+    for name, argument in zip(op.tensor_names, tensors, strict=True):
+        if isinstance(argument, _SCALARS):
+            argument = wrap_scalar(argument, _exact(op, key))
+        elif isinstance(argument, Tensor) and argument._key.dtype.category < dtypes.FLOATING and name not in op.keeps_dtype:
+            argument = argument.to(key.dtype)
+        to_save.append(argument)
+    return tuple(to_save)
 
 
 def _exact(op: Operation, key: DispatchKey) -> DispatchKey:
-    """The dispatch key that takes a Python number: float32 beside half precision, where PyTorch rounds the result only."""
+    """The dispatch key to compute in with a Python number: float32 for half precision, where PyTorch rounds only the result."""
     return key.to(dtypes.float32) if op.exact_numbers and key.dtype in dtypes.HALF else key
 
 
 def _tensor_of_number(value: Any) -> Tensor:
-    """A Python number for which there is no tensor to tell dtype and device: one of its own dtype, on the CPU."""
+    """A Python number as a tensor on the CPU, of the default dtype for it: for calls in which all arguments are numbers."""
     try:
         return wrap_scalar(value, dispatch_key(dtypes.promotion_of_scalar(type(value)), device("cpu")))
     except OverflowError:
@@ -150,8 +150,8 @@ def _tensor_of_number(value: Any) -> Tensor:
 
 
 def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
-    """A scalar argument as a tensor, for the node to save."""
-    place = next(each for each in tensors if isinstance(each, Tensor)).device
+    """A scalar argument as a tensor on the device of the others, for the node to save."""
+    place = next(tensor for tensor in tensors if isinstance(tensor, Tensor)).device
     return wrap_scalar(value, dispatch_key(dtypes.promotion_of_scalar(type(value)), place))
 
 
@@ -164,23 +164,23 @@ def wrap_scalar(value: Any, key: DispatchKey) -> Tensor:
 
 
 def _check_types(op: Operation, tensors: Sequence[Any]) -> None:
-    for position, each in enumerate(tensors):
-        if isinstance(each, Tensor):
+    for position, value in enumerate(tensors):
+        if isinstance(value, Tensor):
             continue
         name = "tensors" if op.variadic else op.tensor_names[position]
-        if each is None and name in op.defaults:
+        if value is None and name in op.defaults:
             continue
         if (
             name in op.number_names
-            and isinstance(each, _SCALARS)
-            and (position or op.numbers_alone or any(isinstance(other, Tensor) for other in tensors))
+            and isinstance(value, _SCALARS)
+            and (position or op.numbers_alone or any(isinstance(tensor, Tensor) for tensor in tensors))
         ):
             continue
-        given = type(each).__name__
+        type_name = type(value).__name__
         where = f"element {position} in position 0" if op.variadic else f"(position {position + 1})"
         if op.variadic:
-            raise TypeError(f"{op.name}(): expected Tensor as {where}, but got {given}")
-        raise TypeError(f"{op.name}(): argument '{name}' {where} must be Tensor, not {given}")
+            raise TypeError(f"{op.name}(): expected Tensor as {where}, but got {type_name}")
+        raise TypeError(f"{op.name}(): argument '{name}' {where} must be Tensor, not {type_name}")
 
 
 def _check_flags(op: Operation, params: Sequence[Any]) -> None:
@@ -188,33 +188,33 @@ def _check_flags(op: Operation, params: Sequence[Any]) -> None:
         require_flags(op.name, **{name: value for name, value in zip(op.param_names, params, strict=True) if name in op.flags})
 
 
-def require_tensors(name: str, **given: Any) -> None:
+def require_tensors(name: str, **tensors: Any) -> None:
     """Refuse arguments that have to be tensors and are not."""
-    for position, (argument, value) in enumerate(given.items(), 1):
+    for position, (argument, value) in enumerate(tensors.items(), 1):
         if not isinstance(value, Tensor) and value is not UNSET and not hasattr(value, "__torch_function__"):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
             ) from None
 
 
-def refusing(category: int, words: str) -> Callable[..., None]:
-    """The check of an operation that has words of its own for tensors of a category of dtypes."""
+def refusing(category: int, message: str) -> Callable[..., None]:
+    """An `Operation.check` that raises RuntimeError with this message for tensors of a category of dtypes."""
 
     def check(*tensors: Any) -> None:
-        if any(isinstance(each, Tensor) and each._key.dtype.category == category for each in tensors):
-            raise RuntimeError(words)
+        if any(isinstance(tensor, Tensor) and tensor._key.dtype.category == category for tensor in tensors):
+            raise RuntimeError(message)
 
     return check
 
 
 def require_dtype(kernel: str, input: Tensor, accepts: str) -> None:
-    """Refuse a dtype that there is no kernel for; `takes` is a key of `DTYPES`, as for an operation."""
+    """Refuse a dtype that `kernel` does not support; `accepts` is a key of `DTYPES`, as for an operation."""
     if input._key.dtype.category not in DTYPES[accepts]:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
 
 
 def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
-    """Refuse a factor of a category beyond that of the dtype it is to be multiplied in, and True and False for numbers."""
+    """Refuse a factor, as `alpha`, of a category above that of the result's dtype, and a bool where that dtype is not bool."""
     if type(factor) is int:
         return
     if isinstance(factor, Tensor) and (factor.ndim or factor.requires_grad):
@@ -229,17 +229,17 @@ def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
         raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
 
 
-def require_flags(function: str, **given: Any) -> None:
-    """Refuse, for functions that PyTorch has in C++, flags that are not True or False."""
-    for name, value in given.items():
+def require_flags(function: str, **flags: Any) -> None:
+    """Refuse flags that are not True or False: for functions that PyTorch implements in C++."""
+    for name, value in flags.items():
         if type(value) is not bool:
             raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
 
 
-def require_constant(function: str, **given: Any) -> None:
-    """Refuse, while operations are recorded, that tensors require a gradient for which there is no rule."""
-    for name, each in given.items():
-        if each is not None and each.requires_grad and _grad.get():
+def require_constant(function: str, **tensors: Any) -> None:
+    """Refuse, in grad mode, tensors that require a gradient in arguments for which there is no derivative."""
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.requires_grad and _grad.get():
             raise RuntimeError(
                 f"The function '{function}' is not differentiable with respect to argument '{name}'. "
                 "This input cannot have requires_grad True."
@@ -247,17 +247,17 @@ def require_constant(function: str, **given: Any) -> None:
 
 
 def whole_numbers(name: str, value: Any) -> tuple[int, ...]:
-    """An argument that is an int or several, as a tuple."""
-    given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    for each in given:
-        if isinstance(each, bool) or not hasattr(each, "__index__"):
-            raise TypeError(f"argument '{name}' must be tuple of ints, not {type(each).__name__}")
-    return tuple(map(operator.index, given))
+    """An argument that is an int or a sequence of ints, as a tuple."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    for number in values:
+        if isinstance(number, bool) or not hasattr(number, "__index__"):
+            raise TypeError(f"argument '{name}' must be tuple of ints, not {type(number).__name__}")
+    return tuple(map(operator.index, values))
 
 
-def require_operands(name: str, **given: Any) -> None:
+def require_operands(name: str, **operands: Any) -> None:
     """Refuse arguments that are neither tensors nor numbers."""
-    for argument, value in given.items():
+    for argument, value in operands.items():
         if not can_operate(value):
             raise TypeError(f"{name}(): argument '{argument}' must be Tensor or a number, not {type(value).__name__}")
 
@@ -266,8 +266,8 @@ def tuple_of_tensors(tensors: Any, op: Operation) -> tuple[Any, ...]:
     """The sequence argument of `cat` and its like, checked."""
     if isinstance(tensors, (tuple, list)):
         return tuple(tensors)
-    given = type(tensors).__name__
-    raise TypeError(f"{op.name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
+    type_name = type(tensors).__name__
+    raise TypeError(f"{op.name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type_name}")
 
 
 def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[Any]]:
@@ -275,38 +275,40 @@ def _operands(op: Operation, tensors: Sequence[Any]) -> tuple[DispatchKey, list[
     place = _common_device(tensors, op)
     if op.variadic:
         key = _key_among(tensors, result_dtype(tensors), place)
-        return key, [_as_array(each, key) for each in tensors]
-    named = dict(zip(op.tensor_names, tensors, strict=True))
+        return key, [_as_array(argument, key) for argument in tensors]
+    by_name = dict(zip(op.tensor_names, tensors, strict=True))
     if op.promote in COMMON:
-        dtype = result_dtype([each for name, each in named.items() if name not in op.keeps_dtype])
+        dtype = result_dtype([argument for name, argument in by_name.items() if name not in op.keeps_dtype])
         if op.promote == "float" and dtype.category in DTYPES[op.dtypes]:
-            dtype = PROMOTIONS["float"](dtype)[0]  # at once: what the others become need not hold a number
+            dtype = PROMOTIONS["float"](dtype)[0]  # now, because a number may be too large for the integers
         key = _key_among(tensors, dtype, place)
-        return key, [_moved(each, place) if name in op.keeps_dtype else _as_array(each, key) for name, each in named.items()]
+        return key, [
+            _moved(argument, place) if name in op.keeps_dtype else _as_array(argument, key) for name, argument in by_name.items()
+        ]
     if op.promote in ("match", "product"):
-        _check_match(op, [each for name, each in named.items() if name not in op.keeps_dtype])
-    lead = named[op.primary]
-    key = lead._key if lead._key.device is place else _key_among(tensors, lead.dtype, place)
-    return key, [None if each is None else _moved(each, place) for each in tensors]
+        _check_match(op, [argument for name, argument in by_name.items() if name not in op.keeps_dtype])
+    primary = by_name[op.primary]
+    key = primary._key if primary._key.device is place else _key_among(tensors, primary.dtype, place)
+    return key, [None if argument is None else _moved(argument, place) for argument in tensors]
 
 
 def _key_among(tensors: Sequence[Any], dtype: dtypes.dtype, place: device) -> DispatchKey:
-    """The dispatch key of this dtype and device; batched, where the tensors are."""
-    for each in tensors:
-        if isinstance(each, Tensor) and type(each._key) is not DispatchKey:
-            return each._key.to(dtype)
+    """The dispatch key of this dtype and device; a batched one where a tensor is batched by `vmap`."""
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and type(tensor._key) is not DispatchKey:
+            return tensor._key.to(dtype)
     return dispatch_key(dtype, place)
 
 
 def _check_match(op: Operation, tensors: Sequence[Any]) -> None:
-    given = [each.dtype for each in tensors if isinstance(each, Tensor)]
-    for other in given[1:]:
-        if other is not given[0]:
-            spelled = " != ".join(_c_name(each) for each in (given[0], other))
+    all_dtypes = [tensor.dtype for tensor in tensors if isinstance(tensor, Tensor)]
+    for dtype in all_dtypes[1:]:
+        if dtype is not all_dtypes[0]:
+            spelled = " != ".join(map(_c_name, (all_dtypes[0], dtype)))
             raise RuntimeError(f"{op.name}(): expected m1 and m2 to have the same dtype, but got: {spelled}")
 
 
-def _c_name(each: dtypes.dtype) -> str:
+def _c_name(dtype: dtypes.dtype) -> str:
     names = {
         "float32": "float",
         "float64": "double",
@@ -317,7 +319,7 @@ def _c_name(each: dtypes.dtype) -> str:
         "complex64": "c10::complex<float>",
         "complex128": "c10::complex<double>",
     }
-    return names.get(each.name, each.name)
+    return names.get(dtype.name, dtype.name)
 
 
 def result_dtype(tensors: Sequence[Any]) -> dtypes.dtype:
@@ -325,11 +327,11 @@ def result_dtype(tensors: Sequence[Any]) -> dtypes.dtype:
     dimensioned: list[dtypes.dtype] = []
     zero_dim: list[dtypes.dtype] = []
     scalars: list[dtypes.dtype] = []
-    for each in tensors:
-        if isinstance(each, Tensor):
-            (dimensioned if each._array.ndim else zero_dim).append(each._key.dtype)
-        elif each is not None:
-            scalars.append(dtypes.promotion_of_scalar(type(each)))
+    for value in tensors:
+        if isinstance(value, Tensor):
+            (dimensioned if value._array.ndim else zero_dim).append(value._key.dtype)
+        elif value is not None:
+            scalars.append(dtypes.promotion_of_scalar(type(value)))
     return dtypes.result_of(dimensioned, zero_dim, scalars)
 
 
@@ -347,22 +349,22 @@ def _as_array(value: Any, key: DispatchKey) -> Any:
 
 def _common_device(tensors: Sequence[Any], op: Operation) -> device:
     """The one device of the arguments; a 0-d CPU tensor may join any other."""
-    found: device | None = None
-    for each in tensors:
-        if isinstance(each, Tensor) and not _may_travel(each):
-            place = each._key.device
-            if found is not None and place != found:
+    common: device | None = None
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and not _may_travel(tensor):
+            place = tensor._key.device
+            if common is not None and place != common:
                 raise RuntimeError(
                     "Expected all tensors to be on the same device, but found at least two devices, "
-                    f"{found} and {place}! (when checking arguments for {op.name})"
+                    f"{common} and {place}! (when checking arguments for {op.name})"
                 )
-            found = place
-    if found is None:
-        found = next(each for each in tensors if isinstance(each, Tensor))._key.device
-        for each in tensors:
-            if isinstance(each, Tensor) and each._key.device.type != "cpu":
-                return each._key.device
-    return found
+            common = place
+    if common is None:
+        common = next(tensor for tensor in tensors if isinstance(tensor, Tensor))._key.device
+        for tensor in tensors:
+            if isinstance(tensor, Tensor) and tensor._key.device.type != "cpu":
+                return tensor._key.device
+    return common
 
 
 def _may_travel(tensor: Tensor) -> bool:
@@ -379,20 +381,20 @@ def _moved(tensor: Tensor, place: device) -> Any:
 
 
 def _mark_inference(result: Any) -> None:
-    for each in result if isinstance(result, (tuple, list)) else (result,):
-        if not isinstance(each, Tensor) or each._inference:
+    for tensor in result if isinstance(result, (tuple, list)) else (result,):
+        if not isinstance(tensor, Tensor) or tensor._inference:
             continue
-        if each._view is None:
-            InferenceStorage.of(each)
-        else:  # of a normal tensor
-            each._view = (*each._view[:3], IN_INFERENCE_MODE)
+        if tensor._view is None:
+            InferenceStorage.of(tensor)
+        else:  # a view of a normal tensor
+            tensor._view = (*tensor._view[:3], IN_INFERENCE_MODE)
 
 
 def _note_depths(result: Any) -> None:
-    """Let the results be known to have been made inside of the transforms that go on."""
-    for each in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(each, Tensor) and each._view is None:
-            note_depth(each)
+    """Mark the results as made inside of the transforms that are running: see `tape/transforming.py`."""
+    for tensor in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(tensor, Tensor) and tensor._view is None:
+            note_depth(tensor)
 
 
 # --- errors -------------------------------------------------------------------------------------------------------
@@ -401,13 +403,14 @@ def _note_depths(result: Any) -> None:
 def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Sequence[Any]) -> NoReturn:
     """Raise PyTorch's exception for what went wrong inside a kernel.
 
-    Where the arguments can be told to be at fault, that says it all; else the kernel's own exception is raised, or is the cause.
+    Where a fault is found in the arguments, the exception describes it and has no cause.  Otherwise the kernel's own exception is
+    raised again, or is the cause.
     """
-    given = dict(zip(op.param_names, params, strict=False))
-    arrays = [each._array for each in tensors if isinstance(each, Tensor)]
-    fault: Exception | None = _fault_of_types(op, given)
+    params_by_name = dict(zip(op.param_names, params, strict=False))
+    arrays = [tensor._array for tensor in tensors if isinstance(tensor, Tensor)]
+    fault: Exception | None = _fault_of_types(op, params_by_name)
     if fault is None and type(error) not in (RuntimeError, NotImplementedError, MemoryError):
-        fault = _fault_of_dtypes(op, tensors) or _fault_of_dims(given, arrays) or _fault_of_shapes(op, arrays)
+        fault = _fault_of_dtypes(op, tensors) or _fault_of_dims(params_by_name, arrays) or _fault_of_shapes(op, arrays)
     if fault is not None:
         raise fault from None
     if type(error) is IndexError:
@@ -416,16 +419,16 @@ def explain(error: Exception, op: Operation, tensors: Sequence[Any], params: Seq
         raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for '{result_dtype(tensors).legacy_name}'") from error
     if type(error) in (RuntimeError, NotImplementedError, MemoryError, TypeError):
         raise error
-    described = ", ".join(f"{list(each.shape)} {each.dtype}" for each in arrays)
+    described = ", ".join(f"{list(array.shape)} {array.dtype}" for array in arrays)
     raise RuntimeError(f"{op.name}(): {error} (arguments: {described})") from error
 
 
-def _fault_of_types(op: Operation, given: Mapping[str, Any]) -> TypeError | None:
+def _fault_of_types(op: Operation, params: Mapping[str, Any]) -> TypeError | None:
     for name in ("dim", "dim0", "dim1", "dims"):
-        if problem := _no_dim(given.get(name)):
+        if problem := _no_dim(params.get(name)):
             return TypeError(f"{op.name}(): argument '{name}' must be int, not {problem}")
     try:
-        arguments.check(op.name, arguments.types_of(op.forward), given)
+        arguments.check(op.name, arguments.types_of(op.forward), params)
     except TypeError as refusal:
         return refusal
     return None
@@ -440,41 +443,41 @@ def _fault_of_dtypes(op: Operation, tensors: Sequence[Any]) -> RuntimeError | No
     return None
 
 
-def _fault_of_dims(given: Mapping[str, Any], arrays: Sequence[Any]) -> Exception | None:
+def _fault_of_dims(params: Mapping[str, Any], arrays: Sequence[Any]) -> Exception | None:
     ndim = arrays[0].ndim if arrays else 0
-    for dims in (given.get("dim"), given.get("dim0"), given.get("dim1"), given.get("dims")):
+    for dims in (params.get("dim"), params.get("dim0"), params.get("dim1"), params.get("dims")):
         problem = _dim_problem(dims, ndim)
         if problem:
             return IndexError(problem)
-        wrapped_dims = [each % ndim for each in dims] if ndim and isinstance(dims, (tuple, list)) else []
-        for each in wrapped_dims:
-            if wrapped_dims.count(each) > 1:
-                return RuntimeError(f"dim {each} appears multiple times in the list of dims")
+        wrapped_dims = [dim % ndim for dim in dims] if ndim and isinstance(dims, (tuple, list)) else []
+        for dim in wrapped_dims:
+            if wrapped_dims.count(dim) > 1:
+                return RuntimeError(f"dim {dim} appears multiple times in the list of dims")
     return None
 
 
 def _fault_of_shapes(op: Operation, arrays: Sequence[Any]) -> RuntimeError | None:
     if op.promote in ("arithmetic", "float", "compare") and len(arrays) > 1:
         try:
-            broadcast_shapes(*(each.shape for each in arrays))
+            broadcast_shapes(*(array.shape for array in arrays))
         except RuntimeError as mismatch:
             return mismatch
     return None
 
 
 def _no_dim(dims: Any) -> str | None:
-    """The type of what is given for a dimension, or for several, and cannot be one."""
-    for each in dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,):
-        if type(each) is bool or not hasattr(each, "__index__") or (isinstance(each, Tensor) and each.ndim):
-            return type(each).__name__
+    """The name of the type of the first value that cannot be a dimension; None if all can."""
+    for dim in dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,):
+        if type(dim) is bool or not hasattr(dim, "__index__") or (isinstance(dim, Tensor) and dim.ndim):
+            return type(dim).__name__
     return None
 
 
 def _dim_problem(dims: Any, ndim: int) -> str | None:
-    for each in dims if isinstance(dims, (tuple, list)) else (dims,):
-        if isinstance(each, int) and not -max(ndim, 1) <= each < max(ndim, 1):
+    for dim in dims if isinstance(dims, (tuple, list)) else (dims,):
+        if isinstance(dim, int) and not -max(ndim, 1) <= dim < max(ndim, 1):
             limit = max(ndim, 1)
-            return f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {each})"
+            return f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
     return None
 
 

@@ -1,8 +1,8 @@
-"""Modes that see every call: functions, and the methods and attributes of Tensor.
+"""`TorchFunctionMode`: modes that are offered every call of functions, and of the methods and attributes of Tensor.
 
-A method that is no operation of the table, as `norm`, or an attribute, as `shape`, is a plain Python function or property, and
-asks nobody when it is used.  While a mode is open that wants to see it, a descriptor stands in its place in the class, which
-offers each use of an instance; the class itself still gives the function that users know.
+A method that is not an operation of the table, such as `norm`, or an attribute, such as `shape`, is a plain Python function or
+property that does not look for overrides.  While a mode is open that is to see it, a descriptor replaces it in the class and
+offers every use on an instance; looked up on the class, it is still the original function.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class TorchFunctionMode:
         return func(*args, **(kwargs or {}))
 
     sees_methods: bool | frozenset[str] = True
-    """Whether methods that are made of operations, and attributes, are offered as what they are, not as those operations: all
-    of them, none, or those of some names."""
+    """Whether methods that are made of operations, and attributes, are themselves offered, rather than the operations in them:
+    all of them, none, or those with certain names."""
 
     def __enter__(self) -> Any:
         open_modes.set((*open_modes.get(), self))
@@ -61,7 +61,7 @@ class TorchFunctionMode:
 
 
 class Offered:
-    """Stands in a class for a method, and offers its calls."""
+    """Replaces a method in a class, and offers its calls."""
 
     def __init__(self, function: FunctionType, public: Any, name: str) -> None:
         self.public, self.name, self.original = public, name, function
@@ -72,12 +72,12 @@ class Offered:
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         if self.is_operator and len(args) == 2 and not can_operate(args[1]):
-            return self.original(*args, **kwargs)  # for Python to look elsewhere
+            return self.original(*args, **kwargs)  # which is NotImplemented, so that Python tries the other operand
         return _offer(self.public, self.name, self.original, args, kwargs)
 
 
 class OfferedProperty:
-    """Stands in a class for a property, and offers its uses."""
+    """Replaces a property in a class, and offers its uses."""
 
     def __init__(self, original: property) -> None:
         self.original = original
@@ -95,16 +95,16 @@ class OfferedProperty:
 
 
 def _offer(public: Any, name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Offer a call to whoever wants to see it; compute it if there is nobody."""
+    """Offer a call to overrides; compute it if there are none."""
     relevant = overriding.relevant([*args, *kwargs.values()])
     if not overriding.wanted(relevant, name=name):
         return compute(*args, **kwargs)
-    given = ForOuterModes(public, name, compute) if len(open_modes.get()) > 1 else public
-    return overriding.handle_torch_function(given, relevant, *args, **kwargs)
+    offered = ForOuterModes(public, name, compute) if len(open_modes.get()) > 1 else public
+    return overriding.handle_torch_function(offered, relevant, *args, **kwargs)
 
 
 class ForOuterModes:
-    """What a mode inside of another one is given for a method: it equals the method, and offers its call to the outer one."""
+    """The method that a mode inside another one receives: it equals the original, and offers its call to the outer mode."""
 
     def __init__(self, public: Any, name: str, compute: Callable[..., Any]) -> None:
         self.public, self.__name__, self.compute = public, name, compute
@@ -120,16 +120,16 @@ class ForOuterModes:
         return hash(self.public)
 
 
-_open: Counter[bool | frozenset[str]] = Counter()  # how many modes are open, in all threads, by what they want to see
+_open: Counter[bool | frozenset[str]] = Counter()  # how many modes are open, in all threads, by `sees_methods`
 _lock = threading.Lock()
 
 
 def _begin(seen: bool | frozenset[str]) -> None:
-    """Let methods and attributes be seen, all or those of these names, until `_end` has been called as often."""
+    """Offer methods and attributes, all or those with these names, until `_end` has been called as often."""
     with _lock:
         _open[seen] += 1
         if _open[seen] == 1:
-            for attribute, offered in _wanted(seen):
+            for attribute, offered in _replacements(seen):
                 setattr(Tensor, attribute, offered)
 
 
@@ -138,31 +138,31 @@ def _end(seen: bool | frozenset[str]) -> None:
         _open[seen] -= 1
         if _open[seen]:
             return
-        others = {attribute for other, count in _open.items() if count for attribute, _ in _wanted(other)}
-        for attribute, offered in _wanted(seen):
-            if attribute not in others:
+        still_seen = {attribute for names, count in _open.items() if count for attribute, _ in _replacements(names)}
+        for attribute, offered in _replacements(seen):
+            if attribute not in still_seen:
                 setattr(Tensor, attribute, offered.original)
 
 
-def _wanted(seen: bool | frozenset[str]) -> Iterator[tuple[str, Offered | OfferedProperty]]:
-    """What stands in the class for what a mode wants to see, with the names of the attributes: nothing if it is False."""
-    for attribute, offered in _all_offered().items() if seen else ():
+def _replacements(seen: bool | frozenset[str]) -> Iterator[tuple[str, Offered | OfferedProperty]]:
+    """The names of the attributes to be offered, with the descriptors that replace them."""
+    for attribute, offered in _descriptors().items() if seen else ():
         if seen is True or attribute in seen:  # type: ignore[operator]  # a set, unless it is True
             yield attribute, offered
 
 
 @functools.cache
-def _all_offered() -> dict[str, Offered | OfferedProperty]:
-    """Of each method that is no operation, and each property, what stands in its place; by the name of the attribute."""
+def _descriptors() -> dict[str, Offered | OfferedProperty]:
+    """The descriptors for all methods that are not operations, and for all properties; by the name of the attribute."""
     by_dispatch = {record.function for record in OPS.values()}
-    found: dict[str, Offered | OfferedProperty] = {}
+    descriptors: dict[str, Offered | OfferedProperty] = {}
     for name, attribute in vars(Tensor).items():
         if not overriding.is_offered(name, attribute):
             continue
         if isinstance(attribute, property):
-            found[name] = OfferedProperty(attribute)
+            descriptors[name] = OfferedProperty(attribute)
         elif isinstance(attribute, FunctionType) and attribute not in by_dispatch:
             known_as = vars(Tensor).get(attribute.__name__)
             public = known_as if isinstance(known_as, FunctionType) else attribute
-            found[name] = Offered(attribute, public, attribute.__name__)
-    return found
+            descriptors[name] = Offered(attribute, public, attribute.__name__)
+    return descriptors

@@ -1,8 +1,8 @@
-"""In-place forms, and the history of tensors that share memory.
+"""In-place operations, and the autograd history of tensors that share memory.
 
-`y.add_(x)` is `y + x` written into `y`'s memory: the new history is the old one plus that addition.  Where `y` is a
-view, its base changes too, so the base's history gets a node that puts the new values into the old ones, and all
-other views of the base are looked up again in it.
+`y.add_(x)` computes `y + x` and writes it into the memory of `y`, whose `grad_fn` is then the node of that addition.  Where `y`
+is a view, its base changes too: the base gets a node that scatters the new values of the view into the old values of the base,
+and all other views of the base are recorded again, as views of the base with its new history.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
-    """`name_` from the function that it is the in-place form of."""
+    """The in-place method `name_` of a function."""
     fast = kernel_caller(name, function)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -40,7 +40,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             return self
         if "out" in kwargs:
             raise TypeError(f"{name}_() got an unexpected keyword argument 'out'")
-        if not FAST or kwargs or not overriding.DIRECT.issuperset(map(type, args)):  # perhaps, somebody wants to see the call
+        if not FAST or kwargs or not overriding.DIRECT.issuperset(map(type, args)):  # there may be an override
             values = overriding.relevant([self, *args, *kwargs.values()])
             if overriding.wanted(values, name=method.__name__):
                 return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
@@ -62,22 +62,22 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     return method
 
 
-def _check_cast(self: Tensor, others: tuple[Any, ...]) -> None:
-    """Refuse operands whose common dtype with the tensor is not one that it can hold."""
-    common = result_dtype([self, *(each for each in others if isinstance(each, (Tensor, bool, int, float, complex)))])
+def _check_cast(self: Tensor, operands: tuple[Any, ...]) -> None:
+    """Refuse operands whose common dtype with the tensor cannot be cast to the tensor's dtype."""
+    common = result_dtype([self, *(operand for operand in operands if isinstance(operand, (Tensor, bool, int, float, complex)))])
     if not dtypes.can_cast(common, self.dtype):
         raise _no_cast(common, self.dtype) from None
 
 
-def _no_cast(given: dtypes.dtype, wanted: dtypes.dtype) -> RuntimeError:
-    return RuntimeError(f"result type {given.legacy_name} can't be cast to the desired output type {wanted.legacy_name}")
+def _no_cast(from_dtype: dtypes.dtype, to_dtype: dtypes.dtype) -> RuntimeError:
+    return RuntimeError(f"result type {from_dtype.legacy_name} can't be cast to the desired output type {to_dtype.legacy_name}")
 
 
 def snapshot(self: Tensor) -> Tensor:
-    """The tensor as it is, under another name: the argument of the operation that will overwrite it."""
+    """An alias of the tensor with its present history: the argument of the operation whose result will overwrite it."""
     before = alias(self)
     before._node, before._requires_grad = self._node, self._requires_grad
-    if SAVE_HOOKS and _grad.get():  # hooks must not be shown what will change
+    if SAVE_HOOKS and _grad.get():  # hooks must not see memory that will change
         before._array, before._storage = self._key.backend.copy(self._array), None
     if state.forward_levels:
         hooks.forward.copy(self, before)
@@ -85,7 +85,7 @@ def snapshot(self: Tensor) -> Tensor:
 
 
 def _save_original(edge: Any, before: Tensor, first: int) -> None:
-    """Where nodes made since `first` have saved the tensor that is about to be overwritten, let them save a copy."""
+    """Where nodes made since `first` have saved `before`, which is about to be overwritten, let them keep a copy instead."""
     stack, original = [edge], None
     while stack:
         node = stack.pop()
@@ -103,12 +103,12 @@ def _save_original(edge: Any, before: Tensor, first: int) -> None:
 
 
 def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
-    """For plain tensors without history: let the backend's kernel write into the tensor at once."""
+    """A function that calls the backend's in-place kernel on plain tensors without history, and returns whether it could."""
     record = OPS.get(name)
-    most = len(record.tensor_names) - 1 if record else getattr(function, "__without_out__", function).__code__.co_argcount - 1
+    max_args = len(record.tensor_names) - 1 if record else getattr(function, "__without_out__", function).__code__.co_argcount - 1
 
-    def keeps(key: DispatchKey) -> bool:
-        """Whether the result has the tensor's dtype and device; where there is no kernel, the general path raises."""
+    def keeps_key(key: DispatchKey) -> bool:
+        """Whether the result has the tensor's dtype and device.  Where there is no kernel, the general path raises."""
         try:
             return record is None or key[name][1] is key
         except NotImplementedError:
@@ -117,27 +117,29 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         key = self._key
         kernel = key.backend.all_inplace_kernels.get(name)
-        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # which is to be rounded as out of place
+        if kernel is None or type(self) not in FAST or key.dtype in dtypes.HALF:  # to be rounded as in `name`
             return False
-        if len(args) > most:  # the order of old, with a number first
+        if len(args) > max_args:  # the deprecated order, with a number first
             return False
         recording = _grad.get()
         if self._inference or state.mutation_guards or (self._view is not None and recording and _root(self)._requires_grad):
             return False
-        if (self._requires_grad and recording) or not keeps(key):
+        if (self._requires_grad and recording) or not keeps_key(key):
             return False
         arrays = []
-        for each in args:
-            if type(each) not in FAST:
-                if type(each) not in key.scalars or (type(each) is bool and record is not None and record.check is not None):
+        for argument in args:
+            if type(argument) not in FAST:
+                if type(argument) not in key.scalars or (
+                    type(argument) is bool and record is not None and record.check is not None
+                ):
                     return False
                 try:
-                    each = constant(each, key)
+                    argument = constant(argument, key)
                 except OverflowError:
                     return False
-            elif each._key is not key or (each._requires_grad and recording):
+            elif argument._key is not key or (argument._requires_grad and recording):
                 return False
-            arrays.append(each._array)
+            arrays.append(argument._array)
         try:
             if kwargs:
                 scalars = {
@@ -152,8 +154,8 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
                 kernel(self._array, *arrays)
         except Exception as error:
             if isinstance(error, key.backend.arithmetic_errors):
-                raise  # which the kernel should have seen to: it may have written
-            return False  # nothing was written: the general path explains
+                raise  # the kernel may have written already
+            return False  # nothing was written: the general path explains the error
         storage = self._storage or self._own_storage()
         storage.version += 1
         return True
@@ -162,7 +164,7 @@ def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...]
 
 
 def check_writable(tensor: Tensor, used: str = "is being used", part: bool = False) -> None:
-    """Refuse to write where PyTorch does.  `part`: what is written to is a part of the tensor, as if it were a view."""
+    """Refuse an in-place write where PyTorch does.  With `part`, a part of the tensor is written to, as if by a view."""
     check_inference(tensor)
     if state.mutation_guards:
         refuse_captured(tensor)
@@ -178,9 +180,9 @@ def check_writable(tensor: Tensor, used: str = "is being used", part: bool = Fal
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """Whether a write to the tensor is of no concern to autograd."""
-    of_concern = tensor._requires_grad or tensor._inference or state.mutation_guards
-    return not (of_concern or (tensor._view is not None and _root(tensor)._requires_grad))
+    """Whether the tensor can be written to without regard to autograd and transforms."""
+    tracked = tensor._requires_grad or tensor._inference or state.mutation_guards
+    return not (tracked or (tensor._view is not None and _root(tensor)._requires_grad))
 
 
 def _root(view: Tensor) -> Tensor:
@@ -220,9 +222,9 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
 attach(_assign=assign)
 
 
-def check_batch(key: DispatchKey, given: DispatchKey) -> None:
-    """Refuse to write what differs along a batch into what does not."""
-    if type(given) is not DispatchKey and not set(given.levels) <= set(key.levels):
+def check_batch(key: DispatchKey, value_key: DispatchKey) -> None:
+    """Refuse to write a tensor that is batched by `vmap` into one that is not."""
+    if type(value_key) is not DispatchKey and not set(value_key.levels) <= set(key.levels):
         raise RuntimeError(VMAP_WRITES_TO_ALL)
 
 
@@ -241,7 +243,7 @@ def _write(self: Tensor, array: Any, storage: Storage) -> None:
 
 
 def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
-    """Refuse to write to a view that came about, or whose `ancestor` did, in a way that does not allow it."""
+    """Refuse to write to a view if it, or another view that it is a view of (`ancestor`), was made in a way that forbids it."""
     parent, record, _, recorded = (view if ancestor is None else ancestor)._view  # type: ignore[misc]  # a view
     if record is None or recorded is not True:
         raise RuntimeError(_why_not(view, "and is being modified inplace", record, recorded))
@@ -250,7 +252,7 @@ def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
 
 
 def _why_not(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
-    """PyTorch's explanation of why a view is not to be written to, or its base is not."""
+    """PyTorch's explanation of why a view, or its base, must not be modified in-place."""
     index = view._node.index if isinstance(view._node, Output) else 0
     subject = (
         f"Output {index} of {short_name(view.grad_fn)} is a view {what}."
@@ -281,15 +283,15 @@ def _why_not(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
 
 
 def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
-    """Let `self`, whose memory `result` was written to, have come about as `result` did."""
-    if result._node is None:  # the result is a leaf itself: copying it is what is recorded
+    """Give `self` the history of `result`, which was written into its memory."""
+    if result._node is None:  # a leaf: a copy of it is recorded instead
         result = result.clone()
     _resave_output(result._node, self, storage)
     rebase(self, result._node)
 
 
 def rebase(self: Tensor, edge: Any) -> None:
-    """Make `edge` the history of a tensor that was modified in place, and of all that share its memory."""
+    """Make `edge` the node of a tensor that was modified in-place, and update the tensors that share its memory."""
     storage = self._storage or self._own_storage()
     if self._view is None:
         _change_history(self, edge)
@@ -300,7 +302,7 @@ def rebase(self: Tensor, edge: Any) -> None:
 
 
 def _refresh_history(storage: Storage, root: Tensor, except_for: Tensor) -> None:
-    """After a recorded write through one view: bring the others to the root's new history."""
+    """After a recorded write through one view: record the others again, from the root with its new history."""
     for view in storage.alive():
         if view is not except_for and view._view is not None and _root(view) is root:
             regenerate(view)
@@ -314,7 +316,7 @@ def _change_history(tensor: Tensor, edge: Any) -> None:
 
 
 def _stop_retaining(self: Tensor) -> bool:
-    """Take back `retain_grad` from the node that the tensor leaves, and say whether there was anything to take."""
+    """Undo `retain_grad` on the present node of the tensor; returns whether it was in effect."""
     if not self.retains_grad or self._node is None:
         return False
     node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
@@ -322,7 +324,7 @@ def _stop_retaining(self: Tensor) -> bool:
 
 
 def _resave_output(node: Any, self: Tensor, storage: Storage) -> None:
-    """A node that saved its output now watches the memory that the output was written to."""
+    """Let a node that saved its output check the version of the memory that the output was written to."""
     if "out" in getattr(node, "saves", ()) and type(node.out) is tuple and len(node.out) == 3:
         holder = node.out[0]
         holder._storage = storage
@@ -330,33 +332,34 @@ def _resave_output(node: Any, self: Tensor, storage: Storage) -> None:
 
 
 def _rewrite_base(view: Tensor, node: Any) -> None:
-    """Give every tensor from `view` up to the root the history in which `view` has its new values."""
+    """Give `view` and every tensor up to its root a history in which `view` has the values computed by `node`."""
     assert view._view is not None
     parent, record, params, _ = view._view
-    shown = [view]
+    written_views = [view]
     if _is_part_of_overlapping(view):
         while parent._view is not None:
-            shown.append(parent)
+            written_views.append(parent)
             parent = parent._view[0]
-        through = parent.as_strided(view.shape, view.stride(), view.storage_offset())
-        _, record, params, _ = through._view  # type: ignore[misc]  # a view
+        direct_view = parent.as_strided(view.shape, view.stride(), view.storage_offset())
+        _, record, params, _ = direct_view._view  # type: ignore[misc]  # a view
     before = alias(parent)
     before._node, before._requires_grad = parent._node, parent._requires_grad
     value = alias(view)
     value._node, value._requires_grad = node, True
-    put = OPS["view_scatter"].record(parent._array, parent._key.materialized, before, value, record.name, params)
+    scattered = OPS["view_scatter"].record(parent._array, parent._key.materialized, before, value, record.name, params)
     if parent._view is None:
-        _change_history(parent, put._node)
+        _change_history(parent, scattered._node)
     else:
-        _rewrite_base(parent, put._node)
-    for each in reversed(shown):
-        regenerate(each)
+        _rewrite_base(parent, scattered._node)
+    for written_view in reversed(written_views):
+        regenerate(written_view)
 
 
 def _is_part_of_overlapping(view: Tensor) -> bool:
-    """Whether what the view is of may show elements of the root several times, of which the view may be one.
+    """Whether the parent of the view may show elements of the root several times, as an expanded tensor does.
 
-    The others change with it, so that the parent's new values are not its old ones but for the view's.
+    A write to the view then changes elements of the parent outside the view, so that it is not enough to scatter the new values
+    of the view into the old values of the parent.
     """
     parent = view._view[0]  # type: ignore[index]  # a view
     return may_overlap(parent) and view._key.backend.mutable and _root(view)._key is view._key
@@ -375,7 +378,7 @@ _OVERLAPPING = frozenset({"as_strided", "expand", "unfold"})
 
 
 def regenerate(view: Tensor) -> None:
-    """Look the view up again in its parent's current history."""
+    """Record the view operation again, from the parent with its current history."""
     assert view._view is not None
     parent, record, params, recorded = view._view
     if not parent._requires_grad:

@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["CLASSES", "filled", "make", "rebuild"]
 
-CLASSES: dict[str, Any] = {}  # those that have been needed, by name
+CLASSES: dict[str, Any] = {}  # those made so far, by name
 
 
 @cache
@@ -28,13 +28,13 @@ def make(name: str, fields: tuple[str, ...]) -> Any:
         return rebuild, (name, fields, tuple(self))
 
     members = {"__new__": __new__, "__repr__": __repr__, "__reduce__": __reduce__, "__slots__": ()}
-    made = type(name, (base,), {**members, "__module__": "flambeau.return_types"})
-    CLASSES[name] = made
-    return made
+    result_class = type(name, (base,), {**members, "__module__": "flambeau.return_types"})
+    CLASSES[name] = result_class
+    return result_class
 
 
 def filled(results: type, out: Iterable[Any]) -> Any:
-    """`out`, after the results were written there: a tuple, or where they are a `name`, a `name_out`."""
+    """`out` as the result of a call with `out=`: a tuple, or for results of a named tuple `name`, a `name_out`."""
     fields = getattr(results, "_fields", None)
     return tuple(out) if fields is None else rebuild(f"{results.__name__}_out", fields, tuple(out))
 

@@ -1,9 +1,9 @@
-"""Nodes that become the nodes that PyTorch has where somebody looks at them.
+"""Changing the graph to the nodes that PyTorch would have recorded, when a user inspects it.
 
-Flambeau and PyTorch do not cut every computation into the same operations.  `linear` and `cross_entropy` record one node for
-what PyTorch does in several steps: it is *decomposed* into them.  Others, such as `glu`, record several nodes for one of
-PyTorch's: the last one *gathers* them.  Nobody sees the difference, and nothing is spent on it, until `next_functions` is asked
-for or a hook is registered on the node.
+Flambeau and PyTorch do not always divide a computation into the same operations.  `linear` and `cross_entropy` record one node
+where PyTorch records several: the node is *decomposed* into those.  Other functions, such as `glu`, record several nodes where
+PyTorch records one: the last node *gathers* the others.  This is done, and costs time, only when `next_functions` is read or a
+hook is registered on the node.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ def step(
     *,
     takes_saved: bool = False,
 ) -> Node:
-    """A step before the last of `whole`, called `name`; those that run later in backward have the greater `position`.
+    """One of the nodes that `whole` is decomposed into, but for the last; those later in backward have a greater `position`.
 
-    A step that `takes_saved` has what the node has saved, and frees it in its place.
+    A step with `takes_saved` takes over the saved tensors of `whole`, and releases them in its place.
     """
     cls = _by_rule(type(whole) if takes_saved else Node)  # type: ignore[arg-type]  # classes are hashable
-    made: Node = object.__new__(_named(cls, name))  # type: ignore[arg-type]  # classes are hashable
+    node: Node = object.__new__(_named(cls, name))  # type: ignore[arg-type]  # classes are hashable
     if takes_saved:
-        _copy_saved(whole, made)
+        _copy_saved(whole, node)
         whole.saves = ()
-    made.seq = whole.seq - position / 8  # made after everything before the node, and before the node
-    made.edges, made.key, made.shape, made.hooks, made.outputs = edges, key, shape, None, None
-    made.trace, made.parent = whole.trace, whole.parent
-    made.__dict__["rule"] = rule
-    return made
+    node.seq = whole.seq - position / 8  # between the nodes recorded before `whole`, and `whole`
+    node.edges, node.key, node.shape, node.hooks, node.outputs = edges, key, shape, None, None
+    node.trace, node.parent = whole.trace, whole.parent
+    node.__dict__["rule"] = rule
+    return node
 
 
 def become(whole: Node, name: str, edges: tuple[Any, ...], rule: Rule) -> None:
-    """Turn a node into the last of its steps."""
+    """Turn a node that is decomposed into the last of its steps, which is the first to run in backward."""
     whole.__class__ = _named(_by_rule(type(whole)), name)  # type: ignore[arg-type]  # classes are hashable
     whole.edges = edges
     whole.__dict__["rule"] = rule
@@ -67,7 +67,7 @@ def _apply_rule(self: Node, F: Any, g: Any, unpack: Callable[[Any, Node], Any]) 
 
 @functools.cache
 def _by_rule(cls: type[Node]) -> type[Node]:
-    """A class of the same layout, with its rule in `__dict__`."""
+    """A subclass with the same slots that takes its rule from the node's `__dict__`."""
     return type(cls.__name__, (cls,), {"__slots__": (), "apply": _apply_rule, "decompose": None})
 
 
@@ -86,12 +86,12 @@ def _copy_saved(source: Node, target: Node) -> None:
 
 
 def forget_view(result: Any, inputs: Iterable[Any]) -> None:
-    """Let a result be no view where it is one of what only its making knew."""
+    """Let a result not be a view, if it is one of an intermediate value and not of an input."""
     from ..tensors.storage import Storage
 
-    if type(result._storage) is not Storage or state.forward_levels:  # in inference mode; or the view's tangent is its base's
+    if type(result._storage) is not Storage or state.forward_levels:  # inference mode; or a view has its tangent from the base
         return
-    if all(getattr(each, "_storage", None) is not result._storage for each in inputs):
+    if all(getattr(tensor, "_storage", None) is not result._storage for tensor in inputs):
         result._view = result._storage = None
 
 
@@ -100,12 +100,12 @@ def gathered(result: Tensor, name: str, inputs: Iterable[Tensor | None]) -> Tens
     inputs = tuple(inputs)
     if getattr(result, "_view", None) is not None:
         forget_view(result, inputs)
-    node = getattr(result, "_node", None)  # there is none where an override gave something else
+    node = getattr(result, "_node", None)  # an override may have returned something else
     node = node.node if type(node) is Output else node
     if not isinstance(node, Node):
         return result
-    edges = tuple((each._node or each) if each is not None and each._requires_grad else None for each in inputs)
-    if not any(each is node for each in edges):
+    edges = tuple((x._node or x) if x is not None and x._requires_grad else None for x in inputs)
+    if not any(edge is node for edge in edges):
         node.__class__ = _gathering(type(node), name)  # type: ignore[arg-type]  # classes are hashable
         if node.outputs is None:
             node.__dict__["inputs"] = edges
@@ -116,36 +116,36 @@ def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
     """The tensors among arguments that could have a gradient."""
     from ..tensors.tensor import Tensor
 
-    for each in values:
-        if isinstance(each, Tensor):
-            if each._key.dtype.is_floating_point or each._key.dtype.is_complex:
-                yield each
-        elif isinstance(each, (list, tuple)):
-            yield from _tensors_in(each)
+    for value in values:
+        if isinstance(value, Tensor):
+            if value._key.dtype.is_floating_point or value._key.dtype.is_complex:
+                yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors_in(value)
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:
-    for each in values:
-        if isinstance(each, (list, tuple)):
-            yield from _flat(each)
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flat(value)
         else:
-            yield each
+            yield value
 
 
 def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function whose results are shown as made by `name`, unless it gave its first argument back."""
+    """A function whose results have a node called `name`, unless it returns its first argument."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         several = isinstance(result, tuple)
-        for each in result if several else (result,):
-            if getattr(each, "_view", None) is not None:  # an override's has none
-                forget_view(each, _flat((*args, *kwargs.values())))
-        recorded = [each for each in result if getattr(each, "_node", None) is not None] if several else [result]
-        if len(recorded) > 1:  # they may have steps in common
-            for each in recorded:
-                shown_as(each, name)
+        for output in result if several else (result,):
+            if getattr(output, "_view", None) is not None:  # the result of an override has none
+                forget_view(output, _flat((*args, *kwargs.values())))
+        recorded = [output for output in result if getattr(output, "_node", None) is not None] if several else [result]
+        if len(recorded) > 1:  # they may share nodes
+            for output in recorded:
+                shown_as(output, name)
         elif recorded and not (args and recorded[0] is args[0]):
             gathered(recorded[0], name, _tensors_in((*args, *kwargs.values())))
         return result
@@ -160,7 +160,7 @@ def _gathering(cls: type[Node], name: str) -> type[Node]:
 
 
 def _gather(last: Node) -> None:
-    """Turn the last of several nodes into one that runs them all."""
+    """Turn the last of several nodes into one whose backward runs them all."""
     edges = last.__dict__.pop("inputs", None)
     if edges is None:
         return
@@ -176,41 +176,41 @@ def _gather(last: Node) -> None:
 
 
 def _end(edge: Any) -> Tensor:
-    """A leaf in the place of an edge."""
+    """A leaf to end the inner graph at, in place of an edge."""
     from ..tape.engine import key_of_edge, shape_of
     from ..tensors.tensor import wrap
 
     key = key_of_edge(edge)
-    made = wrap(key.backend.xp.broadcast_to(key.backend.xp.zeros((), dtype=key.raw_dtype), shape_of(edge)), key)
-    made._requires_grad = True
-    return made
+    leaf = wrap(key.backend.xp.broadcast_to(key.backend.xp.zeros((), dtype=key.raw_dtype), shape_of(edge)), key)
+    leaf._requires_grad = True
+    return leaf
 
 
 def _cut(inner: Node, ends: dict[Any, Tensor]) -> None:
-    """Let the graph from `inner` on end where the edges of the whole begin."""
+    """End the graph that begins at `inner` with the leaves `ends`, which replace the edges of the gathering node."""
     stack, seen = [inner], {inner}
     while stack:
         node = stack.pop()
         for edge in node.edges:
-            following = edge.node if type(edge) is Output else edge
-            if edge not in ends and isinstance(following, Node) and following not in seen:
-                seen.add(following)
-                stack.append(following)
+            next_node = edge.node if type(edge) is Output else edge
+            if edge not in ends and isinstance(next_node, Node) and next_node not in seen:
+                seen.add(next_node)
+                stack.append(next_node)
         node.edges = tuple(ends.get(edge, edge) for edge in node.edges)
 
 
 def _run_inner(self: Node, F: Any, gradients: Any, unpack: Any, *, inner: Node, ends: dict[Any, Tensor]) -> list[Any]:
-    """The gradients for the edges, from a backward of their own; for an edge that occurs twice, the first has all."""
+    """The gradients for the edges, by a backward of the inner graph; for an edge that occurs twice, the first gets the sum."""
     from ..tape.engine import current_task, run
 
     task = current_task.get()
     (gradient,) = gradients
-    found = run(
+    captured = run(
         [(inner, gradient)],
         retain_graph=task is None or task.retain_graph,
         create_graph=task is not None and task.create_graph,
         inputs=list(ends.values()),
         capture=True,
     )
-    made = dict(zip(ends, found or (), strict=True))
-    return [None if edge is None else made.pop(edge, None) for edge in self.edges]
+    by_edge = dict(zip(ends, captured or (), strict=True))
+    return [None if edge is None else by_edge.pop(edge, None) for edge in self.edges]

@@ -18,16 +18,16 @@ __all__ = ["attach_outputs", "make_node_class", "observe_record", "save", "save_
 
 
 def wanted_by_rules(record: Operation) -> dict[str, list[str]]:
-    """For each thing that a rule asks for, the arguments whose rules ask for it."""
-    wanted: dict[str, list[str]] = {}
+    """For each value that the derivative rules ask for, the arguments whose rules ask for it."""
+    wanted_by: dict[str, list[str]] = {}
     rules = record.rules if not record.vjp else {record.tensor_names[0]: record.vjp}
     for argument, rule in rules.items():
-        for name in _asked(rule):
-            wanted.setdefault(name, []).append(argument)
-    return wanted
+        for name in _parameters_of(rule):
+            wanted_by.setdefault(name, []).append(argument)
+    return wanted_by
 
 
-def _asked(rule: Callable[..., Any]) -> tuple[str, ...]:
+def _parameters_of(rule: Callable[..., Any]) -> tuple[str, ...]:
     return rule.__code__.co_varnames[2 : rule.__code__.co_argcount]
 
 
@@ -46,7 +46,7 @@ def make_node_class(record: Operation) -> type[Node]:
         return f"unpack(self.{name}, self)" if name in tensors else f"self.{name}"
 
     def call(rule: str, function: Callable[..., Any]) -> str:
-        return f"{rule}({', '.join(['F', 'g', *map(load, _asked(function))])})"
+        return f"{rule}({', '.join(['F', 'g', *map(load, _parameters_of(function))])})"
 
     scope: dict[str, Any] = {f"rule_{key}": rule for key, rule in record.rules.items()}
     if record.vjp or record.variadic:
@@ -55,13 +55,13 @@ def make_node_class(record: Operation) -> type[Node]:
         body = f"return {call('rule', function)}"
     else:
         parts = [
-            f"None if self.edges[{i}] is None else {call(f'rule_{each}', record.rules[each])}"
-            for i, each in enumerate(record.edge_names)
+            f"None if self.edges[{i}] is None else {call(f'rule_{name}', record.rules[name])}"
+            for i, name in enumerate(record.edge_names)
         ]
         body = f"return ({', '.join(parts)},)"
     text = f"def apply(self, F, g, unpack):\n    {body}\n"
     if tensors:
-        text += f"def release(self):\n    {' = '.join(f'self.{each}' for each in tensors)} = RELEASED\n"
+        text += f"def release(self):\n    {' = '.join(f'self.{name}' for name in tensors)} = RELEASED\n"
     exec(compiled(text, record.node_name), {**scope, "unpack_all": unpack_all, "RELEASED": RELEASED}, scope)
     members = {"__slots__": tuple(fields), "saves": tuple(tensors), "apply": scope["apply"], "__module__": "flambeau"}
     if tensors:
@@ -70,8 +70,8 @@ def make_node_class(record: Operation) -> type[Node]:
         members["decompose"] = record.decompose
     if record.backward_name_along:
         members["along"] = record.backward_name_along
-    for each in fields:
-        members |= saved_members(each, each in tensors)
+    for name in fields:
+        members |= saved_members(name, name in tensors)
     return type(record.node_name, (Node,), members)
 
 
@@ -79,7 +79,7 @@ def make_node_class(record: Operation) -> type[Node]:
 
 
 def save(tensor: Tensor) -> Any:
-    """A tensor as a node keeps it: the tensor, its array now, and its version now."""
+    """A tensor as a node saves it: the tensor, its present array, and its present version."""
     storage = tensor._storage
     if tensor._inference:
         refuse_inference()
@@ -89,7 +89,7 @@ def save(tensor: Tensor) -> Any:
 
 
 def save_output(result: Tensor, index: int) -> Any:
-    """A result as its own node keeps it: by an alias without history, so that no reference cycle arises."""
+    """A result as its own node saves it: by an alias without history, so that there is no reference cycle."""
     holder = alias(result)
     holder._storage = result._storage or result._own_storage()
     holder.__dict__["_output_of"] = index
@@ -99,16 +99,16 @@ def save_output(result: Tensor, index: int) -> Any:
 def unpack_all(saved: Any, node: Node, unpack: Callable[[Any, Node], Any]) -> Any:
     if saved and saved[0] == "released":
         return unpack(saved, node)
-    return [unpack(each, node) for each in saved]
+    return [unpack(item, node) for item in saved]
 
 
 def observe_record(node: Node, result: Any) -> None:
-    """What anomaly mode, and functions that are being differentiated, note of a call that was recorded."""
+    """Note the traceback of a recorded call in anomaly mode, and the depth of its results inside `torch.func` transforms."""
     if state.anomaly_mode:
         remember_trace(node)
     if state.mutation_guards:
-        for each in result if isinstance(result, list) else (result,):
-            note_depth(each)
+        for tensor in result if isinstance(result, list) else (result,):
+            note_depth(tensor)
 
 
 def attach_outputs(node: Node, results: Sequence[Tensor]) -> None:

@@ -1,4 +1,4 @@
-"""The heart: one record per operation, from which everything else is generated.
+"""Defining operations: one record per operation, from which everything else is generated.
 
 `op()` takes a forward, written against an array-API namespace, and beside it one derivative rule per differentiable
 tensor argument, written against a namespace `F`.  It registers the record and returns the public function; the
@@ -21,7 +21,7 @@ from ..tape.node import next_seq, shown_as
 from ..tape.saved import SAVE_HOOKS
 from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, new, wrap
-from . import arguments, overriding, resolve  # noqa: F401 (dispatch keys are told how their kernels are found)
+from . import arguments, overriding, resolve  # noqa: F401 (it registers how dispatch keys find their kernels)
 from .codegen import NAMESPACE, lazy_function
 from .dispatch import dispatch, explain, tuple_of_tensors
 from .inplace import in_place, kernel_caller
@@ -61,7 +61,7 @@ def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Call
             derivative rule, `(F, g, names...)`.
 
     Raises:
-        TypeError: an option that `Operation` does not have, or a rule for what is no argument.
+        TypeError: an option that `Operation` does not have, or a rule for a name that is not an argument.
     """
     code = forward.__code__
     arguments = {*code.co_varnames[1 : code.co_argcount], "tensors"}
@@ -122,11 +122,11 @@ def composite(
 ) -> Any:
     """Publish a function made of other operations: as function, method and, if asked, `name_` and `out=`.
 
-    The first parameter is the tensor that is `self` in the method.  `grad_fn` is what the result's node is called, where
-    PyTorch has one operation for it.
+    The first parameter is the tensor that is `self` in the method.  Where PyTorch has a single operation for the function,
+    `grad_fn` is the name of that operation's node, which the result's `grad_fn` then shows.
     """
     if function is None:
-        return lambda each: _publish_composite(each, inplace, method, out, aliases, public, grad_fn)
+        return lambda decorated: _publish_composite(decorated, inplace, method, out, aliases, public, grad_fn)
     return _publish_composite(function, inplace, method, out, aliases, public, grad_fn)
 
 
@@ -136,33 +136,33 @@ def _publish_composite(
     if grad_fn is not None:
         function = naming(function, grad_fn)
     name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
-    made = with_out(function) if out else function
-    _publish(name, made, public=public, method=method, aliases=aliases)
+    published = with_out(function) if out else function
+    _publish(name, published, public=public, method=method, aliases=aliases)
     if inplace:
-        _publish_inplace(name, as_method(made), aliases)
-    return made
+        _publish_inplace(name, as_method(published), aliases)
+    return published
 
 
-def _publish(name: str, made: Any, *, public: bool, method: bool, aliases: Sequence[str]) -> None:
-    for each in (name, *aliases):
-        setattr(RECORDED, each, made)
+def _publish(name: str, function: Any, *, public: bool, method: bool, aliases: Sequence[str]) -> None:
+    for public_name in (name, *aliases):
+        setattr(RECORDED, public_name, function)
         if public:
-            PUBLIC[each] = made
+            PUBLIC[public_name] = function
         if method:
-            setattr(Tensor, each, as_method(made))
+            setattr(Tensor, public_name, as_method(function))
 
 
-def _publish_inplace(name: str, made: Any, aliases: Sequence[str]) -> None:
-    function = in_place(name, made)
-    for each in (name, *aliases):
-        setattr(Tensor, each + "_", function)
+def _publish_inplace(name: str, function: Any, aliases: Sequence[str]) -> None:
+    method = in_place(name, function)
+    for public_name in (name, *aliases):
+        setattr(Tensor, public_name + "_", method)
 
 
 _COMMUTING = ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
 
 
 def _publish_dunders(record: Operation) -> None:
-    """Operators: like the function, but they give way (`NotImplemented`) to a type that they do not know."""
+    """Define the operators: like the function, but they return `NotImplemented` for operands of an unknown type."""
     for dunder in record.dunders:
         if dunder.startswith("__i") and dunder != "__invert__":
             setattr(Tensor, dunder, _augmented(record, dunder))
@@ -175,11 +175,11 @@ def _publish_dunders(record: Operation) -> None:
 
 
 def _augmented(record: Operation, name: str) -> Callable[..., Any]:
-    method, at_once = in_place(record.name, record.function), kernel_caller(record.name, record.function)
+    method, call_kernel = in_place(record.name, record.function), kernel_caller(record.name, record.function)
 
     @functools.wraps(method)
     def operator(self: Tensor, other: Any, **kwargs: Any) -> Any:
-        if at_once(self, (other,), kwargs):
+        if call_kernel(self, (other,), kwargs):
             return self
         if type(other) not in FAST:
             if not can_operate(other):
@@ -189,20 +189,20 @@ def _augmented(record: Operation, name: str) -> Callable[..., Any]:
         return method(self, other, **kwargs)
 
     if record.name.startswith("bitwise"):
-        operator.__name__ = name  # as overrides know it
+        operator.__name__ = name  # what `__torch_function__` receives
     return operator
 
 
 def _reflected(record: Operation, name: str) -> Callable[..., Any]:
-    shown = record.backward_name_reflected
+    node_name = record.backward_name_reflected
 
     def operator(self: Tensor, other: Any) -> Any:
         if type(other) is bool and record.check is not None:
             record.check(other, self)
         operand = as_operand(other, self)
         if type(operand) in FAST:
-            made = record.function(operand, self)
-            return made if made._node is None or shown is None else shown_as(made, shown)
+            result = record.function(operand, self)
+            return result if result._node is None or node_name is None else shown_as(result, node_name)
         if not isinstance(self, Tensor) or not can_operate(other):
             return NotImplemented
         if overriding.may_override((other,)):
@@ -217,14 +217,14 @@ def _reflected(record: Operation, name: str) -> Callable[..., Any]:
 
 
 def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-    """After an exception on the straight path: go the general way where that helps, else explain.
+    """Handle an exception of the fast path: take the general path where that can help, else explain the error.
 
-    It does where all that was missing is to look the kernel up, where a parameter is a tensor that stands for a number or
-    something that overrides calls, and where the library's user wants to hear of infinities.
+    It can help where the kernel had not been looked up yet, where a parameter is a tensor in place of a number or has a
+    `__torch_function__`, and where the user has asked the array library to raise errors for infinities and the like.
     """
-    unknown = type(error) is KeyError and error.args == (record.name,)
+    not_looked_up = type(error) is KeyError and error.args == (record.name,)
     backend = next(tensor for tensor in tensors if tensor is not None)._key.backend
-    if not (unknown or overriding.may_matter(params)) and not isinstance(error, backend.arithmetic_errors):
+    if not (not_looked_up or overriding.may_matter(params)) and not isinstance(error, backend.arithmetic_errors):
         explain(error, record, tensors, params)
     try:
         return dispatch(record, tensors, params)
@@ -234,7 +234,7 @@ def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], param
 
 
 def _leave_out(error: Exception, failure: BaseException) -> None:
-    """Let a failure not have come about while `error`, which says nothing of it, was handled."""
+    """Remove `error` from the exceptions that `failure` is shown to be raised during: it has nothing to do with it."""
     while failure.__context__ is not None:
         if failure.__context__ is error:
             failure.__context__ = error.__context__

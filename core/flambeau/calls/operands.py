@@ -1,4 +1,4 @@
-"""What operations take: tensors of plain types, by the generated path, and Python's numbers, as tensors."""
+"""The operands of operations: plain tensors on the fast path, and Python numbers, which become 0-d tensors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def have_one_key(tensors: Any) -> bool:
     if type(tensors) not in (list, tuple) or not tensors or type(tensors[0]) not in FAST:
         return False
     key = tensors[0]._key
-    for each in tensors:  # noqa: SIM110 (faster than all() of a generator)
-        if type(each) not in FAST or each._key is not key:
+    for tensor in tensors:  # noqa: SIM110 (faster than all() of a generator)
+        if type(tensor) not in FAST or tensor._key is not key:
             return False
     return True
 
@@ -29,7 +29,7 @@ def have_one_key(tensors: Any) -> bool:
 
 
 class Foreign:
-    """An operand that is no plain tensor, and no number that fits the one beside it: of no dispatch key at all."""
+    """An operand that is neither a plain tensor nor a number that fits the tensor beside it.  It has no dispatch key."""
 
     __slots__ = ("value",)
     _key = None
@@ -43,14 +43,14 @@ def as_operand(value: Any, beside: Any) -> Any:
     if type(beside) in FAST and type(value) in beside._key.constant_types:
         try:
             return constant(value, beside._key)
-        except OverflowError:  # whether it loses its upper bits depends on the operation
+        except OverflowError:  # it depends on the operation whether that is an error
             return Foreign(value)
     number = value.item() if is_library_scalar(value) else value
     return Foreign(value) if type(number) is type(value) else as_operand(number, beside)  # a long double's item is itself
 
 
 def original(operand: Any) -> Any:
-    """What `as_operand` was given."""
+    """The value that `as_operand` was called with."""
     return operand.value if type(operand) is Foreign else operand
 
 
@@ -66,14 +66,14 @@ def can_operate(value: Any) -> bool:
 
 
 def constant(value: Any, key: DispatchKey) -> Tensor:
-    """A Python scalar as a 0-d tensor of this dispatch key, remembered: a kernel takes an array faster than a scalar."""
-    name = value or str(value)  # 0.0 and -0.0 are equal
-    found: Tensor | None = key.constants.get(name)
-    if found is None:
+    """A Python scalar as a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar."""
+    cache_key = value or str(value)  # 0.0 and -0.0 are equal
+    tensor: Tensor | None = key.constants.get(cache_key)
+    if tensor is None:
         array = key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
-        found = wrap(array, key)
-        if value == value:  # NaN is no key
+        tensor = wrap(array, key)
+        if value == value:  # NaN would not be found again
             if len(key.constants) > 256:
                 key.constants.clear()
-            key.constants[name] = found
-    return found
+            key.constants[cache_key] = tensor
+    return tensor

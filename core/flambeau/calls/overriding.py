@@ -1,11 +1,11 @@
-"""`__torch_function__`: how tensor-like types and modes take over operations.
+"""`__torch_function__`: how tensor-like types and modes override operations.
 
-Plain tensors never come here.  What does comes on one of three ways:
+A type *overrides* calls if it has a `__torch_function__`; a call is *offered* to overrides when those are called in its place.
+Calls with plain tensors only never come here.  Others do in one of three ways:
 
-- an operation of the table, because the argument is no plain tensor or because a mode has emptied `FAST`: by `dispatch`;
-- any other function of a public namespace: by the first line of the code that `wrappers` generates around it, one look at a
-  type;
-- the methods and properties of a Tensor subclass: by wrappers that are installed on the subclass when it is defined.
+- operations of the table by `dispatch`, because an argument is not a plain tensor, or because an open mode has emptied `FAST`;
+- other functions of a public namespace by the type test at the start of the wrapper that `wrappers.py` generates;
+- the methods and properties of a Tensor subclass by wrappers that are installed on the subclass when it is defined.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ __all__ = [
 
 
 class _Redispatched:
-    """A function that is being computed and not to be offered again, nor the operation of the same name inside it."""
+    """A function that is computed without being offered again, and neither is the operation of the same name inside it."""
 
     __slots__ = ("entered", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.entered = False  # whether it has been called: the first to ask who wants to see its call is the function itself
+        self.entered = False  # whether it has been called: the first call that asks for overrides is its own
 
 
 disabled = ContextVar("torch_function_disabled", default=False)
@@ -45,7 +45,7 @@ _redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_red
 open_modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
 _ORDINARY: set[type] = {Tensor, list, tuple, slice, int, float, bool, complex, str, type(None), type(...)}
-DIRECT: set[type] = set(_ORDINARY)  # types that override nothing; emptied while a mode wants to see every call
+DIRECT: set[type] = set(_ORDINARY)  # types that override nothing; emptied while a mode is open
 _open_modes = 0
 
 
@@ -63,7 +63,7 @@ class DisableTorchFunctionSubclass:
 
 
 def watch_calls(begin: bool) -> None:
-    """Begin (or cease) to let every call be seen."""
+    """Begin, or end, to offer every call to the modes: once for each mode that is opened, or closed."""
     global _open_modes
     _open_modes += 1 if begin else -1
     if _open_modes:
@@ -75,7 +75,7 @@ def watch_calls(begin: bool) -> None:
 
 @contextmanager
 def _without_innermost_mode() -> Iterator[Any]:
-    """Gives the innermost mode, which does not see the calls that it makes itself."""
+    """Context that gives the innermost mode, and closes it meanwhile: it is not offered the calls that it makes itself."""
     modes = open_modes.get()
     open_modes.set(modes[:-1])
     watch_calls(False)
@@ -88,7 +88,7 @@ def _without_innermost_mode() -> Iterator[Any]:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Context for use inside `__torch_function__`: subclasses are offered what is called in it, as they are outside."""
+    """Context for use inside `__torch_function__`, in which calls are offered to subclasses as they are outside."""
     token = disabled.set(False)
     try:
         yield
@@ -96,17 +96,17 @@ def enable_reentrant_dispatch() -> Iterator[None]:
         disabled.reset(token)
 
 
-# --- who overrides ------------------------------------------------------------------------------------------------
+# --- which calls are overridden -----------------------------------------------------------------------------------
 
 
 def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """As `__torch_function__` of a subclass: it overrides nothing, and what is computed from it is plain."""
+    """The `__torch_function__` of subclasses that override nothing, and results of which are plain tensors."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
 
 def overriding(value: Any) -> bool:
-    """Whether the value's type has a say in what operations do with it."""
+    """Whether the type of the value overrides calls."""
     cls = type(value)
     if cls in _ORDINARY:
         return False
@@ -115,12 +115,12 @@ def overriding(value: Any) -> bool:
 
 
 def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> bool:
-    """Whether a mode, or the type of one of the values, wants to see this call (of the operation `name`)."""
+    """Whether this call (of the operation `name`) is to be offered to a mode, or to the type of one of the values."""
     current = _redispatched.get()
     if current is not None:
-        itself = not current.entered if name is None else name == current.name
+        is_own_call = not current.entered if name is None else name == current.name
         current.entered = True
-        if itself:
+        if is_own_call:
             return False
     if open_modes.get():
         return True
@@ -130,13 +130,13 @@ def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> b
 
 
 def may_override(values: Iterable[Any]) -> bool:
-    """Whether the type of one of the arguments of a call that failed (or of one in a sequence) has a say in it."""
+    """Whether an argument of a call that failed, or one in a sequence, is of a type that overrides calls."""
     return not disabled.get() and _redispatched.get() is None and any(map(overriding, relevant(values)))
 
 
 def may_matter(params: Iterable[Any]) -> bool:
-    """Whether one of the parameters of a call that failed is a tensor, or overrides it."""
-    return any(isinstance(each, Tensor) or overriding(each) for each in relevant(params))
+    """Whether one of the parameters of a call that failed is a tensor, or of a type that overrides calls."""
+    return any(isinstance(param, Tensor) or overriding(param) for param in relevant(params))
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -172,7 +172,7 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
     """
     overloaded = _overloaded(relevant_args)
     types = tuple(map(type, overloaded))
-    asked = [f"mode object {each!r}" for each in open_modes.get()[-1:]]
+    asked = [f"mode object {mode!r}" for mode in open_modes.get()[-1:]]
     token = _redispatched.set(None)
     try:
         return _ask(public_api, overloaded, types, asked, args, kwargs)
@@ -186,12 +186,12 @@ def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], a
             result = mode.__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    for each in overloaded:
-        result = each.__torch_function__(public_api, types, args, kwargs)
+    for argument in overloaded:
+        result = argument.__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
-        asked.append(f"tensor subclass {type(each)}")
-    listed = "".join(f"\n  - {each}" for each in asked)
+        asked.append(f"tensor subclass {type(argument)}")
+    listed = "".join(f"\n  - {handler}" for handler in asked)
     raise TypeError(
         f"Multiple dispatch failed for '{_full_name(public_api)}'; all "
         f"__torch_function__ handlers returned NotImplemented:\n{listed}\n\nFor more information, try re-running "
@@ -218,27 +218,27 @@ def _plain_name(function: Any) -> str:
 
 def _overloaded(values: Iterable[Any]) -> list[Any]:
     """One value of each type that overrides, subclasses before their bases."""
-    found: list[Any] = []
-    for each in () if disabled.get() else values:
-        if overriding(each) and type(each) not in map(type, found):
-            place = next((i for i, other in enumerate(found) if issubclass(type(each), type(other))), len(found))
-            found.insert(place, each)
-    return found
+    overloaded: list[Any] = []
+    for value in () if disabled.get() else values:
+        if overriding(value) and type(value) not in map(type, overloaded):
+            place = next((i for i, other in enumerate(overloaded) if issubclass(type(value), type(other))), len(overloaded))
+            overloaded.insert(place, value)
+    return overloaded
 
 
 def relevant(args: Iterable[Any]) -> list[Any]:
-    """What among arguments may be a tensor: they themselves, and what is in sequences of them."""
-    found: list[Any] = []
-    for each in args:
-        found += each if isinstance(each, (list, tuple)) else (each,)
-    return found
+    """The arguments that may be tensors: those themselves, and the elements of sequences."""
+    candidates: list[Any] = []
+    for arg in args:
+        candidates += arg if isinstance(arg, (list, tuple)) else (arg,)
+    return candidates
 
 
 def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
-    """Hand an operation of the table to the overrides, with its public function and arguments."""
+    """Offer a call of an operation to the overrides, with its public function and the arguments that are not defaults."""
     arguments = dict(zip(op.tensor_names, (tensors,) if op.variadic else tensors, strict=True))
     arguments.update(zip(op.param_names, params, strict=True))
-    changed = {
+    passed = {
         key: value
         for key, value in arguments.items()
         if key in op.tensor_names or key not in op.defaults or op.defaults[key] is not value
@@ -246,20 +246,20 @@ def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: 
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for name in _positional(op):
-        if name not in changed or kwargs:
+        if name not in passed or kwargs:
             break
-        args.append(changed.pop(name))
-    kwargs.update(changed)
+        args.append(passed.pop(name))
+    kwargs.update(passed)
     if out is not None:
         kwargs["out"] = out
-    # What a function of another name does inside is not what users call by this name.
+    # An operation called inside another function is offered as such, not as the public function of its name.
     public = _published(op) if _redispatched.get() is None else op.function
     return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
 
 
 def _positional(op: Operation) -> list[str]:
     """The names of the arguments that may be given by position."""
-    return [name.split("=")[0].strip() for name in op.declared.split("*")[0].split(",") if name.strip()]
+    return [name.split("=")[0].strip() for name in op.declaration.split("*")[0].split(",") if name.strip()]
 
 
 def is_published(op: Operation) -> bool:
@@ -269,7 +269,7 @@ def is_published(op: Operation) -> bool:
 
 @functools.cache
 def _published(op: Operation) -> Callable[..., Any]:
-    """The function that users know the operation by, where that takes the same arguments."""
+    """The public function of the operation's name if that takes the same arguments, else the operation's own."""
     if op.own_arguments:
         return op.function
     public = PUBLISHED.get(op.name, op.function)
@@ -278,7 +278,7 @@ def _published(op: Operation) -> Callable[..., Any]:
 
 
 def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-    """Compute `func` without offering it to overrides again; the operations inside it are offered as ever.
+    """Compute `func` without offering it to overrides again; the operations inside it are offered as usual.
 
     >>> import flambeau as torch
     >>> class Log(torch.overrides.TorchFunctionMode):
@@ -324,11 +324,11 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 def default_torch_function(cls: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """What `Tensor.__torch_function__` does: compute, and return instances of the subclass."""
-    if not all(issubclass(cls, each) for each in types):
+    if not all(issubclass(cls, other) for other in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **kwargs)
-    return result if func in _KEPT_AS_THEY_ARE else _converted(result, cls)
+    return result if func in _NOT_CONVERTED else _converted(result, cls)
 
 
 def _converted(result: Any, cls: type) -> Any:
@@ -337,17 +337,17 @@ def _converted(result: Any, cls: type) -> Any:
     if isinstance(result, Tensor) and not isinstance(result, cls):
         return result.as_subclass(cls)
     if isinstance(result, (tuple, list)):
-        return type(result)(_converted(each, cls) for each in result)
+        return type(result)(_converted(item, cls) for item in result)
     return result
 
 
-_KEPT_AS_THEY_ARE = {Tensor.grad.__get__, Tensor._base.__get__}
+_NOT_CONVERTED = {Tensor.grad.__get__, Tensor._base.__get__}
 OFFERED_DUNDERS = frozenset({
     "__array__", "__array_wrap__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
     "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__iter__", "__len__", "__reduce_ex__", "__repr__",
     "__reversed__",
 })  # fmt: skip
-OPERATORS = frozenset({  # that PyTorch offers as such, not as the function that computes them
+OPERATORS = frozenset({  # which PyTorch offers as operators, not as the function that computes them
     "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__irshift__", "__ixor__",
     "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__", "__rrshift__",
     "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
@@ -356,7 +356,7 @@ NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
 
 
 def prepare_subclass(cls: type) -> None:
-    """Let instances of a Tensor subclass be offered their methods and properties, unless it overrides nothing."""
+    """Let methods and properties of a Tensor subclass be offered to it, unless it overrides nothing."""
     if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # a Tensor class has one
         _ORDINARY.add(cls)
         if not _open_modes:
@@ -364,10 +364,10 @@ def prepare_subclass(cls: type) -> None:
         register_plain(cls)
         return
     for name, member in vars(Tensor).items():
-        attribute = getattr(member, "original", member)  # while a mode is open, something else stands in its place
+        attribute = getattr(member, "original", member)  # while a mode is open, a descriptor replaces it
         if not is_offered(name, attribute):
             continue
-        if next(each for each in cls.__mro__ if name in vars(each)) is not Tensor:
+        if next(base for base in cls.__mro__ if name in vars(base)) is not Tensor:
             continue
         if isinstance(attribute, property):
             setattr(cls, name, _offered_property(attribute))
@@ -376,7 +376,7 @@ def prepare_subclass(cls: type) -> None:
 
 
 def is_offered(name: str, attribute: Any) -> bool:
-    """Whether a call of this method, or the use of this attribute, of Tensor is offered to overrides."""
+    """Whether calls of this method of Tensor, or uses of this attribute, are offered to overrides."""
     alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
     named = name in OFFERED_DUNDERS or name in OPERATORS or (alias and name.startswith("__"))
     return name not in NOT_OFFERED and (named or not name.startswith("_"))
@@ -392,17 +392,17 @@ def _offered_method(function: Callable[..., Any], is_operator: bool) -> Callable
     return method
 
 
-def _offered_property(given: property) -> property:
+def _offered_property(original: property) -> property:
     def get(self: Any) -> Any:
-        return given.__get__(self) if disabled.get() else handle_torch_function(given.__get__, (self,), self)
+        return original.__get__(self) if disabled.get() else handle_torch_function(original.__get__, (self,), self)
 
     def change(self: Any, value: Any) -> None:
         if disabled.get():
-            given.__set__(self, value)
+            original.__set__(self, value)
         else:
-            handle_torch_function(given.__set__, (self, value), self, value)
+            handle_torch_function(original.__set__, (self, value), self, value)
 
-    return property(get, None if given.fset is None else change, given.fdel, given.__doc__)
+    return property(get, None if original.fset is None else change, original.fdel, original.__doc__)
 
 
 def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
@@ -430,43 +430,43 @@ def offer_function(
     kwargs: dict[str, Any],
     out: Any,
 ) -> Any:
-    """Offer a call of a `public` function, written as `body`, to whoever may override it; compute it if there is nobody."""
-    given = kwargs if out is None else {**kwargs, "out": out}
-    values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *given.values()])
+    """Offer a call of a `public` function, written as `body`, to overrides; compute it if there are none."""
+    options = kwargs if out is None else {**kwargs, "out": out}
+    values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *options.values()])
     if not wanted(values, name=public.__name__):
-        _get_to_know(args)
-        return compute(*args, **given)
-    args, given = _as_called(body, args, given)
-    return handle_torch_function(public, values, *args, **given)
+        _remember_ordinary_types(args)
+        return compute(*args, **options)
+    args, options = _as_called(body, args, options)
+    return handle_torch_function(public, values, *args, **options)
 
 
-_TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # which modes alone see
+_TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # offered to modes only, whatever the data is
 
 
 def offer_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Offer the call of a method of Tensor to what among its arguments overrides it."""
+    """Offer the call of a method of Tensor to those of its arguments that override it."""
     method = getattr(Tensor, name)
     args, kwargs = _as_called(inspect.unwrap(method), args, kwargs)
     return handle_torch_function(method, relevant([*args, *kwargs.values()]), *args, **kwargs)
 
 
 def offer_operand(operator: str, self: Any, other: Any) -> Any:
-    """What comes of an operator whose other operand is no tensor: NotImplemented, unless that overrides it."""
+    """The result of an operator whose other operand is not a tensor: NotImplemented, unless the operand overrides it."""
     return offer_method(operator, (self, other), {}) if may_override((other,)) else NotImplemented
 
 
-def _get_to_know(args: tuple[Any, ...]) -> None:
-    """Remember types that override nothing: arrays, dtypes, and whatever else functions take."""
-    for each in () if _open_modes else args:
-        if not hasattr(type(each), "__torch_function__"):
-            _ORDINARY.add(type(each))
-            DIRECT.add(type(each))
+def _remember_ordinary_types(args: tuple[Any, ...]) -> None:
+    """Remember types without overrides, such as arrays and dtypes, so that calls with them stay on the fast path."""
+    for value in () if _open_modes else args:
+        if not hasattr(type(value), "__torch_function__"):
+            _ORDINARY.add(type(value))
+            DIRECT.add(type(value))
 
 
 def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments without those that are just the defaults."""
+    """The arguments without those that are the defaults, as the caller has most likely passed them."""
     parameters = inspect.signature(body).parameters
-    defaults = [each.default for each in parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
+    defaults = [p.default for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     if len(args) == len(defaults):
         while args and args[-1] is defaults[len(args) - 1]:
             args = args[:-1]

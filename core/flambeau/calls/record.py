@@ -1,4 +1,4 @@
-"""The record of an operation: its forward, its derivative rules, and what becomes of dtypes, memory and names on the way."""
+"""The record of an operation: its forward, its derivative rules, and options for dtypes, memory layout, results and names."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ Rule = Callable[..., Any]  # `(F, g, names...)`
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
-    """One operation.  Each of its options is declared, documented and defaulted here, and nowhere else."""
+    """One operation.  All options are declared, documented and given their defaults here, and nowhere else."""
 
     name: str
     forward: Forward
-    """`*tensors` in place of single tensors takes a sequence of them."""
+    """Computes the results from raw arrays.  `*tensors` in place of single tensors takes a sequence of them."""
     rules: Mapping[str, Rule] = field(default_factory=dict)
-    """By tensor argument, its derivative.  The names that a rule asks for are what a call saves: a tensor argument, `out`, one of
-    the `results`, a parameter, `<argument>_shape`, or `needs` (which gradients are wanted)."""
+    """The derivative rule (vjp) of each tensor argument, by its name.  The parameters of a rule after `F` and `g` are what a call
+    saves for it: a tensor argument, `out`, one of the `results`, a parameter, `<argument>_shape`, or `needs` (for each edge,
+    whether its gradient is wanted)."""
     vjp: Rule | None = None
-    """One rule for the gradients of all tensor arguments, for when they share work."""
+    """One rule that computes the gradients of all tensor arguments, for when they share work."""
     nondifferentiable: tuple[str, ...] = ()
     """The tensor arguments that `vjp` has no gradient for."""
 
@@ -46,72 +47,73 @@ class Operation:
     aliases: tuple[str, ...] = ()
     """Further names, of function and method."""
     dunders: tuple[str, ...] = ()
-    """The operators of the method."""
+    """The operators that call it, such as `__mul__` and `__rmul__`."""
     signature: str = ""
     """The public signature, where the parameters come in another order than in `forward`."""
     own_arguments: bool = False
-    """Whether the public function of that name takes other arguments, so that overrides are given this one."""
+    """Whether the public function of that name takes other arguments, so that `__torch_function__` receives this one instead."""
 
     # --- dtypes ---
 
     promote: str = "same"
-    """What the arguments are brought to, and what the result is of: a key of `PROMOTIONS`."""
+    """How dtypes are promoted, which decides the dtype that is computed in and that of the result: a key of `PROMOTIONS`."""
     dtypes: str = "all"
-    """What there is a kernel for: a key of `DTYPES`."""
+    """The dtypes that are supported: a key of `DTYPES`."""
     keeps_dtype: tuple[str, ...] = ()
     """Tensor arguments that keep their own dtype, such as masks and indices."""
     scalars: bool | tuple[str, ...] = True
-    """Whether a Python number may stand for one of several tensors that are brought to a common dtype, or for which."""
+    """Whether Python numbers are accepted in place of tensors, where several tensors are promoted to a common dtype; or the
+    names of the arguments for which they are."""
     numbers_alone: bool = False
-    """Whether Python numbers may stand for all of the tensors, as in `torch.mul(2, 3)`."""
+    """Whether all tensor arguments may be Python numbers, as in `torch.mul(2, 3)`."""
     exact_numbers: bool = False
-    """Whether a Python number beside half precision is taken as it is, not rounded to half precision first."""
+    """Whether a Python number beside a half-precision tensor is used exactly, not rounded to half precision first."""
     real_is_identity: bool = False
-    """Whether it leaves real arrays as they are."""
+    """Whether the result for a real array is that array itself."""
     check: Callable[..., None] | None = None
-    """Raises where PyTorch refuses the arguments' dtypes; called with them before a cast, and after an error."""
+    """Raises where PyTorch refuses the dtypes of the tensor arguments; called with these, before a cast and after an error."""
 
     # --- results ---
 
     results: tuple[str, ...] = ()
     """Names of the results, where there are several."""
     result_promotions: tuple[str, ...] = ()
-    """A promotion for each of them."""
+    """For each of them, the key of `PROMOTIONS` that gives its dtype."""
     returns_list: bool = False
     """Whether the forward returns a list of arrays of the input's type."""
     view: bool = False
     """Whether the result shares memory with the first argument."""
     column_major: tuple[str, ...] = ()
-    """Those of the results (`("out",)` where there is one) that lie in memory by columns, as LAPACK writes them."""
+    """The results (`("out",)` where there is one) that are column-major in memory, as LAPACK writes them."""
     requires: str | None = None
-    """The optional part of the array API that the forward needs, such as `"linalg.svd"`; the CPU computes for libraries that do
-    not have it."""
+    """The optional part of the array API that the forward needs, such as `"linalg.svd"`.  For libraries without it, the operation
+    is computed on the CPU."""
 
     # --- the node, as PyTorch shows it ---
 
     backward_name: str = ""
-    """The name of its class; by default the operation's, as in `MulBackward0`."""
+    """The name of the node's class; by default from the name of the operation, as in `MulBackward0`."""
     backward_name_reflected: str | None = None
-    """That of `number - tensor`."""
+    """The name for a reflected operator, as in `number - tensor`."""
     backward_name_along: str | None = None
-    """That of a call in which `dim` is given."""
+    """The name for a call with `dim`."""
     decompose: Callable[[Node], None] | None = None
-    """Turns the node into the several that PyTorch has, where somebody looks."""
+    """Replaces the node by the several that PyTorch records, when a user inspects the graph."""
 
-    # --- made from all this, once, by `op()` ---
+    # --- generated from all this, once, by `op()` ---
 
     function: Callable[..., Any] = field(init=False, repr=False)
     """The public function."""
     record: Callable[..., Any] = field(init=False, repr=False)
-    """Wraps arrays that a kernel has returned, and makes the node of the call."""
+    """Wraps the arrays that a kernel has returned as tensors, and makes the node of the call."""
 
     def complete(self, function: Callable[..., Any], record: Callable[..., Any] | None) -> None:
-        """Add the functions that are made from the record: called once, where it is defined."""
+        """Add the functions that are generated from the record.  `op()` calls this once."""
         object.__setattr__(self, "function", function)
         if record is not None:
             object.__setattr__(self, "record", record)
 
-    # --- what follows from the forward's own signature ---
+    # --- derived from the signature of the forward ---
 
     @cached_property
     def variadic(self) -> bool:
@@ -132,7 +134,7 @@ class Operation:
 
     @cached_property
     def kernel_params(self) -> tuple[str, ...]:
-        """Those of the parameters that the kernel gets: `dtype=` is served before it is called, by a cast of the input."""
+        """The parameters that the kernel receives: not `dtype`, for which the input is cast before the kernel is called."""
         return tuple(name for name in self.param_names if name != "dtype")
 
     @cached_property
@@ -145,17 +147,17 @@ class Operation:
 
     @cached_property
     def flags(self) -> tuple[str, ...]:
-        """The parameters that are True or False."""
+        """The parameters that must be True or False."""
         return tuple(name for name in self.param_names if type(self.defaults.get(name)) is bool)
 
     @cached_property
     def primary(self) -> str:
-        """The tensor argument whose dtype and device those of the others are brought to."""
+        """The tensor argument that decides the dtype and the device."""
         return next(name for name in self.tensor_names if name not in self.keeps_dtype)
 
     @cached_property
     def number_names(self) -> tuple[str, ...]:
-        """The tensor arguments that a Python number may stand for."""
+        """The tensor arguments that may be Python numbers."""
         if self.promote not in COMMON or len(self.tensor_names) == 1 or not self.scalars:
             return ()
         allowed: tuple[str, ...] = self.tensor_names if isinstance(self.scalars, bool) else self.scalars
@@ -163,13 +165,14 @@ class Operation:
 
     @cached_property
     def differentiable(self) -> bool:
+        """Whether there is any derivative rule."""
         return bool(self.rules) or self.vjp is not None
 
     @cached_property
     def edge_names(self) -> tuple[str, ...]:
         """The tensor arguments that a node has edges to."""
-        without = self.nondifferentiable if self.vjp or self.variadic else {*self.tensor_names} - self.rules.keys()
-        return tuple(name for name in self.tensor_names if name not in without)
+        excluded = self.nondifferentiable if self.vjp or self.variadic else {*self.tensor_names} - self.rules.keys()
+        return tuple(name for name in self.tensor_names if name not in excluded)
 
     @cached_property
     def has_out(self) -> bool:
@@ -177,8 +180,8 @@ class Operation:
         return not self.view and not self.returns_list if self.out is None else self.out
 
     @cached_property
-    def declared(self) -> str:
-        """How the public function declares its parameters, but for `out=`."""
+    def declaration(self) -> str:
+        """The parameters of the public function as source, without `out=`."""
         if self.signature:
             return self.signature
         parts = [self._declare(name) for name in (*self.tensor_names, *(() if self.variadic else self._positional_params))]
@@ -205,4 +208,4 @@ class Operation:
         return f"{name}={self.defaults[name]!r}" if name in self.defaults else name
 
 
-OPTIONS = frozenset(each.name for each in fields(Operation) if each.init) - {"name", "forward", "rules"}
+OPTIONS = frozenset(option.name for option in fields(Operation) if option.init) - {"name", "forward", "rules"}

@@ -1,4 +1,4 @@
-"""From an operation and a dispatch key to the kernel that serves them, casts included."""
+"""Looking up the kernel that computes an operation for a dispatch key, with the casts that promotion requires."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
 
 
 def _on_sequence(record: Operation, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel of separate arrays, called with a sequence of them, as the public function is."""
+    """A kernel of separate arrays as a function of a sequence of arrays, which is how the public function is called."""
     return lambda arrays, *params: kernel(*arrays, **dict(zip(record.param_names, params, strict=False)))
 
 
@@ -41,9 +41,9 @@ def _composite_on_arrays(function: Callable[..., Any], key: DispatchKey) -> Call
     """A composite as a function of raw arrays."""
 
     def on_arrays(*args: Any, **kwargs: Any) -> Any:
-        tensors = [wrap(each, key) if isinstance(each, key.array_type) else each for each in args]
+        tensors = [wrap(arg, key) if isinstance(arg, key.array_type) else arg for arg in args]
         result = function(*tensors, **kwargs)
-        return result._array if isinstance(result, Tensor) else tuple(each._array for each in result)
+        return result._array if isinstance(result, Tensor) else tuple(tensor._array for tensor in result)
 
     return on_arrays
 
@@ -67,7 +67,7 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         kernel = _casting(kernel, record, key, compute)
     if record.promote == "truth" and result is not dtypes.bool_:
         kernel = _casting_back(kernel, key.to(result), dtypes.bool_)
-    elif result in dtypes.HALF:  # no library is sure to stay in half precision where a Python number joins in
+    elif result in dtypes.HALF:  # some libraries leave half precision beside a Python number
         kernel = _casting_back(kernel, key.to(result), dtypes.float32, dtypes.float64)
     elif (
         compute.category >= dtypes.FLOATING
@@ -77,27 +77,31 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
     ):
         kernel = _casting_back(kernel, key.to(result), compute)
     if record.column_major:
-        kernel = _laying_by_columns(kernel, backend, [each in record.column_major for each in record.results or ("out",)])
+        kernel = _column_major(
+            kernel, backend, [result_name in record.column_major for result_name in record.results or ("out",)]
+        )
     kernel = backend.bind(kernel, key.device.index or 0)
     keys: Any = key.to(result)
     if record.results:
         promotions = record.result_promotions or ("same",) * len(record.results)
-        keys = tuple(key.to(PROMOTIONS[each](result)[1]) for each in promotions)
+        keys = tuple(key.to(PROMOTIONS[promotion](result)[1]) for promotion in promotions)
     return kernel, keys
 
 
 @cache
 def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any]:
-    """One for all dtypes, so that what is computed in another dtype than its own is not compiled again."""
+    """The kernel made of the forward: one for all dtypes, so that it is not compiled again for arguments that are cast."""
     return backend.compiled(record.name, partial(record.forward, backend.xp))
 
 
-def _laying_by_columns(kernel: Callable[..., Any], backend: Backend, chosen: list[bool]) -> Callable[..., Any]:
-    """Let the results that are `chosen` lie in memory by columns."""
-    lay = backend.by_columns
+def _column_major(kernel: Callable[..., Any], backend: Backend, chosen: list[bool]) -> Callable[..., Any]:
+    """The kernel, with those of its results that are `chosen` in column-major order."""
+    by_columns = backend.by_columns
     if len(chosen) == 1:
-        return lambda *args: lay(kernel(*args))
-    return lambda *args: tuple([lay(each) if it_is else each for each, it_is in zip(kernel(*args), chosen, strict=True)])
+        return lambda *args: by_columns(kernel(*args))
+    return lambda *args: tuple(
+        [by_columns(array) if is_chosen else array for array, is_chosen in zip(kernel(*args), chosen, strict=True)]
+    )
 
 
 def _has(xp: Any, path: str) -> bool:
@@ -108,12 +112,12 @@ def _has(xp: Any, path: str) -> bool:
 
 
 def _casting(kernel: Callable[..., Any], record: Operation, key: DispatchKey, compute: dtype) -> Callable[..., Any]:
-    """Cast the tensor arguments of `key` to the dtype that is computed in."""
-    astype, given, raw = key.backend.astype, key.raw_dtype, key.to(compute).raw_dtype
+    """The kernel, with its arguments of the dtype of `key` cast to the dtype that is computed in."""
+    astype, from_dtype, to_dtype = key.backend.astype, key.raw_dtype, key.to(compute).raw_dtype
     count = None if record.variadic else len(record.tensor_names)
 
     def cast(array: Any) -> Any:
-        return astype(array, raw) if array is not None and array.dtype == given else array
+        return astype(array, to_dtype) if array is not None and array.dtype == from_dtype else array
 
     def kernel_with_casts(*args: Any, **kwargs: Any) -> Any:
         return kernel(*map(cast, args[:count]), *(args[count:] if count is not None else ()), **kwargs)
@@ -122,21 +126,22 @@ def _casting(kernel: Callable[..., Any], record: Operation, key: DispatchKey, co
 
 
 def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dtype) -> Callable[..., Any]:
-    astype, raw = result.backend.astype, result.raw_dtype
-    found = [result.backend.dtypes.get(each) for each in computed]
+    """The kernel, with results of the `computed` dtypes cast to that of `result`."""
+    astype, to_dtype = result.backend.astype, result.raw_dtype
+    from_dtypes = [result.backend.dtypes.get(dtype) for dtype in computed]
 
-    def back(array: Any) -> Any:
-        return astype(array, raw) if hasattr(array, "dtype") and array.dtype in found else array
+    def cast(array: Any) -> Any:
+        return astype(array, to_dtype) if hasattr(array, "dtype") and array.dtype in from_dtypes else array
 
     def kernel_with_cast(*args: Any, **kwargs: Any) -> Any:
-        made = kernel(*args, **kwargs)
-        return tuple(map(back, made)) if isinstance(made, (tuple, list)) else back(made)
+        result_arrays = kernel(*args, **kwargs)
+        return tuple(map(cast, result_arrays)) if isinstance(result_arrays, (tuple, list)) else cast(result_arrays)
 
     return kernel_with_cast
 
 
 def _unknown_kernels(names: Iterable[str]) -> list[str]:
-    """Of the names of kernels, those that nothing asks for.  Optimizers' steps end in `_step`."""
+    """Those of the names of kernels that flambeau does not know.  Optimizers' kernels end in `_step`."""
     if not all(_is_known(name) for name in names):
         for part in ("fft", "linalg", "special"):  # which define operations when they are first used
             import_module(f"flambeau.{part}")

@@ -1,4 +1,4 @@
-"""What calls make of the arrays that kernels return: tensors, views, named tuples of several."""
+"""Wrapping the arrays that kernels return: as tensors, views, and named tuples of several results."""
 
 from __future__ import annotations
 
@@ -28,19 +28,21 @@ def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, param
 def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
     """Wrap the results of an operation that has several."""
     keys = keys if isinstance(keys, tuple) else (keys,) * len(arrays)
-    arrays = [each if type(each) is key.array_type else key.backend.wrap(each) for each, key in zip(arrays, keys, strict=True)]
-    tracked = record.differentiable and any(each is not None and each._requires_grad for each in tensors)
+    arrays = [
+        array if type(array) is key.array_type else key.backend.wrap(array) for array, key in zip(arrays, keys, strict=True)
+    ]
+    tracked = record.differentiable and any(tensor is not None and tensor._requires_grad for tensor in tensors)
     if tracked:
         results = record.record(arrays, keys, *tensors, *params)
     else:
-        results = [wrap(each, key) for each, key in zip(arrays, keys, strict=True)]
+        results = [wrap(array, key) for array, key in zip(arrays, keys, strict=True)]
     if record.view:
         storage = tensors[0]._storage or tensors[0]._own_storage()
-        for number, each in enumerate(results):
-            each._storage = storage
-            each._view = (tensors[0], None, (record.name, number, params), _grad.get())
-            if tracked or storage.__class__ is not Storage or not each._key.backend.mutable:
-                storage.add_view(each)
+        for number, result in enumerate(results):
+            result._storage = storage
+            result._view = (tensors[0], None, (record.name, number, params), _grad.get())
+            if tracked or storage.__class__ is not Storage or not result._key.backend.mutable:
+                storage.add_view(result)
     return result_type(record)(results)
 
 
@@ -48,10 +50,10 @@ _result_types: dict[str, Any] = {}
 
 
 def result_type(record: Operation) -> Any:
-    """What wraps several results: a tuple, or a named tuple that prints as PyTorch's."""
+    """The type that holds several results: `tuple`, or a named tuple that prints as PyTorch's."""
     if not record.results:
         return tuple
-    found = _result_types.get(record.name)
-    if found is None:
-        found = _result_types[record.name] = make(record.name.removesuffix("_dim"), record.results)
-    return found
+    cls = _result_types.get(record.name)
+    if cls is None:
+        cls = _result_types[record.name] = make(record.name.removesuffix("_dim"), record.results)
+    return cls

@@ -1,7 +1,7 @@
 """How generated functions declare their parameters, and the names that NumPy has for some of them.
 
-PyTorch understands `axis` for `dim`, `keepdims` for `keepdim`, `x`, `a` and `x1` for `input`, and `x2` for
-`other` wherever it has those.  So does generated code, at the price of a default: `torch.sum(x, axis=0, keepdims=True)`.
+PyTorch understands `axis` for `dim`, `keepdims` for `keepdim`, `x`, `a` and `x1` for `input`, and `x2` for `other` wherever it
+has those, as in `torch.sum(x, axis=0, keepdims=True)`.  So does generated code, by further parameters with defaults.
 """
 
 from __future__ import annotations
@@ -32,65 +32,66 @@ def too_many(function: str, count: int) -> TypeError:
 
 
 def with_numpy_names(function: str, declared: Sequence[str], seen: Sequence[str] = ()) -> tuple[str, str, str]:
-    """A function's parameters with the names that NumPy has for some of them, and the lines that bring those home.
+    """A function's parameters together with NumPy's names for some of them, and the lines that resolve those names.
 
-    They are declared by position, which costs a call next to nothing, behind a parameter that nobody may give.  The second lot
-    of lines is for the parameters that are `seen`: that the code has looked at, so that it need not before.
+    NumPy's names are declared as positional parameters, which costs a call next to nothing, after a parameter `_` that must not
+    be passed.  Returns the declaration, the lines for the start of the function, and lines for after its fast path.  The latter
+    are for the parameters in `seen`: the fast path tests their types anyway, and so is not taken where they are missing.
     """
-    names = [each.partition("=")[0] for each in declared]
-    aliases = {name: [alias for alias, each in NUMPY_NAMES.items() if each == name and alias not in names] for name in names}
+    names = [text.partition("=")[0] for text in declared]
+    aliases = {name: [alias for alias, meant in NUMPY_NAMES.items() if meant == name and alias not in names] for name in names}
     added = [f"{alias}=None" for name in names for alias in aliases[name]]
     if not added:
         return ", ".join(declared), "", ""
     parts, lines, late, optional = [], [], [], False  # type: ignore[var-annotated]
     for name, text in zip(names, declared, strict=True):
         required = text == name and not text.startswith("*")
-        optional = optional or (required and bool(aliases[name]))  # those that follow cannot be required, either
+        optional = optional or (required and bool(aliases[name]))  # a parameter after one with a default needs a default, too
         parts.append(f"{name}=UNSET" if required and optional else text)
         if required and optional:
-            given = f"named({function!r}, {name!r}, [{', '.join(aliases[name])}])"
-            (late if name in seen else lines).append(f"    if {name} is UNSET:\n        {name} = {given}")
+            resolved = f"named({function!r}, {name!r}, [{', '.join(aliases[name])}])"
+            (late if name in seen else lines).append(f"    if {name} is UNSET:\n        {name} = {resolved}")
         else:
             lines += [f"    if {alias} is not None:\n        {name} = {alias}" for alias in aliases[name]]
-    count = next((at for at, each in enumerate(parts) if each.startswith("*")), len(parts))
+    count = next((i for i, part in enumerate(parts) if part.startswith("*")), len(parts))
     if parts[count : count + 1] in ([], ["*"]):
         parts[count:count] = ["_=None", *added]
         lines.append(f"    if _ is not None:\n        raise too_many({function!r}, {count})")
-    else:  # `*size` takes all that is given by position, or `**options` the rest
+    else:  # after `*size`, and before `**options`
         parts[len(parts) - parts[-1].startswith("**") :] = [*added, *(parts[-1:] if parts[-1].startswith("**") else [])]
     return ", ".join(parts), "".join(line + "\n" for line in lines), "".join(line + "\n" for line in late)
 
 
-def packed(given: Sequence[str], named: Sequence[str]) -> str:
-    """The arguments of a call as a tuple and a dictionary."""
-    options = ", ".join(each if each.startswith("**") else f"{each!r}: {each}" for each in named)
-    return f"({''.join(f'{each}, ' for each in given)}), {{{options}}}"
+def packed(positional: Sequence[str], keywords: Sequence[str]) -> str:
+    """The source of a call's arguments as a tuple and a dictionary."""
+    options = ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in keywords)
+    return f"({''.join(f'{name}, ' for name in positional)}), {{{options}}}"
 
 
 def named(function: str, parameter: str, values: Sequence[Any]) -> Any:
     """A required argument that was given by one of the names that NumPy has for it."""
-    for each in values:
-        if each is not None:
-            return each
+    for value in values:
+        if value is not None:
+            return value
     raise missing(function, parameter)
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """How a function is declared."""
-    written: Any = inspect.unwrap(function, stop=lambda each: hasattr(each, "__signature__"))
-    return inspect.signature(written)
+    """The signature of a function, without the wrappers around it."""
+    innermost: Any = inspect.unwrap(function, stop=lambda wrapper: hasattr(wrapper, "__signature__"))
+    return inspect.signature(innermost)
 
 
 def declarations(
     function: Callable[..., Any], key: str, namespace: dict[str, Any]
 ) -> tuple[list[str], list[str], list[str], list[str]]:
-    """How a function's parameters are declared, how they are handed on by position and by name, and which are required.
+    """The declarations of a function's parameters, the names passed on by position and by keyword, and the required ones.
 
-    Defaults are left in `namespace`, under names that begin with `default_` and the key.
+    Defaults are stored in `namespace`, under names that begin with `default_` and the key.
     """
     declared: list[str] = []
-    given: list[str] = []
-    named: list[str] = []
+    positional: list[str] = []
+    keywords: list[str] = []
     required: list[str] = []
     for parameter in signature_of(function).parameters.values():
         name = parameter.name
@@ -100,29 +101,29 @@ def declarations(
             text = f"{name}=default_{key}_{name}"
         if parameter.kind is parameter.VAR_POSITIONAL:
             declared.append(f"*{name}")
-            given.append(f"*{name}")
+            positional.append(f"*{name}")
         elif parameter.kind is parameter.VAR_KEYWORD:
             declared.append(f"**{name}")
-            named.append(f"**{name}")
+            keywords.append(f"**{name}")
         elif parameter.kind is parameter.KEYWORD_ONLY:
-            if not any(each.startswith("*") for each in declared):
+            if not any(text.startswith("*") for text in declared):
                 declared.append("*")
             declared.append(text)
-            named.append(name)
+            keywords.append(name)
         else:
             declared.append(text)
-            given.append(name)
+            positional.append(name)
             required += [name] if text == name else []
-    return declared, given, named, required
+    return declared, positional, keywords, required
 
 
 def add_out(declared: list[str]) -> None:
-    """Declare `out=None`, by name alone."""
+    """Declare `out=None`, as a keyword-only parameter."""
     end = len(declared) - (bool(declared) and declared[-1].startswith("**"))
-    starred = any(each.startswith("*") for each in declared[:end])
-    declared[end:end] = ["out=None"] if starred else ["*", "out=None"]
+    has_star = any(text.startswith("*") for text in declared[:end])
+    declared[end:end] = ["out=None"] if has_star else ["*", "out=None"]
 
 
-def handed_on(given: Sequence[str], named: Sequence[str]) -> str:
-    """The arguments of a call that hands everything on."""
-    return ", ".join([*given, *(each if each.startswith("**") else f"{each}={each}" for each in named)])
+def handed_on(positional: Sequence[str], keywords: Sequence[str]) -> str:
+    """The source of the arguments of a call that passes all parameters on."""
+    return ", ".join([*positional, *(name if name.startswith("**") else f"{name}={name}" for name in keywords)])

@@ -1,6 +1,7 @@
 """The source of an operation's functions: the public one, its operators, and the one that records a call.
 
-The common case, plain tensors of one dispatch key, is straight-line code; everything else is a call of `dispatch`.
+In the common case, plain tensors of one dispatch key, a call runs straight-line code (the fast path); anything else is passed to
+`dispatch`.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ __all__ = ["function_source", "record_source", "signature", "source"]
 def signature(record: Operation, with_out: bool = True) -> inspect.Signature:
     """The public signature, for `inspect`, documentation and the stub files."""
     parameter_kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    made = []
-    for part in (_declaration(record) if with_out else record.declared).split(", "):
+    parameters = []
+    for part in (_full_declaration(record) if with_out else record.declaration).split(", "):
         name, has_default, _ = part.partition("=")
         if name == "*":
             parameter_kind = inspect.Parameter.KEYWORD_ONLY
             continue
         default = record.defaults.get(name) if has_default else inspect.Parameter.empty
-        made.append(inspect.Parameter(name, parameter_kind, default=default))
-    return inspect.Signature(made, __validate_parameters__=False)
+        parameters.append(inspect.Parameter(name, parameter_kind, default=default))
+    return inspect.Signature(parameters, __validate_parameters__=False)
 
 
-def _declaration(record: Operation) -> str:
+def _full_declaration(record: Operation) -> str:
+    """The parameters of the public function, with `out=` where it has that."""
     if not record.has_out:
-        return record.declared
-    return record.declared + (", out=None" if "*" in record.declared else ", *, out=None")
+        return record.declaration
+    return record.declaration + (", out=None" if "*" in record.declaration else ", *, out=None")
 
 
 def source(name: str) -> str:
@@ -50,45 +52,50 @@ def source(name: str) -> str:
 
 
 def function_source(record: Operation, dunder: str | None = None, native: bool = False) -> str:
-    """The function, or an operator: the common case in straight line, the rest by `dispatch`.
+    """The source of the public function, or of the operator `dunder`: the fast path, and a call of `dispatch` for the rest.
 
-    That of a namespace is `native`, and does not bind as a method: it has a first parameter that nobody sees.
+    With `native`, the source is of a function that does not bind as a method where a class holds it, as PyTorch's compiled
+    functions do not: see `_bound_to` in `wrappers.py`, which fills its hidden first parameter.
     """
     name, tensors, params = record.name, record.tensor_names, record.param_names
     NAMESPACE[f"op_{name}"] = record
-    signature = record.declared if dunder else _declaration(record)
+    signature = record.declaration if dunder else _full_declaration(record)
     has_out = record.has_out and not dunder
     if record.variadic:
         return _variadic_source(record, f"NATIVE, {signature}" if native else signature)
-    lead, optional = record.primary, {each for each in tensors if record.defaults.get(each, 0) is None}
-    operands = [each for each in tensors if each != lead and each in record.number_names]
+    primary, optional = record.primary, {tensor for tensor in tensors if record.defaults.get(tensor, 0) is None}
+    operands = [tensor for tensor in tensors if tensor != primary and tensor in record.number_names]
     conditions = [
-        f"({each} is None or type({each}) in FAST)" if each in optional else f"type({each}) in FAST"
-        for each in tensors
-        if each not in operands
+        f"({tensor} is None or type({tensor}) in FAST)" if tensor in optional else f"type({tensor}) in FAST"
+        for tensor in tensors
+        if tensor not in operands
     ]
-    for each in tensors:
-        if each != lead:
-            same = "" if record.promote in ONE_KEY and each not in record.keeps_dtype else ".device"
-            test = f"{each}._key{same} is {lead}._key{same}"
-            conditions += [f"({each} is None or {test})" if each in optional else test]
+    for tensor in tensors:
+        if tensor != primary:
+            attribute = "" if record.promote in ONE_KEY and tensor not in record.keeps_dtype else ".device"
+            test = f"{tensor}._key{attribute} is {primary}._key{attribute}"
+            conditions += [f"({tensor} is None or {test})" if tensor in optional else test]
     conditions += ["out is None"] if has_out else []
     conditions += ["dtype is None"] if "dtype" in params else []
-    conditions += [f"type({each}) is bool" for each in record.flags]
-    declaration, renamed, late = (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
-    hidden = "NATIVE, " if native else ""
-    lines = [f"def {dunder or name}({hidden}{declaration}):", *renamed.splitlines()]
-    for each in operands:
-        lines += [f"    if type({each}) not in FAST:"]
+    conditions += [f"type({flag}) is bool" for flag in record.flags]
+    declaration, renaming_lines, late_lines = (
+        (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
+    )
+    hidden_parameter = "NATIVE, " if native else ""
+    lines = [f"def {dunder or name}({hidden_parameter}{declaration}):", *renaming_lines.splitlines()]
+    for tensor in operands:
+        lines += [f"    if type({tensor}) not in FAST:"]
         if record.check is not None:  # a number may be refused where a tensor of the same value is not
-            lines += [f"        if type({each}) is bool:", f"            op_{name}.check({', '.join(tensors)})"]
-        lines += [f"        {each} = as_operand({each}, {lead})"]
-    raw = [f"(None if {each} is None else {each}._array)" if each in optional else f"{each}._array" for each in tensors]
+            lines += [f"        if type({tensor}) is bool:", f"            op_{name}.check({', '.join(tensors)})"]
+        lines += [f"        {tensor} = as_operand({tensor}, {primary})"]
+    arrays = [
+        f"(None if {tensor} is None else {tensor}._array)" if tensor in optional else f"{tensor}._array" for tensor in tensors
+    ]
     lines += [
         f"    if {' and '.join(conditions)}:",
         "        try:",
-        f"            kernel, result_key = {lead}._key.table[{name!r}]",
-        f"            array = kernel({', '.join([*raw, *record.kernel_params])})",
+        f"            kernel, result_key = {primary}._key.table[{name!r}]",
+        f"            array = kernel({', '.join([*arrays, *record.kernel_params])})",
         "        except Exception as error:",
         f"            return recover(error, op_{name}, {_tuple(tensors)}, {_tuple(params)})",
     ]
@@ -99,23 +106,23 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
         lines += ["        if type(array) is not result_key.array_type:", "            array = result_key.backend.wrap(array)"]
         if record.differentiable:
             tracked = " or ".join(
-                f"{each} is not None and {each}._requires_grad" if each in optional else f"{each}._requires_grad"
-                for each in record.edge_names
+                f"{tensor} is not None and {tensor}._requires_grad" if tensor in optional else f"{tensor}._requires_grad"
+                for tensor in record.edge_names
             )
             lines += [f"        if {tracked}:", f"            return record_{name}({call})"]
         if record.view:
-            lines += [f"        return view_of(array, result_key, op_{name}, {lead}, {_tuple(params)})"]
+            lines += [f"        return view_of(array, result_key, op_{name}, {primary}, {_tuple(params)})"]
         else:
             lines += [*_new_tensor("        "), "        return result"]
-    lines += [*(f"    {each} = original({each})" for each in operands), *late.splitlines()]
+    lines += [*(f"    {tensor} = original({tensor})" for tensor in operands), *late_lines.splitlines()]
     if dunder and len(tensors) > 1:
-        lines += [f"    if not isinstance({lead}, Tensor):", f"        raise no_tensor({dunder!r}, {lead})"]
-        way_out = f"equals_array({', '.join(tensors)})" if dunder == "__eq__" else "NotImplemented"
-        lines += [f"    if not can_operate({tensors[1]}):", f"        return {way_out}"]
+        lines += [f"    if not isinstance({primary}, Tensor):", f"        raise no_tensor({dunder!r}, {primary})"]
+        fallback = f"equals_array({', '.join(tensors)})" if dunder == "__eq__" else "NotImplemented"
+        lines += [f"    if not can_operate({tensors[1]}):", f"        return {fallback}"]
         if dunder in OPERATORS and dunder != "__eq__":
             lines += [
                 f"    if may_override(({tensors[1]}, )):",
-                f"        return offer_method({dunder!r}, ({lead}, {tensors[1]}, ), {{}})",
+                f"        return offer_method({dunder!r}, ({primary}, {tensors[1]}, ), {{}})",
             ]
     lines += [f"    return dispatch(op_{name}, {_tuple(tensors)}, {_tuple(params)}, {'out' if has_out else None})"]
     return "\n".join(lines) + "\n"
@@ -131,19 +138,19 @@ def _new_tensor(indent: str) -> list[str]:
 
 
 def _variadic_source(record: Operation, signature: str) -> str:
-    """An operation on a sequence of tensors: straight on where they are plain and of one dispatch key."""
+    """The source for an operation on a sequence of tensors; the fast path is for plain tensors of one dispatch key."""
     name, params = record.name, _tuple(record.param_names)
-    named = ", ".join(f"{each}={each}" for each in record.kernel_params)
+    keywords = ", ".join(f"{param}={param}" for param in record.kernel_params)
     return (
         f"def {name}({signature}):\n"
         f"    if have_one_key(tensors){' and out is None' if record.has_out else ''}:\n"
         f"        try:\n"
         f"            kernel, result_key = tensors[0]._key.table[{name!r}]\n"
-        f"            array = kernel(*[each._array for each in tensors], {named})\n"
+        f"            array = kernel(*[tensor._array for tensor in tensors], {keywords})\n"
         f"        except Exception as error:\n"
         f"            return recover(error, op_{name}, tuple(tensors), {params})\n"
-        f"        for each in tensors:\n"
-        f"            if each._requires_grad:\n"
+        f"        for tensor in tensors:\n"
+        f"            if tensor._requires_grad:\n"
         f"                return record_{name}(array, result_key, tensors, {params})\n"
         f"        return wrap(array, result_key)\n"
         f"    return dispatch(op_{name}, tuple_of_tensors(tensors, op_{name}), {params}, {'out' if record.has_out else None})\n"
@@ -155,7 +162,7 @@ def _tuple(names: Sequence[str]) -> str:
 
 
 def record_source(record: Operation) -> str:
-    """`record_name`: wrap the result and, where recording is on, make its node."""
+    """The source of `record_<name>`, which wraps the result of the kernel and, where grad mode is on, makes its node."""
     name, tensors, params = record.name, record.tensor_names, record.param_names
     node = make_node_class(record)
     NAMESPACE[f"node_{name}"] = node
@@ -166,7 +173,7 @@ def record_source(record: Operation) -> str:
     if record.variadic:
         lines += [f"    {_tuple(params)} = params"] if params else []
     if record.results or record.returns_list:
-        lines += ["    result = [wrap(each, k) for each, k in zip(array, result_key)]"]
+        lines += ["    result = [wrap(a, k) for a, k in zip(array, result_key)]"]
     elif record.view:
         lines += [f"    result = view_of(array, result_key, op_{name}, {tensors[0]}, {_tuple(params)})"]
     else:
@@ -176,7 +183,7 @@ def record_source(record: Operation) -> str:
     if record.results or record.returns_list:
         lines += [
             f"    node.key = result_key[0]{materialized}; node.shape = array[0].shape if array else ()",
-            f"    node.outputs = tuple((k{materialized}, each.shape) for each, k in zip(array, result_key))",
+            f"    node.outputs = tuple((k{materialized}, a.shape) for a, k in zip(array, result_key))",
         ]
     else:
         lines += [f"    node.key = result_key{materialized}; node.shape = array.shape"]
@@ -191,26 +198,26 @@ def record_source(record: Operation) -> str:
 
 def _edges_source(record: Operation) -> list[str]:
     if record.variadic:
-        return ["    node.edges = tuple([(each._node or each) if each._requires_grad else None for each in tensors])"]
+        return ["    node.edges = tuple([(tensor._node or tensor) if tensor._requires_grad else None for tensor in tensors])"]
     edges = []
-    for each in record.edge_names:
-        optional = f"{each} is not None and " if record.defaults.get(each, 0) is None else ""
-        edges.append(f"({each}._node or {each}) if {optional}{each}._requires_grad else None")
+    for name in record.edge_names:
+        optional = f"{name} is not None and " if record.defaults.get(name, 0) is None else ""
+        edges.append(f"({name}._node or {name}) if {optional}{name}._requires_grad else None")
     return [f"    node.edges = ({', '.join(edges)},)"]
 
 
 def _saves_source(record: Operation) -> list[str]:
-    """Save what the rules of the arguments that want a gradient ask for."""
+    """Lines that save on the node what the derivative rules ask for, where the arguments of those rules require a gradient."""
     lines = []
     for name, wanted_by in wanted_by_rules(record).items():
         condition = _any_requires(record, wanted_by)
         if name == "needs":
             continue
         if name in record.tensor_names:
-            given = f"{name} is not None and ({condition})" if record.defaults.get(name, 0) is None else condition
-            lines += [f"    node.{name} = save({name}) if {given} else None"]
+            condition = f"{name} is not None and ({condition})" if record.defaults.get(name, 0) is None else condition
+            lines += [f"    node.{name} = save({name}) if {condition} else None"]
         elif name == "out" and (record.results or record.returns_list):
-            lines += [f"    node.out = tuple(save_output(each, i) for i, each in enumerate(result)) if {condition} else ()"]
+            lines += [f"    node.out = tuple(save_output(output, i) for i, output in enumerate(result)) if {condition} else ()"]
         elif name == "out":
             lines += [f"    node.out = save_output(result, 0) if {condition} else None"]
         elif name in record.results:
@@ -218,7 +225,7 @@ def _saves_source(record: Operation) -> list[str]:
             lines += [f"    node.{name} = save_output(result[{index}], {index}) if {condition} else None"]
         elif name.endswith("_shape") and name[: -len("_shape")] in record.tensor_names:
             tensor = name[: -len("_shape")]
-            value = "[each._array.shape for each in tensors]" if record.variadic else f"{tensor}._array.shape"
+            value = "[tensor._array.shape for tensor in tensors]" if record.variadic else f"{tensor}._array.shape"
             value = f"None if {tensor} is None else {value}" if record.defaults.get(tensor, 0) is None else value
             lines += [f"    node.{name} = {value}"]
         elif name in record.param_names:
@@ -229,11 +236,12 @@ def _saves_source(record: Operation) -> list[str]:
 
 
 def _any_requires(record: Operation, names: Sequence[str]) -> str:
+    """The condition under which one of the arguments requires a gradient."""
     if record.variadic or record.vjp:
         return "True"
     return " or ".join(
-        f"{each}._requires_grad"
-        if record.defaults.get(each, 0) is not None
-        else f"({each} is not None and {each}._requires_grad)"
-        for each in names
+        f"{name}._requires_grad"
+        if record.defaults.get(name, 0) is not None
+        else f"({name} is not None and {name}._requires_grad)"
+        for name in names
     )

@@ -1,4 +1,4 @@
-"""The tables of operations: records, public functions, formulas, each by name."""
+"""The tables of operations: records, public functions and formulas, by name."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ __all__ = ["FORMULAS", "FUSED", "OPS", "PUBLIC"]
 OPS: dict[str, Operation] = {}  # every record
 PUBLIC: dict[str, Callable[..., Any]] = {}  # every function of the `torch` namespace, records and composites
 FORMULAS: dict[str, Callable[..., Any]] = {}  # gradients written as functions of `F`
-FUSED: set[str] = set()  # kernels that compute what no operation does, and that some function asks for by name
+FUSED: set[str] = set()  # the names of kernels that some function uses directly, and that belong to no operation

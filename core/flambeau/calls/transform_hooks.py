@@ -1,6 +1,6 @@
-"""What calls ask of the transforms, which stand above them: each transform says here what it does, when it is loaded.
+"""Hooks by which calls reach the transforms, which are in a layer above: each transform sets its own when it is loaded.
 
-The defaults are those of a process in which the transform has not been loaded, and so has no tensors.
+The defaults serve a process in which the transform has not been loaded, and in which none of its tensors can exist.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 class BatchHooks:
-    """What `vmap` does."""
+    """The hooks of `vmap`."""
 
     def lift(self, tensor: Tensor, levels: Any) -> Tensor:
-        """The tensor inside all of these levels; the same for all members of those that it has not been in."""
+        """The tensor batched at all of these levels: at those at which it was not, it has the same value for every member."""
         return tensor
 
     def align(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments of a call, all of them inside the levels of any."""
+        """The arguments of a call, all batched at every level at which one of them is."""
         return tuple(tensors)
 
     def loop(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -37,16 +37,16 @@ class BatchHooks:
         return function(*args, **kwargs)
 
     def generator(self, raw: Any, place: device) -> Any:
-        """A backend's generator as one that draws for all members."""
+        """A backend's generator as one that draws for all members of the batch."""
         return raw
 
     def sampled(self, array: Any, key: Any) -> Tensor:
-        """What such a generator has drawn, as a tensor."""
+        """The samples drawn by such a generator as a tensor."""
         raise NotImplementedError
 
 
 class ForwardHooks:
-    """What forward-mode differentiation does; asked only while `state.forward_levels` is positive."""
+    """The hooks of forward-mode differentiation; called only while `state.forward_levels` is positive."""
 
     def propagate(self, op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
         """The result of a call with its tangent; NotImplemented where no argument has one."""
@@ -57,14 +57,14 @@ class ForwardHooks:
         return False
 
     def along(self, function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
-        """`function(tensor)` for a linear function: the tangent goes through it too."""
+        """`function(tensor)` for a linear function, which is applied to the tangent too."""
         return function(tensor)
 
     def copy(self, source: Tensor, target: Tensor) -> None:
-        """Let the target, which has the value of the source, have its tangents too."""
+        """Give the target, which has the value of the source, its tangents too."""
 
     def overwrite(self, target: Tensor, source: Tensor) -> None:
-        """The target was overwritten with the value of the source: give it the tangents of that."""
+        """The target was overwritten with the value of the source: give it the tangents of the source."""
 
     def follow(self, tensor: Tensor, seen: Tensor) -> None:
         """The tensor has become another view of its memory: give it the tangents of that view."""
@@ -77,7 +77,7 @@ class Hooks:
         self.batches = BatchHooks()
         self.forward = ForwardHooks()
         self.materialize: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
-        """The arguments of a call, conjugate and negative views among them given memory of their own where the call needs it."""
+        """Copies conjugate and negative views among the arguments of a call to memory of their own, where the call needs it."""
 
 
 hooks = Hooks()
@@ -92,7 +92,7 @@ def one_by_one(function: C) -> C:
     LOOPED.append(function.__name__)
 
     @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         return hooks.batches.loop(function, args, kwargs) if open_batches() else function(*args, **kwargs)
 
-    return called  # type: ignore[return-value]  # it has the function's signature
+    return wrapper  # type: ignore[return-value]  # it has the function's signature

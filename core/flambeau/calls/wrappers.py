@@ -1,13 +1,13 @@
-"""What stands around a function that is written in Python, from one template.
+"""The wrappers that are generated, from one template, around functions written in Python.
 
-A *composite*, a function made of operations, knows nothing of NumPy's names for parameters (`axis`), of `out=`, of tensors that
-stand for numbers, of `__torch_function__`, or of how PyTorch words its complaints.  The source of a function that does is
-generated around it when it is first called, in one of three forms:
+A *composite*, a function made of operations, does not deal with NumPy's names for parameters (`axis`), with `out=`, with 0-d
+tensors as numbers, with `__torch_function__`, or with PyTorch's error messages.  A wrapper does.  Its source is generated when it
+is first called, in one of three forms:
 
-- a method (`as_method`), or any function that looks at its arguments first (`checked`);
+- a method (`as_method`), or any function that checks its arguments (`checked`);
 - the same with `out=` (`with_out`);
-- the function of a public namespace (`open_to_overrides`), whose straight path is one look at the types of its arguments, and
-  which otherwise offers the call to `__torch_function__`.
+- a function of a public namespace (`open_to_overrides`): on its fast path, it only tests the types of the arguments; otherwise it
+  passes the call to `__torch_function__`, where there is one.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ __all__ = ["as_method", "checked", "is_native", "name_methods", "open_to_overrid
 
 T = TypeVar("T")
 
-_CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # types for which a method is worth one more call
-_numbers = count()  # under which the generated code finds what it calls
+_CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # annotations worth the extra call of a wrapper
+_numbers = count()  # a suffix for the names that the code of each wrapper uses
 
 
 # --- the forms ----------------------------------------------------------------------------------------------------
 
 
 def as_method(function: Any) -> Any:
-    """A composite as a method: one that understands NumPy's names for its parameters, and blames what is of a wrong type."""
+    """A composite as a method, wrapped where a parameter has a NumPy name or a type that is worth checking."""
     code = inspect.unwrap(function).__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     has_names = {*NUMPY_NAMES.values()} & {*names} and not NUMPY_NAMES.keys() & names
@@ -53,7 +53,7 @@ def as_method(function: Any) -> Any:
 
 
 def checked(function: Any) -> Any:
-    """A composite that looks at its arguments before it computes."""
+    """A composite, wrapped so that its arguments are checked before it computes."""
     wrapper = _generated(function, function)
     return functools.update_wrapper(wrapper, function)
 
@@ -68,14 +68,14 @@ def with_out(function: Callable[..., T]) -> Callable[..., T]:
 
 
 def overridable(function: Callable[..., Any], native_in: str = "") -> Callable[..., Any]:
-    """The function with a line before it that looks at the types of the required arguments.
+    """The function, wrapped so that `__torch_function__` of arguments and modes may take over its calls.
 
-    Where it is to be native in a module, as PyTorch's compiled functions are, it does not bind as a method.
+    `native_in` names the module in which it is to be native, as PyTorch's compiled functions are, and so not to bind as a method.
     """
     body = getattr(function, "__without_out__", function)
     has_out = body is not function
     compute = function if has_out or not types_of(body) else checked(body)
-    public: list[Callable[..., Any]] = []  # the function as users know it, which is what overrides are given
+    public: list[Callable[..., Any]] = []  # the function that `__torch_function__` receives
     wrapper = _generated(body, compute, has_out=has_out, public=public, native=bool(native_in))
     functools.update_wrapper(wrapper, function)
     wrapper.__dict__["__body__"] = body
@@ -94,7 +94,7 @@ def _generated(
     public: list[Callable[..., Any]] | None = None,
     native: bool = False,
 ) -> FunctionType:
-    """A function around `body`; where it is `public`, what is not on the straight path is offered, or left to `compute`."""
+    """A wrapper of `body`.  If it is `public`, calls off the fast path are offered to overrides, else left to `compute`."""
     key = str(next(_numbers))
     NAMESPACE[f"body_{key}"] = body
 
@@ -108,45 +108,45 @@ def _generated(
 
 
 def _source(name: str, body: Callable[..., Any], key: str, *, has_out: bool, offers: bool, native: bool) -> str:
-    declared, given, named, required = declarations(body, key, NAMESPACE)
+    parameters, positional, keywords, required = declarations(body, key, NAMESPACE)
     if has_out:
-        add_out(declared)
-    declaration, renamed, late = with_numpy_names(name, declared, required if offers else ())
-    call = f"body_{key}({handed_on(given, named)})"
+        add_out(parameters)
+    declaration, renaming_lines, late_lines = with_numpy_names(name, parameters, required if offers else ())
+    call = f"body_{key}({handed_on(positional, keywords)})"
     if offers:
-        offer = f"return offer_{key}({packed(given, named)}, {'out' if has_out else None})"
+        offer = f"return offer_{key}({packed(positional, keywords)}, {'out' if has_out else None})"
         fits = fits_at_once(body)
         tests = [*([] if required else ["DIRECT"]), *overrides_nothing(body, required), *fits, *(["out is None"] * has_out)]
-        straight = blaming_arguments(body, key, NAMESPACE, f"    return {call}\n", offer)
+        fast_path = blaming_arguments(body, key, NAMESPACE, f"    return {call}\n", offer)
         check = f"    {checking(body, key)}\n" if fits else ""
-        lines = f"    if {' and '.join(tests)}:\n{_indented(straight)}{late}{check}    {offer}\n"
+        lines = f"    if {' and '.join(tests)}:\n{_indented(fast_path)}{late_lines}{check}    {offer}\n"
     else:
-        offer = _offering_method(name, body, given, named)
+        offer = _offering_method(name, body, positional, keywords)
         lines = f"    return {call}\n"
         if has_out:
-            lines = _writing_out(body, call, given, named)
+            lines = _writing_out(body, call, positional, keywords)
         look = looking_at_arguments(body, key, offer, required[1:])
         lines = f"{look}{blaming_arguments(body, key, NAMESPACE, lines, offer)}"
-    return f"def {name}({'NATIVE, ' if native else ''}{declaration}):\n{renamed}{lines}"
+    return f"def {name}({'NATIVE, ' if native else ''}{declaration}):\n{renaming_lines}{lines}"
 
 
-def _writing_out(body: Callable[..., Any], call: str, given: Sequence[str], named: Sequence[str]) -> str:
+def _writing_out(body: Callable[..., Any], call: str, positional: Sequence[str], keywords: Sequence[str]) -> str:
     """The lines that return the result of `call`, or write it into `out`."""
-    spaces = [space for space in body.__module__.split(".") if space in ("fft", "linalg")]
-    name = "_".join([*spaces, body.__name__])
-    takes_dtype = "dtype" in named and name in outputs.SETS_DTYPE
+    modules = [module for module in body.__module__.split(".") if module in ("fft", "linalg")]
+    name = "_".join([*modules, body.__name__])
+    takes_dtype = "dtype" in keywords and name in outputs.SETS_DTYPE
     return (
         f"    if out is None:\n        return {call}\n"
-        f"    check_out({name!r}, out, ({''.join(each.lstrip('*') + ', ' for each in given)}))\n"
+        f"    check_out({name!r}, out, ({''.join(p.lstrip('*') + ', ' for p in positional)}))\n"
         + ("    dtype = dtype or out.dtype\n" if takes_dtype else "")
         + f"    return write_result({name!r}, {call}, out)\n"
     )
 
 
-def _offering_method(name: str, function: Callable[..., Any], given: Sequence[str], named: Sequence[str]) -> str:
-    """The statement that offers the call of a function as that of a method, if there is one of that name."""
+def _offering_method(name: str, function: Callable[..., Any], positional: Sequence[str], keywords: Sequence[str]) -> str:
+    """The statement that offers a call to overrides as that of a method, if the function is one; else `raise`."""
     is_method = inspect.unwrap(getattr(Tensor, name, function)) is inspect.unwrap(function)
-    return f"return offer_method({name!r}, {packed(given, named)})" if is_method and hasattr(Tensor, name) else "raise"
+    return f"return offer_method({name!r}, {packed(positional, keywords)})" if is_method and hasattr(Tensor, name) else "raise"
 
 
 def _indented(text: str) -> str:
@@ -165,8 +165,8 @@ NAMESPACE["check_out"], NAMESPACE["write_result"] = outputs.check, write_result
 
 def _with_out_parameter(signature: inspect.Signature) -> inspect.Signature:
     parameters = list(signature.parameters.values())
-    at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
-    parameters.insert(at, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    position = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    parameters.insert(position, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
     return inspect.Signature(parameters, return_annotation=signature.return_annotation, __validate_parameters__=False)
 
 
@@ -174,7 +174,7 @@ def _with_out_parameter(signature: inspect.Signature) -> inspect.Signature:
 
 
 class _Namespace:
-    """What native functions are bound to, so that they do not bind to an instance: a public module, by its name."""
+    """What native functions are bound to, so that they do not bind to an instance: it stands for a public module."""
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -204,14 +204,14 @@ def is_native(value: Any) -> bool:
 
 
 class _Hidden:
-    """What a native function's code wraps: the function as users see it, behind the parameter that they do not see."""
+    """The `__wrapped__` of a native function: it adds the hidden first parameter to the signature that users see."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.__wrapped__ = function
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """Made when somebody asks, which for most functions nobody does."""
+        """Made on demand, because the signatures of most functions are never inspected."""
         signature = signature_of(self.__wrapped__)
         first = inspect.Parameter("NATIVE", inspect.Parameter.POSITIONAL_ONLY)
         parameters = [first, *signature.parameters.values()]
@@ -219,31 +219,31 @@ class _Hidden:
 
 
 def _bound_to(module: str, code: Any, function: Callable[..., Any]) -> Any:
-    """The method that calls `code`, whose first parameter nobody sees, with the namespace that `function` is in."""
+    """A method that calls `code` with the namespace of `function` for the hidden first parameter."""
     code.__wrapped__ = _Hidden(function)
     code.__dict__.pop("__signature__", None)  # of the function without that parameter
     return MethodType(code, _namespace(module))
 
 
-_natives: dict[int, MethodType] = {}  # of the operations' functions, by the id of each
+_natives: dict[int, MethodType] = {}  # the native functions of operations, by the id of the plain function
 
 
 def _native_operation(record: Operation, module: str) -> Any:
-    """The public function of an operation as one that does not bind."""
-    found = _natives.get(id(record.function))
-    if found is None:
+    """The public function of an operation as one that does not bind as a method."""
+    method = _natives.get(id(record.function))
+    if method is None:
         function: Any = lazy_function(record.name, lambda: function_source(record, native=True))
         function.__doc__ = record.function.__doc__
-        found = _natives[id(record.function)] = _bound_to(module, function, record.function)
-        found.__dict__["__body__"] = record.function
-    return found
+        method = _natives[id(record.function)] = _bound_to(module, function, record.function)
+        method.__dict__["__body__"] = record.function
+    return method
 
 
 def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str], native: Container[str] = ()) -> None:
     """Make the functions of a public namespace overridable; operations of the table are so by themselves.
 
-    They say that they live there: that is where a pickle finds them.  Those that are `native` in PyTorch, which are compiled,
-    do not bind as methods where a class holds them: `conv = torch.conv2d` in its body is called as `self.conv(input, weight)`.
+    Their `__module__` is that namespace, where pickle finds them.  Those that are `native` in PyTorch, that is compiled, do not
+    bind as methods where a class holds them: `conv = torch.conv2d` in its body is called as `self.conv(input, weight)`.
     """
     module = namespace.get("__name__", "flambeau")
     operations = {id(record.function): record for record in OPS.values()}
@@ -263,12 +263,12 @@ def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str],
             continue
         function = getattr(function, "__func__", function)
         function.__module__, function.__qualname__ = module, name
-        if record is None and name in native and module == "flambeau":  # an alias goes by its own name
+        if record is None and name in native and module == "flambeau":  # an alias has its own name
             function.__name__ = name
 
 
 def name_methods() -> None:
-    """Let the methods of Tensor that were defined under another name go by their own."""
+    """Give methods of Tensor that were defined under a private name the name of their attribute."""
     for name, attribute in vars(Tensor).items():
         if isinstance(attribute, FunctionType) and attribute.__name__.startswith("_") and not attribute.__name__.startswith("__"):
             attribute.__name__ = attribute.__qualname__ = name

@@ -1,4 +1,4 @@
-"""What is recorded of a computation and run backwards: nodes, saved values, the engine, grad mode.
+"""The recorded graph and its backward: nodes, saved tensors, the engine, grad mode.
 
-The class of tensors is not known here.
+Nothing here imports the class of tensors.
 """

@@ -34,7 +34,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 class set_detect_anomaly:
-    """Turn anomaly mode on or off, at once; as a context manager, back again at its end.
+    """Turn anomaly mode on or off, at once; as a context manager, until its end.
 
     In anomaly mode, an error in backward comes with a warning that shows where the forward call was made, and a gradient
     with a NaN in it is an error (unless `check_nan=False`).
@@ -74,7 +74,7 @@ class detect_anomaly:
         set_anomaly_enabled(*self._previous)
 
 
-# --- what the engine asks for -------------------------------------------------------------------------------------
+# --- called by the engine -----------------------------------------------------------------------------------------
 
 
 def warn_of(node: Node) -> None:
@@ -93,8 +93,8 @@ def _forward_trace(node: Node) -> str:
 
 
 def check_nan(node: Node, gradients: Sequence[Any]) -> None:
-    """Refuse a NaN among the gradients that `node` has computed."""
-    for index, each in enumerate(gradients):
-        if each is not None and each.dtype.category >= 2 and bool(each.detach().isnan().any()):
+    """Raise if there is a NaN among the gradients that `node` has computed."""
+    for index, gradient in enumerate(gradients):
+        if gradient is not None and gradient.dtype.category >= 2 and bool(gradient.detach().isnan().any()):
             warn_of(node)
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")

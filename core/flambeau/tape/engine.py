@@ -1,8 +1,8 @@
 """The engine: runs the recorded graph backwards.
 
-The same derivative rules serve twice.  A plain backward hands them raw arrays and raw kernels; `create_graph=True` hands
-them Tensors and the recorded operations, so that what comes out can be differentiated again.  Nodes run in
-decreasing order of `seq`; a heap keeps the graph's depth out of Python's stack.
+The same derivative rules serve twice.  A plain backward calls them with raw arrays and raw kernels; `create_graph=True` calls
+them with Tensors and the recorded operations, so that their results can be differentiated again.  Nodes run in decreasing order
+of `seq`, from a heap rather than by recursion, so that Python's stack does not limit the depth of the graph.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def run(
     task = (GuardedTask if state.guarded_devices else Task)(tensors, create_graph, retain_graph)
     if inputs is not None or state.leaf_hooks:
         task.survey([edge for edge, _ in roots], inputs, capture)
-        for each in () if capture else inputs or ():
-            if not isinstance(each, tuple):  # a GradientEdge has no place for a gradient
-                each.retain_grad()
+        for target in () if capture else inputs or ():
+            if not isinstance(target, tuple):  # a GradientEdge has no place for a gradient
+                target.retain_grad()
     previous = _grad.get()
     _grad.set(create_graph)
     token = current_task.set(task)
@@ -58,11 +58,11 @@ def run(
         for edge, gradient in roots:
             task.deliver(edge, gradient if tensors else gradient._array)
         if tensors or task.surveyed or state.anomaly_mode or state.guarded_devices:
-            task.drain_carefully()
+            task.drain_with_checks()
         else:
             task.drain()
         if capture:
-            return task.captured(inputs or ())
+            return task.captured_gradients(inputs or ())
         task.finish()
         return None
     finally:
@@ -71,7 +71,7 @@ def run(
 
 
 def run_scalar(output: Tensor, retain_graph: bool) -> None:
-    """`run` from one recorded output of one element, on arrays, to all leaves: what a training step asks for."""
+    """`run` from one recorded output of one element, on arrays, to all leaves: the backward of a training step."""
     if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices:
         run([(output._node, one(output._key))], retain_graph=retain_graph)
         return
@@ -82,24 +82,24 @@ def run_scalar(output: Tensor, retain_graph: bool) -> None:
 
 
 def one(key: DispatchKey) -> Tensor:
-    """A 0-d tensor of this dispatch key that holds 1, remembered among the dispatch key's constants."""
-    found: Tensor | None = key.constants.get(1)
-    if found is None:
-        found = key.constants[1] = tensor_class.wrap(key.backend.asarray(1, key.raw_dtype, index=key.device.index or 0), key)
-    return found
+    """A 0-d tensor of this dispatch key that holds 1, cached among the constants of the dispatch key."""
+    tensor: Tensor | None = key.constants.get(1)
+    if tensor is None:
+        tensor = key.constants[1] = tensor_class.wrap(key.backend.asarray(1, key.raw_dtype, index=key.device.index or 0), key)
+    return tensor
 
 
 class Task:
     """One backward pass: the gradients that wait for their node, in a heap by `seq`."""
 
-    alone = False  # whether the modes for user code are still to be set, because nothing has called for them yet
+    alone = False  # whether `run_scalar` runs it, so that grad mode and `current_task` are set around user code only
 
     # Set by `survey`:
     surveyed = False
     capture = False  # whether gradients are returned rather than accumulated
-    reached: set[Any]  # the nodes and leaves that the pass comes to
-    edges_left: dict[Any, int]  # how many edges may still bring something to each leaf
-    targets: set[Any] | None = None  # the edges whose gradients are asked for; None: all leaves
+    reached: set[Any]  # the nodes and leaves that receive a gradient
+    edges_left: dict[Any, int]  # for each leaf, how many edges may still deliver a gradient
+    targets: set[Any] | None = None  # the edges whose gradients are requested; None: all leaves
     needed: set[Node] | None = None  # the nodes to run; None: all
     caught: dict[Any, Any]  # the gradients of inputs that are not leaves
 
@@ -112,7 +112,7 @@ class Task:
         self.leaves: dict[Tensor, Any] = {}
 
     def with_modes(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call something that may run user code, in the modes that `run` sets for a whole pass."""
+        """Call a function that may run user code, with grad mode and `current_task` as `run` sets them for a whole pass."""
         previous, token = _grad.get(), current_task.set(self)
         _grad.set(False)
         try:
@@ -124,17 +124,17 @@ class Task:
     # --- which part of the graph to run ---
 
     def survey(self, roots: Sequence[Any], inputs: Sequence[Any] | None, capture: bool) -> None:
-        """Walk the graph: find the nodes on a path to `inputs` (all, without), and count the edges into each leaf."""
+        """Walk the graph: find the nodes on a path to `inputs` (all nodes if None), and count the edges into each leaf."""
         self.surveyed, self.capture, self.edges_left, self.caught = True, capture, {}, {}
-        nodes = sorted(reachable(roots), key=lambda each: each.seq)
+        nodes = sorted(reachable(roots), key=lambda node: node.seq)
         if inputs is not None:
-            targets, needed = {edge_of(each) for each in inputs}, set[Node]()
+            targets, needed = {edge_of(tensor) for tensor in inputs}, set[Node]()
             for node in nodes:
                 if any(edge in targets or _node_of(edge) in needed for edge in node.edges if edge is not None):
                     needed.add(node)
-            if not capture:  # an input that is no leaf keeps its gradient as its node runs
-                needed.update(each for each in map(_node_of, targets) if isinstance(each, Node))
-            nodes = [each for each in nodes if each in needed]
+            if not capture:  # a non-leaf input retains its gradient when its node runs
+                needed.update(node for node in map(_node_of, targets) if isinstance(node, Node))
+            nodes = [node for node in nodes if node in needed]
             self.targets, self.needed = targets, needed
         for node in nodes:
             for edge in node.edges:
@@ -150,7 +150,7 @@ class Task:
     # --- the pass ---
 
     def deliver(self, edge: Any, gradient: Any) -> None:
-        """Add `gradient` to what waits at `edge`."""
+        """Add `gradient` to the gradient that waits at `edge`."""
         try:
             self.add(edge, gradient)
         except key_of_edge(edge).backend.arithmetic_errors:  # raised before anything was added
@@ -181,7 +181,7 @@ class Task:
             self.leaves[edge] = gradient if waiting is None else waiting + gradient
 
     def drain(self, node: Any = None, gradient: Any = None) -> None:
-        """Run nodes on raw arrays, from `node` on, until none waits.  This loop is the price of a backward."""
+        """Run nodes on raw arrays, from `node` on, until none waits.  Most of the time of a backward is spent in this loop."""
         heap, pending, leaves, deliver, release = self.heap, self.pending, self.leaves, self.deliver, not self.retain_graph
         while node is not None or heap:
             if node is None:
@@ -191,7 +191,7 @@ class Task:
                 try:
                     gradients = node.apply(node.key.F, gradient, unpack_array)
                 except node.key.backend.arithmetic_errors:
-                    gradients = self.applied(node, gradient)
+                    gradients = self.apply_on_arrays(node, gradient)
             elif self.alone and (node.hooks is not None or node.takes_tensors):
                 gradients = self.with_modes(self.step, node, gradient)
             else:
@@ -199,38 +199,38 @@ class Task:
             if release and node.saves:
                 node.release()
             edges, node = node.edges, None
-            for edge, each in zip(edges, gradients):  # noqa: B905 (a rule may leave out trailing Nones)
-                if edge is None or each is None:
+            for edge, grad in zip(edges, gradients):  # noqa: B905 (a rule may leave out trailing Nones)
+                if edge is None or grad is None:
                     continue
                 try:
                     if isinstance(edge, Node):
                         key = edge.key
-                        if each.shape != edge.shape or each.dtype is not key.raw_dtype:
-                            each = fit(each, key, edge.shape, False)
+                        if grad.shape != edge.shape or grad.dtype is not key.raw_dtype:
+                            grad = fit(grad, key, edge.shape, False)
                         if node is None and not heap:  # nothing else waits: in a chain, the next node needs no queue
-                            node, gradient = edge, each
+                            node, gradient = edge, grad
                             continue
                         if edge in pending:
-                            pending[edge] = pending[edge] + each
+                            pending[edge] = pending[edge] + grad
                             continue
-                        pending[edge] = each
+                        pending[edge] = grad
                         heappush(heap, (-edge.seq, edge))
                     elif type(edge) is Output:
-                        deliver(edge, each)
+                        deliver(edge, grad)
                     else:
                         key = edge._key
-                        if each.shape != edge._array.shape or each.dtype is not key.raw_dtype:
-                            each = fit(each, key, edge._array.shape, False)
-                        leaves[edge] = leaves[edge] + each if edge in leaves else each
+                        if grad.shape != edge._array.shape or grad.dtype is not key.raw_dtype:
+                            grad = fit(grad, key, edge._array.shape, False)
+                        leaves[edge] = leaves[edge] + grad if edge in leaves else grad
                         continue
                 except key_of_edge(edge).backend.arithmetic_errors:  # raised by the sum of what was broadcast, or of both
-                    deliver(edge, each)
-                if node is not None:  # something else waits after all
+                    deliver(edge, grad)
+                if node is not None:  # something else waits now
                     deliver(node, gradient)
                     node = None
 
-    def drain_carefully(self) -> None:
-        """`drain` for a pass on Tensors, to some inputs only, with hooks on leaves, or watched by anomaly mode."""
+    def drain_with_checks(self) -> None:
+        """`drain` for a pass on Tensors, to some inputs only, with hooks on leaves, in anomaly mode, or over several devices."""
         while self.heap:
             node = heappop(self.heap)[1]
             gradients = self.step(node, self.pending.pop(node))
@@ -238,18 +238,18 @@ class Task:
                 continue
             if not self.retain_graph and node.saves:
                 node.release()
-            for edge, each in zip(node.edges, gradients):  # noqa: B905
-                if edge is not None and each is not None and self.is_needed(edge):
-                    self.deliver(edge, each)
+            for edge, grad in zip(node.edges, gradients):  # noqa: B905
+                if edge is not None and grad is not None and self.is_needed(edge):
+                    self.deliver(edge, grad)
             if self.surveyed and not self.capture:
                 self.count_down(node)
 
     def is_needed(self, edge: Any) -> bool:
-        """Whether the pass has to go on along this edge."""
+        """Whether a gradient has to be delivered along this edge."""
         return self.needed is None or edge in self.targets or _node_of(edge) in self.needed  # type: ignore[operator]  # a set where there are targets
 
     def count_down(self, node: Node) -> None:
-        """A node has run: finish the leaves that nothing more can come to."""
+        """A node has run: finish the leaves that no further gradient can reach."""
         left = self.edges_left
         for edge in node.edges:
             if edge in left:
@@ -260,7 +260,7 @@ class Task:
     # --- at the end ---
 
     def finish(self) -> None:
-        """Add the gradients that have arrived to the `grad` of their tensors."""
+        """Add the gradients of the leaves to their `grad`."""
         leaves, targets = self.leaves, self.targets
         while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
             leaf, gradient = leaves.popitem()
@@ -281,87 +281,87 @@ class Task:
 
     def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
         if leaf._has_hooks:
-            gradient = self.hooked(leaf, gradient)
+            gradient = self.call_leaf_hooks(leaf, gradient)
             accumulator = leaf.__dict__.get("_accumulator")
             if accumulator is not None and accumulator.hooks is not None:
-                gradient = self.before(accumulator, gradient)
+                gradient = self.call_pre_hooks(accumulator, gradient)
         if gradient is not None and (self.targets is None or leaf in self.targets):
             accumulate(leaf, gradient, self.create_graph)
 
-    def captured(self, inputs: Sequence[Any]) -> list[Any]:
+    def captured_gradients(self, inputs: Sequence[Any]) -> list[Any]:
         """The gradients that reached the inputs, as Tensors."""
-        arrived = self.leaves
-        for leaf in arrived:
+        gradients = self.leaves
+        for leaf in gradients:
             if leaf._has_hooks:
-                arrived[leaf] = self.hooked(leaf, arrived[leaf])
-        arrived |= self.caught
+                gradients[leaf] = self.call_leaf_hooks(leaf, gradients[leaf])
+        gradients |= self.caught
         self.caught = {}
         if self.tensors:
-            return [arrived.get(edge_of(each)) for each in inputs]
-        made = {}
-        while arrived:
-            edge, gradient = arrived.popitem()
+            return [gradients.get(edge_of(tensor)) for tensor in inputs]
+        by_edge = {}
+        while gradients:
+            edge, gradient = gradients.popitem()
             key = key_of_edge(edge)
             if type(gradient) is not key.array_type:
                 gradient = key.backend.wrap(gradient)
-            made[edge] = tensor_class.wrap(gradient if key.backend.is_own(gradient) else key.backend.copy(gradient), key)
-        return [made.get(edge_of(each)) for each in inputs]
+            by_edge[edge] = tensor_class.wrap(gradient if key.backend.is_own(gradient) else key.backend.copy(gradient), key)
+        return [by_edge.get(edge_of(tensor)) for tensor in inputs]
 
     # --- nodes with several outputs or hooks, custom functions, anomaly mode ---
 
     def step(self, node: Node, gradient: Any) -> Sequence[Any]:
-        """Run one node, with all that may be asked of it: hooks first, inputs that are wanted caught, hooks after."""
+        """Run one node with the hooks before and after it, and catch the gradients of requested inputs."""
         needed = self.needed is None or node in self.needed
         if self.capture and needed:
             self.catch(node, gradient)
         if node.hooks is not None:
-            gradient = self.before_tensors(node, node.hooks, gradient)
-        if not needed:  # the pass ends here: the hooks of the tensor have their say in what is caught
+            gradient = self.call_output_hooks(node, node.hooks, gradient)
+        if not needed:  # the pass ends here, after the hooks of the tensor
             self.catch(node, gradient)
             return ()
         if node.hooks is not None and node.hooks.pre:
-            gradient = self.before(node, gradient)
+            gradient = self.call_pre_hooks(node, gradient)
             if gradient is None:
                 return ()
-        given = tuple(self.wrapped(node, gradient)) if node.hooks is not None and node.hooks.post else ()
+        grad_outputs = tuple(self.wrapped(node, gradient)) if node.hooks is not None and node.hooks.post else ()
         if node.outputs is not None:
             gradient = self.fill_missing(node, gradient)
         if node.takes_tensors or node.hooks is not None or state.anomaly_mode:
-            return self.apply_carefully(node, gradient, given)
+            return self.apply_with_checks(node, gradient, grad_outputs)
         if self.tensors:
             return node.apply(RECORDED, gradient, unpack_tensor)
-        return self.applied(node, gradient)
+        return self.apply_on_arrays(node, gradient)
 
-    def applied(self, node: Node, gradient: Any) -> Sequence[Any]:
-        """What the rules of a node return on arrays."""
+    def apply_on_arrays(self, node: Node, gradient: Any) -> Sequence[Any]:
+        """The gradients that the rules of a node compute on arrays."""
         return node.key.backend.computed(node.apply, node.key.F, gradient, unpack_array)  # type: ignore[no-any-return]  # of any function
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
-        """Zeros for the outputs that received no gradient."""
+        """Put zeros in place of missing gradients of outputs."""
         assert node.outputs is not None
         if node.keeps_none:
             return gradients
-        for index, each in enumerate(gradients):
-            if each is None and node.outputs[index] is not None:
+        for index, grad in enumerate(gradients):
+            if grad is None and node.outputs[index] is not None:
                 key, shape = node.outputs[index]
-                zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # which takes no memory
+                zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # without memory of their own
                 gradients[index] = tensor_class.wrap(zeros, key) if self.tensors else zeros
         return gradients
 
     def catch(self, node: Node, gradient: Any) -> None:
-        """Remember the gradient where it is that of one of the inputs."""
+        """Remember the gradient if it is that of a requested input."""
         assert self.targets is not None
         if node.outputs is None:
             if node in self.targets:
                 self.caught[node] = gradient
             return
-        for index, each in enumerate(gradient):
+        for index, grad in enumerate(gradient):
             edge = Output(node, index)
-            if each is not None and edge in self.targets:
-                self.caught[edge] = each
+            if grad is not None and edge in self.targets:
+                self.caught[edge] = grad
 
-    def before_tensors(self, node: Node, hooks: Any, gradient: Any) -> Any:
-        """The hooks of the node's output tensors, and those tensors' own `grad`, where it is retained."""
+    def call_output_hooks(self, node: Node, hooks: Any, gradient: Any) -> Any:
+        """Call the hooks of the node's output tensors, and accumulate the `grad` of those that retain it."""
         gradients = self.wrapped(node, gradient)
         for index, table in hooks.tensor.items():
             gradients[index] = call_tensor_hooks(table.values(), gradients[index])
@@ -371,30 +371,32 @@ class Task:
                 accumulate(tensor, gradients[index] if self.create_graph else gradients[index]._array, self.create_graph)
         return self.unwrapped(node, gradients)
 
-    def before(self, node: Node, gradient: Any) -> Any:
-        """The node's own pre-hooks."""
+    def call_pre_hooks(self, node: Node, gradient: Any) -> Any:
+        """Call the pre-hooks of the node."""
         assert node.hooks is not None
         gradients = self.wrapped(node, gradient)
         return self.unwrapped(node, list(call_node_hooks(node.hooks.pre, gradients)))
 
-    def hooked(self, leaf: Tensor, gradient: Any) -> Any:
-        """The hooks of a leaf, on its complete gradient."""
+    def call_leaf_hooks(self, leaf: Tensor, gradient: Any) -> Any:
+        """Call the hooks of a leaf with its complete gradient."""
         table = leaf.__dict__.get("_hooks")
         if not table:
             return gradient
-        seen = call_tensor_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._key))
-        return seen if self.tensors else raw(seen)
+        result = call_tensor_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._key))
+        return result if self.tensors else raw(result)
 
-    def apply_carefully(self, node: Node, gradient: Any, given: tuple[Any, ...]) -> Sequence[Any]:
-        """`apply`, for a node that works on Tensors, has hooks, or is watched by anomaly mode; `given` is for post-hooks."""
+    def apply_with_checks(self, node: Node, gradient: Any, grad_outputs: tuple[Any, ...]) -> Sequence[Any]:
+        """`apply` for a node that takes Tensors or has hooks, or in anomaly mode; `grad_outputs` is for its post-hooks."""
         token = running.set(node)
         try:
             if node.takes_tensors:
-                made: Sequence[Any] = node.apply(RECORDED, self.wrapped(node, gradient), unpack_tensor)
+                grad_inputs: Sequence[Any] = node.apply(RECORDED, self.wrapped(node, gradient), unpack_tensor)
             elif self.tensors:
-                made = node.apply(RECORDED, gradient, unpack_tensor)
+                grad_inputs = node.apply(RECORDED, gradient, unpack_tensor)
             else:
-                made = [None if each is None else as_tensor(each, node.key) for each in self.applied(node, gradient)]
+                grad_inputs = [
+                    None if grad is None else as_tensor(grad, node.key) for grad in self.apply_on_arrays(node, gradient)
+                ]
         except Exception:
             if state.anomaly_mode:
                 warn_of(node)
@@ -402,37 +404,38 @@ class Task:
         finally:
             running.reset(token)
         if state.anomaly_mode and state.checks_nan:
-            check_nan(node, made)
+            check_nan(node, grad_inputs)
         if node.hooks is not None and node.hooks.post:
-            made = call_node_hooks(node.hooks.post, _fitted(made, node.edges), given)
-        return made if self.tensors else [None if each is None else raw(each) for each in made]
+            grad_inputs = call_node_hooks(node.hooks.post, _fitted(grad_inputs, node.edges), grad_outputs)
+        return grad_inputs if self.tensors else [None if grad is None else raw(grad) for grad in grad_inputs]
 
     def wrapped(self, node: Node, gradient: Any) -> list[Any]:
-        """The node's gradients as a list of Tensors, which a hook may write to."""
+        """The gradients of the node's outputs as a list of Tensors, which a hook may write to."""
         if self.tensors:
             return list(gradient) if node.outputs is not None else [gradient]
         if node.outputs is None:
             return [_copied(gradient, node.key)]
-        return [None if each is None else _copied(each, output[0]) for each, output in zip(gradient, node.outputs, strict=True)]
+        return [None if grad is None else _copied(grad, output[0]) for grad, output in zip(gradient, node.outputs, strict=True)]
 
     def unwrapped(self, node: Node, gradients: list[Any]) -> Any:
+        """The reverse of `wrapped`: a list for a node with several outputs, else one gradient."""
         if not self.tensors:
-            gradients = [None if each is None else raw(each) for each in gradients]
+            gradients = [None if grad is None else raw(grad) for grad in gradients]
         return gradients if node.outputs is not None else gradients[0]
 
 
 def _run_alone(node: Node, *grad_outputs: Any) -> Any:
-    """Run a node's backward alone: gradients of its inputs from those of its outputs."""
+    """`grad_fn(*grad_outputs)`: run the backward of one node alone."""
     wants_list = node.takes_tensors or node.outputs is not None
     gradients = tuple(node.apply(RECORDED, list(grad_outputs) if wants_list else grad_outputs[0], unpack_tensor))
     return gradients[0] if len(gradients) == 1 else gradients
 
 
-Node.__call__ = _run_alone  # type: ignore[method-assign]  # `grad_fn(gradient)`: what saved tensors become is not the node's
+Node.__call__ = _run_alone  # type: ignore[method-assign]  # set here because nodes cannot import the unpacking of saved tensors
 
 
 class GuardedTask(Task):
-    """A pass over several devices, one of which is current: what concerns a gradient is done on its device."""
+    """A pass over several devices, of which one is current: each gradient is processed with its device as the current one."""
 
     def deliver(self, edge: Any, gradient: Any) -> None:
         with on_device_of(key_of_edge(edge)):
@@ -455,7 +458,7 @@ def on_device_of(key: DispatchKey) -> AbstractContextManager[Any]:
 
 
 def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
-    """Add to `leaf.grad`: in place, or recorded where the graph is kept differentiable."""
+    """Add to `leaf.grad`: in-place, or by a recorded addition with `create_graph`."""
     grad, key = leaf._grad, leaf._key
     if leaf._has_hooks and (dtype := leaf.__dict__.get("_grad_dtype")) is not None:
         key = key.to(dtype)
@@ -463,11 +466,11 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     if create_graph:
         leaf._grad = gradient.clone() if grad is None else grad + gradient
     else:
-        if hasattr(gradient, "_key"):  # a pass on Tensors need not record
+        if hasattr(gradient, "_key"):  # a pass on Tensors without `create_graph`
             gradient = raw(gradient)
         if grad is None:
-            made = _copied(gradient, key)
-            leaf._grad = tensor_class.wrap(key.backend.in_order_of(made._array, leaf._array), key)
+            tensor = _copied(gradient, key)
+            leaf._grad = tensor_class.wrap(key.backend.in_order_of(tensor._array, leaf._array), key)
         elif grad._requires_grad:
             leaf._grad = as_tensor(key.backend.computed(operator.add, grad._array, gradient), key)
         else:
@@ -477,7 +480,7 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
 
 
 def _add_in_place(grad: Tensor, gradient: Any) -> None:
-    """Add to the memory of a gradient, which other tensors may share."""
+    """Add to the `grad` of a tensor in-place, as other tensors may share its memory."""
     if grad._key.backend.mutable:
         grad._key.backend.add_to(grad._array, gradient)
     else:
@@ -504,13 +507,13 @@ def _copied(array: Any, key: DispatchKey) -> Tensor:
 
 
 def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool) -> Any:
-    """Bring a gradient to the shape and dispatch key of the tensor it is for: sum what was broadcast, cast what was promoted."""
+    """Bring a gradient to the shape and dispatch key of its tensor: sum over broadcast dimensions, undo promotion."""
     if tensors:
         if gradient._array.shape != shape:
             gradient = _sum_to(gradient, gradient._array.shape, shape, RECORDED)
-        given = gradient._key
-        if given is not key and (given.dtype is not key.dtype or given.device != key.device):
-            if key.dtype.category < given.dtype.category == 3:
+        from_key = gradient._key
+        if from_key is not key and (from_key.dtype is not key.dtype or from_key.device != key.device):
+            if key.dtype.category < from_key.dtype.category == 3:
                 gradient = gradient.real
             gradient = gradient.to(key.device, key.dtype)
         return gradient
@@ -525,28 +528,28 @@ def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool) 
 
 
 def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
-    """A gradient for each edge, as what it leads to takes it."""
-    given = (*gradients, *[None] * (len(edges) - len(gradients)))
+    """The gradients, one for each edge, brought to the shapes and dispatch keys of the edges."""
+    padded = (*gradients, *[None] * (len(edges) - len(gradients)))
     return tuple(
-        None if edge is None or each is None else fit(each, key_of_edge(edge), shape_of(edge), True)
-        for each, edge in zip(given, edges, strict=False)
+        None if edge is None or grad is None else fit(grad, key_of_edge(edge), shape_of(edge), True)
+        for grad, edge in zip(padded, edges, strict=False)
     )
 
 
-def _sum_to(gradient: Any, given: tuple[int, ...], shape: tuple[int, ...], F: Any) -> Any:
+def _sum_to(gradient: Any, from_shape: tuple[int, ...], shape: tuple[int, ...], F: Any) -> Any:
     """Sum over the dimensions that broadcasting added or stretched."""
-    extra = len(given) - len(shape)
-    if extra and given[extra:] == shape:
+    extra = len(from_shape) - len(shape)
+    if extra and from_shape[extra:] == shape:
         return F.sum(gradient, tuple(range(extra)))
-    dims = tuple(range(extra)) + tuple(i for i in range(extra, len(given)) if shape[i - extra] == 1 and given[i] != 1)
+    dims = tuple(range(extra)) + tuple(i for i in range(extra, len(from_shape)) if shape[i - extra] == 1 and from_shape[i] != 1)
     summed = F.sum(gradient, dims, True) if dims else gradient
     return F.reshape(summed, shape) if extra else summed
 
 
-def is_expansion(given: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether `shape` can be broadcast to `given`, so that a gradient of that shape can be summed to it."""
-    extra = len(given) - len(shape)
-    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, given[extra:], strict=True))
+def is_expansion(expanded: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether `shape` can be broadcast to `expanded`, so that a gradient of shape `expanded` can be summed to `shape`."""
+    extra = len(expanded) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, expanded[extra:], strict=True))
 
 
 def sum_to_size(tensor: Any, shape: tuple[int, ...]) -> Any:
@@ -557,23 +560,23 @@ def sum_to_size(tensor: Any, shape: tuple[int, ...]) -> Any:
 # --- the graph ---------------------------------------------------------------------------------------------------
 
 
-def edge_of(each: Any) -> Any:
+def edge_of(target: Any) -> Any:
     """The edge on which the gradient of a Tensor (or GradientEdge) arrives: a node, an Output, or the leaf itself."""
-    if not isinstance(each, tuple):
-        return each._node or each
-    node, index = each[:2]
+    if not isinstance(target, tuple):
+        return target._node or target
+    node, index = target[:2]
     if isinstance(node, AccumulateGrad):
         return node.variable
     return node if node.outputs is None else Output(node, index)
 
 
 def shape_of(edge: Any) -> tuple[int, ...]:
-    """The shape of the gradient that an edge takes."""
+    """The shape of the gradients that are delivered along an edge."""
     return edge.shape if isinstance(edge, (Node, Output)) else edge._array.shape
 
 
 def key_of_edge(edge: Any) -> DispatchKey:
-    """The dispatch key of the gradient that an edge takes."""
+    """The dispatch key of the gradients that are delivered along an edge."""
     return edge.key if isinstance(edge, (Node, Output)) else edge._key
 
 
@@ -583,11 +586,11 @@ def _node_of(edge: Any) -> Any:
 
 def reachable(roots: Iterable[Any]) -> set[Node]:
     """All nodes that can be reached from the edges `roots`."""
-    found: set[Node] = set()
+    nodes: set[Node] = set()
     stack = [_node_of(edge) for edge in roots if edge is not None]
     while stack:
         node = stack.pop()
-        if isinstance(node, Node) and node not in found:
-            found.add(node)
+        if isinstance(node, Node) and node not in nodes:
+            nodes.add(node)
             stack.extend(_node_of(edge) for edge in node.edges if edge is not None)
-    return found
+    return nodes

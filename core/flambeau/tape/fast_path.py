@@ -1,11 +1,11 @@
-"""Which types of tensors take the generated path of a call; while a mode wants to see every call, none does."""
+"""Which types of tensors take the fast path of a call: none, while a mode has to see every call."""
 
 from __future__ import annotations
 
 __all__ = ["FAST", "leave_fast_path", "register_plain", "return_to_fast_path"]
 
-FAST: set[type] = set()  # tensor types that take the generated path; emptied while a mode wants to see every call
-_PLAIN: set[type] = set()  # what FAST holds otherwise
+FAST: set[type] = set()  # tensor types that take the fast path; emptied while a mode has to see every call
+_PLAIN: set[type] = set()  # the contents of FAST at other times
 _slow_modes = 0
 
 
@@ -25,7 +25,7 @@ def return_to_fast_path() -> None:
 
 
 def register_plain(cls: type) -> None:
-    """Let a type of tensors that changes no operation (Tensor itself, Parameter) take the generated path."""
+    """Let a type of tensors that overrides no operation, such as Tensor itself or Parameter, take the fast path."""
     _PLAIN.add(cls)
     if not _slow_modes:
         FAST.add(cls)

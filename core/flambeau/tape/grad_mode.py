@@ -48,7 +48,7 @@ class Mode:
 
 
 def _in_mode_generator(mode: Mode, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Enter the mode while the generator runs, and leave it while the caller does."""
+    """A generator function inside the mode, which is left while the caller of the generator runs."""
 
     @functools.wraps(function)
     def in_mode(*args: Any, **kwargs: Any) -> Any:
@@ -81,7 +81,7 @@ class _GradMode(Mode):
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         if callable(function):  # used bare, as @no_grad
-            self.__init__()  # type: ignore[misc]  # `__new__` has made something callable
+            self.__init__()  # type: ignore[misc]  # called on the instance on purpose
             return self(function)
         return self
 
@@ -111,7 +111,7 @@ class enable_grad(_GradMode):
 
 
 class set_grad_enabled(Mode):
-    """Turn recording on or off, at once; as a context manager, back again at its end.
+    """Turn recording on or off, at once; as a context manager, until its end.
 
     >>> import flambeau as torch
     >>> with torch.set_grad_enabled(False):
@@ -125,7 +125,7 @@ class set_grad_enabled(Mode):
         _grad.set(self.mode)
 
     def __call__(self, function: _F) -> _F:
-        _grad.set(self._previous[0])  # used as a decorator: the mode is for the function alone
+        _grad.set(self._previous[0])  # used as a decorator: the mode is for the function only
         return super().__call__(function)
 
     def clone(self) -> set_grad_enabled:
@@ -142,7 +142,7 @@ class set_grad_enabled(Mode):
 
 
 class inference_mode(Mode):
-    """`no_grad`, and the tensors made inside can never be recorded later.  A context manager and a decorator.
+    """`no_grad`, and the tensors made inside cannot take part in autograd later.  A context manager and a decorator.
 
     >>> import flambeau as torch
     >>> with torch.inference_mode():
@@ -154,7 +154,7 @@ class inference_mode(Mode):
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
         if callable(mode):  # used bare, as @inference_mode
-            self.__init__()  # type: ignore[misc]  # `__new__` has made something callable
+            self.__init__()  # type: ignore[misc]  # called on the instance on purpose
             return self(mode)
         return self
 
@@ -183,7 +183,7 @@ class inference_mode(Mode):
 
 
 class _Setting(Mode):
-    """A switch of PyTorch's engine that ours has no use for: remembered, and back again at the end of the context."""
+    """A setting of PyTorch's engine that has no effect here: it is only remembered, and reset at the end of the context."""
 
     value = ContextVar("setting", default=True)
 

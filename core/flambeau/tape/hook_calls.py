@@ -1,4 +1,4 @@
-"""Calling the hooks that users have registered, and checking what they return."""
+"""Calling the hooks that users have registered, and checking their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Hook = Callable[..., Any]
 
 
 def call_tensor_hooks(hooks: Iterable[Hook], gradient: Tensor | None) -> Any:
-    """Let each hook look at the gradient (None where there is none) and replace it."""
+    """Call each hook with the gradient (or None), which its result replaces."""
     for hook in list(hooks):
         replaced = hook(gradient)
         if replaced is not None:
@@ -25,7 +25,7 @@ def call_tensor_hooks(hooks: Iterable[Hook], gradient: Tensor | None) -> Any:
 
 
 def call_node_hooks(hooks: Mapping[int, Hook], gradients: Sequence[Any], *more: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Let each hook look at the gradients (and at `more`), and replace all of them."""
+    """Call each hook with the gradients (and with `more`), which its result replaces."""
     gradients = tuple(gradients)
     for hook in list(hooks.values()):
         replaced = hook(gradients, *more)
@@ -43,7 +43,7 @@ def call_node_hooks(hooks: Mapping[int, Hook], gradients: Sequence[Any], *more: 
 
 
 def after_accumulation(leaf: Tensor) -> None:
-    """The hooks for when the `grad` of a leaf has been accumulated: the leaf's own, and those of its AccumulateGrad."""
+    """Call the hooks for an accumulated `grad`: those of the leaf, and the post-hooks of its AccumulateGrad."""
     for hook in list((leaf.__dict__.get("_post_accumulate_hooks") or {}).values()):
         returned = hook(leaf)
         if isinstance(returned, tensor_class.Tensor) and returned is not leaf:
@@ -56,7 +56,7 @@ def after_accumulation(leaf: Tensor) -> None:
 
 
 def _checked(hook: Hook, replaced: Any, gradient: Tensor | None) -> Tensor:
-    """What a hook returned in the place of `gradient`: another one of its shape and dtype."""
+    """The result of a hook, which must be a gradient of the same shape and dtype as the one that it replaces."""
     if not isinstance(replaced, tensor_class.Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
     if gradient is None:

@@ -1,4 +1,4 @@
-"""Nodes of the recorded graph: one per recorded operation, pointing at the nodes of its inputs."""
+"""Nodes of the recorded graph: one per recorded operation, with edges to the nodes of its inputs."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ class Node:
     seq: float
     key: DispatchKey
     shape: tuple[int, ...]
-    outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None  # dispatch key and shape of each, where there are several
+    outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None  # dispatch key and shape of each output, if there are several
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
     takes_tensors = False  # whether `apply` works on Tensors in every backward, as a user's Function does
-    decompose: ClassVar[Callable[[Node], None] | None] = None  # turns the node into those that PyTorch has
+    decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by those that PyTorch has
     keeps_none = False  # whether `apply` wants None, not zeros, for outputs that received no gradient
-    along: str | None = None  # its name where `dim` is given, if that is another overload
-    trace: list[str] | None = None  # where the forward call was made, and
-    parent: Node | None = None  # the node whose backward made it; kept in anomaly mode
+    along: str | None = None  # its name for a call with `dim`, if PyTorch has another overload for that
+    trace: list[str] | None = None  # the stack of the forward call, in anomaly mode
+    parent: Node | None = None  # the node whose backward recorded it, in anomaly mode
 
     def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any]) -> tuple[Any, ...]:
-        """Gradients for the edges (None where there is none) from the gradient of the output."""
+        """The gradients for the edges (or None) from the gradient of the output."""
         raise NotImplementedError
 
     def release(self) -> None:
-        """Free what was saved."""
+        """Free the saved tensors."""
         for name in self.saves:
             setattr(self, name, RELEASED)
 
-    # --- the public face ---
+    # --- the public interface ---
 
     def name(self) -> str:
         name = self.along if self.along and getattr(self, "dim", None) is not None else type(self).__name__
@@ -72,8 +72,8 @@ class Node:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        made: dict[str, Any] = self.__dict__.setdefault("_metadata", {})
-        return made
+        metadata: dict[str, Any] = self.__dict__.setdefault("_metadata", {})
+        return metadata
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_inputs, grad_outputs)` after this node's backward; it may return new grad_inputs."""
@@ -85,7 +85,7 @@ class Node:
         return self.own_hooks().add("pre", hook)
 
     def show(self) -> None:
-        """Be as PyTorch's nodes are, unless a backward is under way, which knows the graph as it is."""
+        """Replace the node by those that PyTorch has, unless a backward is running, which must not see the graph change."""
         if self.decompose is not None and current_task.get() is None:
             self.decompose()
 
@@ -99,12 +99,12 @@ class Node:
 
 
 class Hooks:
-    """What users asked to be called when a node runs, and which of its output tensors keep their gradient."""
+    """The hooks of a node, and the output tensors that retain their gradient."""
 
     def __init__(self) -> None:
         self.pre: dict[int, Callable[..., Any]] = {}
         self.post: dict[int, Callable[..., Any]] = {}
-        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # by number of the output
+        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # by index of the output
         self.retain: dict[int, weakref.ref[Tensor]] = {}
 
     def add(self, table: str, hook: Callable[..., Any]) -> RemovableHandle:
@@ -147,7 +147,7 @@ class Output:
 
 
 class AccumulateGrad(Node):
-    """The face of a leaf in `next_functions`.  The graph itself points at the leaf."""
+    """Represents a leaf in `next_functions`.  In the graph itself, the edge is the leaf."""
 
     __slots__ = ("_variable",)
 
@@ -170,7 +170,7 @@ class AccumulateGrad(Node):
 
 
 class Error(Node):
-    """Stands where differentiation must not go on."""
+    """A node that must not be differentiated."""
 
     __slots__ = ("message",)
     message: str
@@ -178,7 +178,7 @@ class Error(Node):
 
     @classmethod
     def before(cls, tensor: Tensor, message: str) -> Error:
-        """A node that made `tensor`, and raises RuntimeError with this message where a backward comes to it."""
+        """A node for `tensor` that raises RuntimeError with this message when a backward reaches it."""
         node = cls()
         node.edges, node.seq, node.hooks, node.outputs = (None,), next_seq(), None, None
         node.key, node.shape, node.message = tensor._key, tensor._array.shape, message
@@ -189,21 +189,21 @@ class Error(Node):
 
 
 RELEASED = ("released",)
-_NAMESPACED = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # what PyTorch calls by their C++ names
-current_task: ContextVar[Task | None] = ContextVar("current_backward", default=None)  # the pass that is under way
+_NAMESPACED = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # which PyTorch shows with their C++ namespace
+current_task: ContextVar[Task | None] = ContextVar("current_backward", default=None)  # the pass that is running
 running: ContextVar[Node | None] = ContextVar("running_node", default=None)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
-    """The leaf's one AccumulateGrad, made when first asked for."""
-    found = leaf.__dict__.get("_accumulator")
-    if found is None:
-        found = leaf.__dict__["_accumulator"] = AccumulateGrad(leaf)
-    return found
+    """The leaf's one AccumulateGrad, created on first use."""
+    node = leaf.__dict__.get("_accumulator")
+    if node is None:
+        node = leaf.__dict__["_accumulator"] = AccumulateGrad(leaf)
+    return node
 
 
 def public_edge(edge: Any) -> tuple[Node | None, int]:
-    """An edge as PyTorch shows it: the node and the number of its output."""
+    """An edge as PyTorch shows it: the node and the index of its output."""
     if edge is None:
         return None, 0
     if isinstance(edge, Output):
@@ -221,7 +221,7 @@ def add_leaf_hook(leaf: Tensor, table: str, hook: Callable[..., Any]) -> Removab
 
 
 def remember_trace(node: Node) -> None:
-    """Keep where the forward call was made, for anomaly mode: the caller's frames, without flambeau's own."""
+    """Keep the stack of the forward call for anomaly mode, without flambeau's own frames at its end."""
     frames = traceback.extract_stack(sys._getframe(1))
     while frames and (frames[-1].filename.startswith(("<flambeau", _PACKAGE))):
         frames.pop()
@@ -230,8 +230,8 @@ def remember_trace(node: Node) -> None:
 
 
 def shown_as(result: Tensor, name: str) -> Tensor:
-    """The result of several operations, whose last one goes by the name that PyTorch has for all of them."""
-    node = getattr(result, "_node", None)  # there is none where an override gave something else
+    """The result, with its node renamed: the last of several operations gets the name that PyTorch has for all of them."""
+    node = getattr(result, "_node", None)  # an override may have returned something else
     node = node.node if type(node) is Output else node
     if isinstance(node, Node):
         node.__class__ = _named(type(node), name)  # type: ignore[arg-type]  # classes are hashable

@@ -1,7 +1,8 @@
-"""What nodes keep of the forward: tensors with the version they had, released or packed away by hooks.
+"""Saved tensors: what nodes keep of the forward for their backward.
 
-A saved tensor is `(holder, array, version)`; a released one is `RELEASED`; one that a hook packed is `(Packed,)`.
-An output is held by an alias without history (`_output_of` in its `__dict__`), so that no reference cycle arises.
+A saved tensor is `(holder, array, version)`, with the array and the version that the tensor `holder` had when it was saved.  It
+is `RELEASED` once a backward has freed it, and `(Packed,)` if a hook has packed it.  For an output of the node itself, the holder
+is an alias without history (with `_output_of` in its `__dict__`), so that there is no reference cycle.
 """
 
 from __future__ import annotations
@@ -53,23 +54,23 @@ def unpack_tensor(saved: Any, node: Node) -> Any:
 
 
 def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
-    """The outputs that a node saved of its own, by the aliases that hold them, each with its number."""
+    """The outputs of a node that it saved itself: the index of each, and the alias that holds it."""
     for name in node.saves:
         value = getattr(node, name)
-        value = getattr(value, "_saved", value)  # a Function's context has several
-        for each in (value,) if is_one(value) else value or ():
-            index = each[0].__dict__.get("_output_of") if is_one(each) else None
+        value = getattr(value, "_saved", value)  # of a Function's context
+        for saved in (value,) if is_saved_tensor(value) else value or ():
+            index = saved[0].__dict__.get("_output_of") if is_saved_tensor(saved) else None
             if index is not None:
-                yield index, each[0]
+                yield index, saved[0]
 
 
-def is_one(value: Any) -> bool:
-    """Whether it is one saved tensor, and neither several nor none."""
+def is_saved_tensor(value: Any) -> bool:
+    """Whether the value is one saved tensor, rather than a tuple of several, or None."""
     return type(value) is tuple and len(value) == 3 and type(value[2]) is int
 
 
 def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> Tensor:
-    """The array as a tensor in the place of `holder`: an output of `node`, or whatever the holder's history says."""
+    """The saved array as a tensor: as output `index` of `node`, or, if `index` is None, with the history of `holder`."""
     tensor = tensor_class.wrap(array, holder._key)
     tensor._storage = holder._storage
     if index is not None:
@@ -98,16 +99,16 @@ def check_saved(saved: Any, node: Node) -> None:
             "you need to access saved tensors after calling backward."
         )
     holder, array, version = saved
-    now = 0 if holder._storage is None else holder._storage.version
-    if now != version:
-        _refuse_modified(holder, list(array.shape), now, version, node)
+    current = 0 if holder._storage is None else holder._storage.version
+    if current != version:
+        _refuse_modified(holder, list(array.shape), current, version, node)
 
 
-def _refuse_modified(holder: Tensor, shape: list[int], now: int, version: int, node: Node) -> NoReturn:
+def _refuse_modified(holder: Tensor, shape: list[int], current: int, version: int, node: Node) -> NoReturn:
     index, maker = holder.__dict__.get("_output_of"), node
     if index is None and holder._node is not None:
         maker, index = (holder._node.node, holder._node.index) if type(holder._node) is Output else (holder._node, 0)
-    what = "" if index is None else f", which is output {index} of {short_name(maker)},"
+    which_output = "" if index is None else f", which is output {index} of {short_name(maker)},"
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
         "changed in there or anywhere later. Good luck!"
@@ -117,7 +118,7 @@ def _refuse_modified(holder: Tensor, shape: list[int], now: int, version: int, n
     )
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{holder.type()} {shape}]{what} is at version {now}; expected version {version} instead. Hint: {hint}"
+        f"[{holder.type()} {shape}]{which_output} is at version {current}; expected version {version} instead. Hint: {hint}"
     )
 
 
@@ -147,7 +148,7 @@ def short_name(node: Node) -> str:
 
 
 def pack(tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> tuple[Packed]:
-    """What a node keeps of a tensor that a hook packs away."""
+    """What a node keeps of a tensor that a hook packs."""
     version = tensor._version
     with no_grad():
         packed = pack_hook(tensor)
@@ -162,7 +163,7 @@ def pack(tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callab
 
 
 class Packed:
-    """What a hook made of a tensor, and the history to give to what it makes of it later."""
+    """A tensor as packed by a hook, and the history that the unpacked tensor is given."""
 
     __slots__ = ("index", "leaf", "node", "packed", "unpack_hook")
 
@@ -174,24 +175,24 @@ class Packed:
 
     def unpack(self, node: Node) -> Tensor:
         with no_grad():
-            found = self.unpack_hook(self.packed)
-        if not isinstance(found, tensor_class.Tensor):
+            unpacked = self.unpack_hook(self.packed)
+        if not isinstance(unpacked, tensor_class.Tensor):
             raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(unpacked).__name__}"
             )
-        made: Tensor = tensor_class.alias(found)
+        tensor: Tensor = tensor_class.alias(unpacked)
         if self.index is not None:
-            made._node = node if node.outputs is None else Output(node, self.index)
+            tensor._node = node if node.outputs is None else Output(node, self.index)
         elif self.leaf is not None:
-            made._node = _relink(self.leaf(), made)
+            tensor._node = _relink(self.leaf(), tensor)
         else:
-            made._node = self.node
-        made._requires_grad = made._node is not None
-        return made
+            tensor._node = self.node
+        tensor._requires_grad = tensor._node is not None
+        return tensor
 
 
 class AliasBackward0(Node):
-    """Leads from an unpacked tensor to the leaf that was packed."""
+    """The node of an unpacked tensor, whose edge is the leaf that was packed."""
 
     __slots__ = ()
 
@@ -209,7 +210,7 @@ def _relink(leaf: Tensor | None, tensor: Tensor) -> Node | None:
 
 
 class SavedTensor:
-    """One tensor that a node saved, or what hooks made of it: `grad_fn._raw_saved_self`."""
+    """One tensor that a node saved, or what hooks packed it into: `grad_fn._raw_saved_self`."""
 
     __slots__ = ("_field", "_node", "_owner", "_position")
 
@@ -221,10 +222,10 @@ class SavedTensor:
         return value if self._position is None or value is RELEASED else value[self._position]
 
     def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        """Let `pack_hook(tensor)` decide what is kept, and `unpack_hook(packed)` bring the tensor back."""
+        """Keep `pack_hook(tensor)` in place of the tensor, and restore that by `unpack_hook(packed)`."""
         value = self._value()
         if value is None or value is RELEASED:
-            state = (
+            reason = (
                 "with value None is forbidden"
                 if value is None
                 else (
@@ -233,25 +234,25 @@ class SavedTensor:
                     "you need to access saved variables after calling backward."
                 )
             )
-            raise RuntimeError(f"Calling register_hooks on a saved tensor {state}")
+            raise RuntimeError(f"Calling register_hooks on a saved tensor {reason}")
         if len(value) != 3:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair "
                 "of hooks is allowed at a time."
             )
-        made: Any = pack(value[0], pack_hook, unpack_hook)
+        replacement: Any = pack(value[0], pack_hook, unpack_hook)
         if self._position is not None:
-            whole = getattr(self._owner, self._field)
-            made = type(whole)([*whole[: self._position], made, *whole[self._position + 1 :]])
-        setattr(self._owner, self._field, made)
+            all_saved = getattr(self._owner, self._field)
+            replacement = type(all_saved)([*all_saved[: self._position], replacement, *all_saved[self._position + 1 :]])
+        setattr(self._owner, self._field, replacement)
 
     def unpack(self) -> Any:
-        """The tensor, as backward will get it."""
+        """The tensor, as backward receives it."""
         return unpack_tensor(self._value(), self._node)
 
     @property
     def data(self) -> Any:
-        """What is kept: the tensor, or what a hook made of it."""
+        """What is kept: the tensor, or what a hook packed it into."""
         value = self._value()
         return None if value is None or value is RELEASED else value[0].packed if len(value) == 1 else value[0]
 
@@ -262,7 +263,7 @@ class SavedTensor:
 
 
 def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
-    """What a node saved in a slot, as PyTorch shows it: `_saved_other` and, for tensors, `_raw_saved_other`."""
+    """The properties by which a node shows what it saved in a slot: `_saved_other` and, for tensors, `_raw_saved_other`."""
     name = _PUBLIC_NAMES.get(field, field)
 
     def saved(self: Node) -> Any:
@@ -270,7 +271,7 @@ def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
         if not is_tensor:
             return value
         if type(value) is list or value == () or (type(value) is tuple and type(value[0]) is tuple):
-            return tuple(unpack_tensor(each, self) for each in value)
+            return tuple(unpack_tensor(item, self) for item in value)
         return unpack_tensor(value, self)
 
     def raw_saved(self: Node) -> Any:
@@ -279,8 +280,8 @@ def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
             return tuple(SavedTensor(self, self, field, position) for position in range(len(value)))
         return SavedTensor(self, self, field)
 
-    shown = {f"_saved_{name}": property(saved)}
-    return shown | {f"_raw_saved_{name}": property(raw_saved)} if is_tensor else shown
+    members = {f"_saved_{name}": property(saved)}
+    return members | {f"_raw_saved_{name}": property(raw_saved)} if is_tensor else members
 
 
 _PUBLIC_NAMES = {"input": "self", "out": "result", "input_shape": "self_sym_sizes"}  # as PyTorch has them

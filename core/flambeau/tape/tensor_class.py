@@ -1,4 +1,4 @@
-"""How the tape makes tensors without knowing their class: the layer that defines `Tensor` hands it over here."""
+"""How the tape makes tensors without importing their class: the layer that defines `Tensor` registers it here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RECORDED", "tensor_class"]
 
-RECORDED: Any = SimpleNamespace()  # the `F` of a differentiable backward: every operation as an attribute, filled by `op()`
+RECORDED: Any = SimpleNamespace()  # the `F` of a differentiable backward: all operations as attributes, set by `op()`
 
 
 class TensorClass:
@@ -25,7 +25,7 @@ class TensorClass:
     alias: Callable[..., Any]  # another tensor on the same array and storage, without history
 
     def register(self, cls: type[_Tensor], wrap: Callable[[Any, DispatchKey], _Tensor], alias: Callable[..., Any]) -> None:
-        """Called once, where the class is defined."""
+        """Set the class and the functions: called once, where the class is defined."""
         self.Tensor, self.wrap, self.alias = cls, wrap, alias
 
 

@@ -1,9 +1,9 @@
-"""What goes on in transforms of functions (`torch.func`), as far as the tensors below have to know.
+"""The state of the transforms of functions (`torch.func`) that the tape, tensors and calls need to know.
 
-While a function is differentiated, it may write to tensors that it has made, not to those that it has captured: a captured tensor
-would keep a history (or a tangent) that ends with the transform.  To tell them apart, tensors that are made while such a
-transform goes on note its depth in their `__dict__`: calls leave the fast path meanwhile, and the general path has results
-noted.  At other times nothing is noted, at no cost.
+While a function is differentiated, it may write to tensors that it has made itself, but not to captured ones: a captured tensor
+would keep a history (or a tangent) that ends with the transform.  To tell them apart, tensors that are made inside such a
+transform have its depth in their `__dict__`.  For that, all calls leave the fast path meanwhile, and the general path marks their
+results.  At other times nothing is marked, at no cost.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ batches: ContextVar[tuple[Any, ...]] = ContextVar("open_batches", default=())  #
 open_batches = batches.get
 
 _in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
-in_transform = _in_transform.get  # whether a function is being called for a transform of `torch.func`, one for batches included
+in_transform = _in_transform.get  # whether a `torch.func` transform, `vmap` included, is calling a function
 _depth: ContextVar[int] = ContextVar("depth_of_transforms", default=0)
 _lock = threading.Lock()
 
@@ -48,7 +48,7 @@ def _count(change: int) -> None:
 
 @contextmanager
 def transforming() -> Iterator[None]:
-    """Context in which a function is called for a transform."""
+    """Context in which a transform calls its function."""
     token = _in_transform.set(True)
     try:
         yield
@@ -58,7 +58,7 @@ def transforming() -> Iterator[None]:
 
 @contextmanager
 def differentiating() -> Iterator[None]:
-    """Context in which a function is called to be differentiated."""
+    """Context in which a transform that differentiates calls its function."""
     token = _depth.set(_depth.get() + 1)
     _count(1)
     leave_fast_path()
@@ -71,17 +71,17 @@ def differentiating() -> Iterator[None]:
 
 
 def note_depth(tensor: Tensor) -> None:
-    """Note that a tensor was made inside of the transforms that go on."""
+    """Mark a tensor as made inside the transforms that are running."""
     tensor.__dict__["_depth"] = _depth.get()
 
 
 def inherit_depth(alias: Tensor, source: Tensor) -> None:
-    """An alias is as old as the tensor whose memory it has."""
+    """Mark an alias as made where the tensor was whose memory it shares."""
     alias.__dict__["_depth"] = _depth_of(source)
 
 
 def as_argument(tensor: Tensor) -> Tensor:
-    """Let a tensor belong to the function that is about to be differentiated, whatever it is a view of."""
+    """Mark a tensor as an argument of the function to be differentiated, which it may write to even if it is a view."""
     tensor.__dict__["_argument"], tensor.__dict__["_depth"] = True, _depth.get() + 1
     return tensor
 
@@ -93,7 +93,7 @@ def _depth_of(tensor: Tensor) -> int:
 
 
 def refuse_captured(tensor: Tensor) -> None:
-    """Refuse to write to a tensor that was there before the innermost transform."""
+    """Refuse to write to a tensor that was made outside of the innermost transform."""
     if _depth_of(tensor) < _depth.get():
         raise RuntimeError(
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call an in-place operation that "

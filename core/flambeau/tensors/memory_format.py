@@ -1,4 +1,4 @@
-"""Orders of dimensions in memory, layouts, and what a tensor is called."""
+"""Memory formats, layouts, and the names of tensor types."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
 
-def memory_order(tensor: Tensor, wanted: memory_format | None = None) -> tuple[int, ...]:
-    """The dimensions of a tensor, or of one in another format, from the slowest in memory to the fastest."""
+def memory_order(tensor: Tensor, target: memory_format | None = None) -> tuple[int, ...]:
+    """The dimensions of a tensor, or of one of its shape in another format, from the slowest in memory to the fastest."""
     ndim = tensor._array.ndim
-    if wanted is not None and wanted is not preserve_format:
-        return wanted.order(ndim)
+    if target is not None and target is not preserve_format:
+        return target.order(ndim)
     if tensor._key.backend.is_contiguous(tensor._array):
         return tuple(range(ndim))
     return backends.memory_order(tensor._array.shape, tensor.stride())

@@ -1,4 +1,4 @@
-"""What tensors that share memory have in common."""
+"""What is shared by tensors with the same memory: a version counter and a list of views."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = [
     "how_viewed", "memory_root", "root_of", "source_of",
 ]  # fmt: skip
 
-# How a view came about, in place of True (recorded) or False (not):
+# How a view was made, in place of True (recorded) or False (not recorded):
 IN_CUSTOM_FUNCTION = "in a custom Function"
-IN_INFERENCE_MODE = "in inference mode, though what it is a view of was not"
+IN_INFERENCE_MODE = "in inference mode, of a tensor made outside"
 
 
 class Storage:
-    """Shared by a tensor and its views: a version that counts in-place writes, and the views alive, oldest first.
+    """Shared by a tensor and its views: a version that counts in-place writes, and weak references to the views, oldest first.
 
     Made when a tensor is first viewed, saved as an output, or written to.
     """
 
     __slots__ = ("_prune_at", "version", "views")
-    put_view: ClassVar[Callable[..., Any]]  # how a view's new array gets into its parent's: set by the operations on views
+    put_view: ClassVar[Callable[..., Any]]  # puts a view's new array into its parent's; set by the operations on views
 
     def __init__(self) -> None:
         self.version = 0
@@ -37,51 +37,51 @@ class Storage:
         views = self.views
         views.append(weakref.ref(view))
         if len(views) > self._prune_at:
-            views[:] = [each for each in views if each() is not None]
+            views[:] = [reference for reference in views if reference() is not None]
             self._prune_at = 2 * len(views) + 16
 
     def add_former(self, former: Tensor, view: Tensor) -> None:
-        """Note a view that another one is now a view of, ahead of that one."""
-        place = next((n for n, each in enumerate(self.views) if each() is view), len(self.views))
-        self.views.insert(place, weakref.ref(former))
+        """Add `former` ahead of `view`, which has become a view of it."""
+        position = next((i for i, reference in enumerate(self.views) if reference() is view), len(self.views))
+        self.views.insert(position, weakref.ref(former))
 
     def alive(self) -> list[Tensor]:
-        """The views that are still there."""
+        """The views that still exist."""
         return [view for view in (reference() for reference in self.views) if view is not None]
 
     def views_of(self, tensor: Tensor) -> list[Tensor]:
-        """The views that show `tensor` itself, and not another view of it."""
-        return [each for each in self.alive() if source_of(each) is tensor]
+        """The direct views of `tensor`, without the views of its views."""
+        return [view for view in self.alive() if source_of(view) is tensor]
 
     # --- where arrays are immutable ---
 
     def link(self, alias: Tensor, source: Tensor) -> None:
-        """Let two tensors have the same memory, though neither is a view of the other."""
+        """Let two tensors share memory although neither is a view of the other."""
         alias.__dict__["_shares"] = source
         self.add_view(alias)
 
     def twin(self) -> Storage:
-        """A storage of the same memory with a version of its own."""
-        made = Storage()
-        made.views = self.views
-        return made
+        """A storage for the same memory with a version of its own."""
+        storage = Storage()
+        storage.views = self.views
+        return storage
 
     def replace(self, target: Tensor, array: Any) -> None:
-        """Give `target` its new array, and replay all that shares its memory."""
+        """Give `target` a new array, and compute the arrays of all tensors that share its memory again."""
         root = _put_back(target, array)
-        for each in self.alive():
-            if memory_root(each) is root:
-                each._array = _replay(each)
+        for tensor in self.alive():
+            if memory_root(tensor) is root:
+                tensor._array = _replay(tensor)
 
 
 class InferenceStorage(Storage):
-    """That of tensors made in inference mode: all views are inference tensors too."""
+    """The storage of a tensor made in inference mode, whose views are all inference tensors too."""
 
     __slots__ = ()
 
     @classmethod
     def of(cls, tensor: Tensor) -> None:
-        """Note that a new tensor was made in inference mode."""
+        """Mark a new tensor as made in inference mode."""
         tensor._inference, tensor._storage = True, cls()
 
     def add_view(self, view: Tensor) -> None:
@@ -96,19 +96,19 @@ def root_of(view: Tensor) -> Tensor:
 
 
 def source_of(tensor: Tensor) -> Tensor | None:
-    """What a tensor has its memory from."""
+    """The tensor that this one is a view of, or shares its memory with; None for one with memory of its own."""
     source: Tensor | None = tensor.__dict__.get("_shares")
     return source if source is not None or tensor._view is None else tensor._view[0]
 
 
 def memory_root(tensor: Tensor) -> Tensor:
-    """The tensor that one shares its memory with and that is no view of another."""
+    """The tensor at the end of the chain of `source_of`, whose memory is its own."""
     source = source_of(tensor)
     return tensor if source is None else memory_root(source)
 
 
 def how_viewed(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
-    """How a view came about: its parent, the view operation, its parameters, and which of several results it is."""
+    """How a view was made: its parent, the view operation, the parameters, and the index among several results, or None."""
     assert view._view is not None
     parent, record, params, _ = view._view
     if record is not None:
@@ -120,7 +120,7 @@ def how_viewed(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
 
 
 def _put_back(tensor: Tensor, array: Any) -> Tensor:
-    """Write a tensor's new array into what it shares memory with, and so on up to the root."""
+    """Put a tensor's new array into the array of the tensor it shares memory with, and so on up to the root, which it returns."""
     tensor._array = array
     source = tensor.__dict__.get("_shares")
     if source is not None:
@@ -132,16 +132,17 @@ def _put_back(tensor: Tensor, array: Any) -> Tensor:
 
 
 def _replay(tensor: Tensor) -> Any:
+    """Compute the array of a tensor again from that of its source."""
     source = tensor.__dict__.get("_shares")
     if source is not None:
         return source._array
     parent, name, params, number = how_viewed(tensor)
-    made = parent._key[name][0](parent._array, *params)
-    return made if number is None else made[number]
+    result = parent._key[name][0](parent._array, *params)
+    return result if number is None else result[number]
 
 
 class StorageBase:
-    """What the storages of the public API have in common for those who only have to know them: see `flambeau.storage`."""
+    """Base class of the storages of the public API (`flambeau.storage`), for modules that cannot import these."""
 
     device: Any
 

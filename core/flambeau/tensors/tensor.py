@@ -37,8 +37,8 @@ new = object.__new__
 class Tensor(Members):
     """A multi-dimensional array of elements of one dtype, on one device, that remembers how it was computed.
 
-    Use `torch.tensor` to make one from data.  `Tensor(2, 3)` is the constructor of old: uninitialised float32
-    of that shape; `Tensor([1, 2])` holds the data.
+    Use `torch.tensor` to make one from data.  `Tensor` itself is the legacy constructor: `Tensor(2, 3)` is an uninitialized
+    float32 tensor of that shape, and `Tensor([1, 2])` holds the data as float32.
 
     >>> import flambeau as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -56,9 +56,9 @@ class Tensor(Members):
     _storage: Storage | None  # shared with views; made when first needed
     _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # for a view: (base, operation, parameters, recorded)
     _inference = False
-    _has_hooks = False  # on a leaf: some are to be called when its gradient is complete
+    _has_hooks = False  # on a leaf: whether there are hooks, or a `grad_dtype`
     name: str | None = None
-    __array_priority__ = 1000  # NumPy's operators give way to ours
+    __array_priority__ = 1000  # NumPy's operators leave the operation to the tensor's
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -66,16 +66,16 @@ class Tensor(Members):
     @staticmethod
     def _make_subclass(cls: type[Tensor], data: Tensor, requires_grad: bool = False) -> Any:
         """`data` as an instance of a subclass, sharing its memory."""
-        made = data.detach()._as(cls)
-        made.requires_grad_(requires_grad)
-        return made
+        tensor = data.detach()._as(cls)
+        tensor.requires_grad_(requires_grad)
+        return tensor
 
     def _as(self, cls: type[Tensor]) -> Any:
-        made = alias(self, cls)
-        made._node, made._requires_grad, made._view = self._node, self._requires_grad, self._view
+        tensor = alias(self, cls)
+        tensor._node, tensor._requires_grad, tensor._view = self._node, self._requires_grad, self._view
         if self._inference:
-            made._inference = True
-        return made
+            tensor._inference = True
+        return tensor
 
     def as_subclass(self, cls: type[Tensor]) -> Any:
         """The same tensor as an instance of `cls`, sharing memory and history."""
@@ -122,16 +122,16 @@ class Tensor(Members):
         return self._array.shape[0]  # type: ignore[no-any-return]  # arrays are untyped
 
     def stride(self, dim: int | None = None) -> Any:
-        """Steps between neighbours, in elements: of all dimensions, or of one."""
+        """The stride, in elements, of dimension `dim`; of all dimensions as a tuple if that is None."""
         strides = self._key.backend.strides(self._array)
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:
-        """Elements between the start of the memory and the first element."""
+        """The number of elements between the start of the memory and the first element."""
         return self._key.backend.root(self._array)[1]
 
     def data_ptr(self) -> int:
-        """The address of the first element (0 for an empty tensor); a number for all that share memory, where it has none."""
+        """The address of the first element, or 0 for an empty tensor; without addresses, a number that identifies the memory."""
         if not self.numel():
             return 0
         backend = self._key.backend
@@ -140,7 +140,7 @@ class Tensor(Members):
     const_data_ptr = data_ptr
 
     def element_size(self) -> int:
-        """Bytes per element."""
+        """The number of bytes per element."""
         return self._key.dtype.itemsize
 
     @property
@@ -152,8 +152,8 @@ class Tensor(Members):
         return self.numel() * self._key.dtype.itemsize
 
     def _own_storage(self) -> Storage:
-        self._storage = made = Storage()
-        return made
+        self._storage = storage = Storage()
+        return storage
 
     @property
     def _version(self) -> int:
@@ -182,7 +182,7 @@ class Tensor(Members):
     def is_cpu(self) -> bool:
         return self._key.device.type == "cpu"
 
-    # What no tensor of this library is, and programs ask all the same
+    # Properties of PyTorch's tensors that no tensor of this library has
     is_sparse = is_sparse_csr = is_nested = is_quantized = is_mkldnn = is_meta = False
     is_ipu = is_maia = is_mps = is_mtia = is_vulkan = is_xla = is_xpu = False
 
@@ -223,7 +223,7 @@ class Tensor(Members):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if value and self._inference and not is_inference_mode_enabled():
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if value and type(self._key) is not DispatchKey:  # a leaf has in memory what it shows
+        if value and type(self._key) is not DispatchKey:  # a leaf is not a conjugate or batched view
             materialized = self._key.materialize(self)
             self._array, self._key = materialized._array, materialized._key
         self._requires_grad = bool(value)
@@ -281,11 +281,11 @@ class Tensor(Members):
                     f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same "
                     "size"
                 )
-            wanted = self.__dict__.get("_grad_dtype", self.dtype)
-            if wanted is not None and value.dtype is not wanted:
+            grad_dtype = self.__dict__.get("_grad_dtype", self.dtype)
+            if grad_dtype is not None and value.dtype is not grad_dtype:
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
-                    f"'{wanted}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                    f"'{grad_dtype}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
                     "dtype)"
                 )
             if value.device != self.device:
@@ -298,9 +298,9 @@ class Tensor(Members):
 
     @property
     def grad_dtype(self) -> dtypes.dtype | None:
-        """The dtype that `grad` has, the tensor's own unless another is set; of leaves only.
+        """The dtype of `grad`: by default that of the tensor.  Only for leaves.
 
-        None lets any gradient be assigned.
+        With None, a gradient of any dtype can be assigned.
 
         >>> import flambeau as torch
         >>> x = torch.ones(2, requires_grad=True)
@@ -326,10 +326,10 @@ class Tensor(Members):
                 "grad_dtype"
             )
         self.__dict__["_grad_dtype"] = dtype
-        self._has_hooks = True  # to be asked for where the gradient is accumulated
+        self._has_hooks = True  # so that accumulation reads it
 
     def retain_grad(self) -> None:
-        """Fill `grad` in backward although this is not a leaf."""
+        """Let backward accumulate `grad` for this tensor, although it is not a leaf."""
         if not self._requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None:
@@ -360,13 +360,13 @@ class Tensor(Members):
 
     def detach(self) -> Tensor:
         """A tensor that shares this one's memory and version but has no history."""
-        made: Tensor = alias(self)
-        made._storage = self._storage or self._own_storage()
+        detached: Tensor = alias(self)
+        detached._storage = self._storage or self._own_storage()
         if self._inference:
-            made._inference = True
+            detached._inference = True
         if not self._key.backend.mutable:
-            made._storage.link(made, self)
-        return made
+            detached._storage.link(detached, self)
+        return detached
 
     def detach_(self) -> Tensor:
         """Forget this tensor's history, in place."""
@@ -384,15 +384,15 @@ class Tensor(Members):
 
     @property
     def data(self) -> Tensor:
-        made: Tensor = alias(self)
+        data: Tensor = alias(self)
         if self._key.backend.mutable:
-            made._storage = None  # the same memory, with a version of its own
+            data._storage = None  # the same memory, with a version of its own
         else:
-            made._storage = (self._storage or self._own_storage()).twin()
-            made._storage.link(made, self)
+            data._storage = (self._storage or self._own_storage()).twin()
+            data._storage.link(data, self)
         if self._inference and is_inference_mode_enabled():
-            InferenceStorage.of(made)
-        return made
+            InferenceStorage.of(data)
+        return data
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -410,7 +410,7 @@ class Tensor(Members):
         base = self
         while base._view is not None:
             base = base._view[0]
-        became = base.__dict__.get("_became")  # where it is what a tensor was, before `t_` or its like
+        became = base.__dict__.get("_became")  # if it is the former self of a tensor, before `t_` and the like
         if became is not None and became() is not None:
             base = became()
         return None if base is self else base
@@ -424,7 +424,7 @@ class Tensor(Members):
 
     # --- Python protocols -----------------------------------------------------------------------------------------
 
-    __hash__ = object.__hash__  # comparison is by element, identity is what counts in sets and dicts
+    __hash__ = object.__hash__  # `==` compares elements, but sets and dicts go by identity
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -492,7 +492,7 @@ class Tensor(Members):
         return sorted({*dir(type(self)), *self.__dict__})
 
     def __setstate__(self, state: Any) -> None:
-        """Take over what old pickles hold: a storage and a place in it, or data, or whether a gradient is required."""
+        """Restore the state from legacy pickles: a storage and a place in it, or data, or whether a gradient is required."""
         if self._node is not None:
             raise RuntimeError("__setstate__ can be only called on leaf Tensors")
         if len(state) == 4:
@@ -556,7 +556,7 @@ Tensor.__module__ = "flambeau"
 
 
 def attach(**members: Any) -> None:
-    """Give `Tensor` methods and properties, by name, that are defined elsewhere."""
+    """Add methods and properties to `Tensor`, by name."""
     for name, member in members.items():
         setattr(Tensor, name, member)
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .calls.arguments import Dims, as_python
+from .calls.record import Out
 from .calls.wrappers import open_to_overrides, with_out
 from .operations import creation, factory
 from .operations.fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
@@ -91,7 +92,7 @@ def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) ->
     return complex_to_complex(halved.conj_physical(), dims[:-1], scale, False) if dims[1:] else halved.conj()
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform of one dimension."""
     if input.dtype.category < dtypes.COMPLEX:
@@ -99,7 +100,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     return _c2c("fft", input, *_one(input, n, dim), norm, True)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`."""
     if input.dtype.category < dtypes.COMPLEX:
@@ -107,31 +108,31 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _c2c("ifft", input, *_one(input, n, dim), norm, False)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def fft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The transform of two dimensions."""
     return _c2c("fft2", input, s, dim, norm, True)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def ifft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `fft2`."""
     return _c2c("ifft2", input, s, dim, norm, False)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def fftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The transform of several dimensions: `dim`, or the last `len(s)`, or all."""
     return _c2c("fftn", input, s, dim, norm, True)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The inverse of `fftn`."""
     return _c2c("ifftn", input, s, dim, norm, False)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform of a real signal: its `n // 2 + 1` frequencies from 0 up, of which the others are mirror images.
 
@@ -142,67 +143,67 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _r2c("rfft", input, *_one(input, n, dim), norm)
 
 
-@with_out
+@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `rfft`, of size `n`; by default even: `2 * (m - 1)` from `m` frequencies."""
     return _c2r("irfft", input, *_one(input, n, dim), norm)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The transform of two dimensions of a real signal, the last of them halved."""
     return _r2c("rfft2", input, s, dim, norm)
 
 
-@with_out
+@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
 def irfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `rfft2`."""
     return _c2r("irfft2", input, s, dim, norm)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The transform of several dimensions of a real signal, the last of them halved."""
     return _r2c("rfftn", input, s, dim, norm)
 
 
-@with_out
+@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
 def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The inverse of `rfftn`."""
     return _c2r("irfftn", input, s, dim, norm)
 
 
-@with_out
+@with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The real transform of a signal that is its own conjugate mirror image, given by its first half."""
     return _c2r("hfft", input, *_one(input, n, dim), norm, forward=True)
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`."""
     return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def hfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """`hfft` of two dimensions, the last of them halved."""
     return _c2r("hfft2", input, s, dim, norm, forward=True)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def ihfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `hfft2`."""
     return _ihfftn("ihfft2", input, s, dim, norm)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def hfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """`hfft` of several dimensions, the last of them halved."""
     return _c2r("hfftn", input, s, dim, norm, forward=True)
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`."""
     return _ihfftn("ihfftn", input, s, dim, norm)

@@ -21,7 +21,7 @@ from ..values.scalars import is_library_scalar, wrapped
 from ..values.sizes import Size
 from . import arguments, outputs, overriding
 from .operands import can_operate
-from .record import Operation
+from .record import Operation, Out
 from .results import several, view_of
 from .signatures import UNSET
 from .transform_hooks import hooks
@@ -57,18 +57,18 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
     if op.check is not None:
         op.check(*tensors)
     if out is not None:
-        outputs.check(op.name, out, tensors)
-        outputs.check_untracked(op.name, op.differentiable and _any_requires_grad(tensors))
+        outputs.check(op.name, op.out_rules, out, tensors)
+        outputs.check_untracked(op.name, op.out_rules, op.differentiable and _any_requires_grad(tensors))
     if "dtype" in op.param_names:
         index = op.param_names.index("dtype")
         dtype, params = params[index], (*params[:index], None, *params[index + 1 :])
-        if dtype is None and out is not None and op.name in outputs.SETS_DTYPE:
+        if dtype is None and out is not None and Out.SETS_DTYPE in op.out_rules:
             dtype = out.dtype
         if dtype is not None:
             dtype = dtypes.meant(dtype)
             tensors = tuple(argument.to(dtype) if isinstance(argument, Tensor) else argument for argument in tensors)
             result = dispatch(op, tensors, params).to(dtype)
-            return result if out is None else outputs.write(op.name, out, result)
+            return result if out is None else outputs.write(op.name, op.out_rules, out, result)
     if any(isinstance(argument, Tensor) and type(argument._key) is not DispatchKey for argument in tensors):
         tensors = hooks.batches.align(hooks.materialize(op, tensors))
     if state.forward_levels:
@@ -99,7 +99,7 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
     if state.mutation_guards:
         _note_depths(result)
     if out is not None:
-        return outputs.write(op.name, out, result)
+        return outputs.write(op.name, op.out_rules, out, result)
     return result
 
 

@@ -28,12 +28,12 @@ from .inplace import in_place, kernel_caller
 from .node_names import naming
 from .nodes import attach_outputs, observe_record, save, save_output
 from .operands import as_operand, can_operate, have_one_key, no_tensor, original
-from .record import OPTIONS, Operation
+from .record import OPTIONS, Operation, Out
 from .results import several, view_of
 from .signatures import UNSET, named, too_many
 from .sources import function_source, record_source, signature, source
 from .tables import OPS, PUBLIC
-from .wrappers import as_method, with_out
+from .wrappers import add_out_argument, as_method
 
 __all__ = ["composite", "op", "source"]
 
@@ -91,7 +91,7 @@ def composite(
     *,
     inplace: bool = False,
     method: bool = True,
-    out: bool = False,
+    out: bool | Out = False,
     aliases: Sequence[str] = (),
     public: bool = True,
     grad_fn: str | None = None,
@@ -103,7 +103,7 @@ def composite(
     *,
     inplace: bool = False,
     method: bool = True,
-    out: bool = False,
+    out: bool | Out = False,
     aliases: Sequence[str] = (),
     public: bool = True,
     grad_fn: str | None = None,
@@ -115,12 +115,13 @@ def composite(
     *,
     inplace: bool = False,
     method: bool = True,
-    out: bool = False,
+    out: bool | Out = False,
     aliases: Sequence[str] = (),
     public: bool = True,
     grad_fn: str | None = None,
 ) -> Any:
-    """Publish a function made of other operations: as function, method and, if asked, `name_` and `out=`.
+    """Publish a function made of other operations: as function, method and, if asked, `name_` and `out=` (`True`, or the
+    rules for it).
 
     The first parameter is the tensor that is `self` in the method.  Where PyTorch has a single operation for the function,
     `grad_fn` is the name of that operation's node, which the result's `grad_fn` then shows.
@@ -131,12 +132,12 @@ def composite(
 
 
 def _publish_composite(
-    function: Any, inplace: bool, method: bool, out: bool, aliases: Sequence[str], public: bool, grad_fn: str | None
+    function: Any, inplace: bool, method: bool, out: bool | Out, aliases: Sequence[str], public: bool, grad_fn: str | None
 ) -> Any:
     if grad_fn is not None:
         function = naming(function, grad_fn)
     name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
-    published = with_out(function) if out else function
+    published = add_out_argument(function, out if isinstance(out, Out) else Out(0)) if out else function
     _publish(name, published, public=public, method=method, aliases=aliases)
     if inplace:
         _publish_inplace(name, as_method(published), aliases)

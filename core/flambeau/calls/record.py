@@ -10,8 +10,9 @@ from typing import Any
 
 from ..tape.node import Node
 from ..values.promotion import COMMON
+from .out_rules import Out
 
-__all__ = ["OPTIONS", "Operation"]
+__all__ = ["OPTIONS", "Operation", "Out"]
 
 Forward = Callable[..., Any]  # `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor
 Rule = Callable[..., Any]  # `(F, g, names...)`
@@ -42,8 +43,8 @@ class Operation:
     """Whether there is a method of that name."""
     inplace: bool = False
     """Whether there is a `name_`."""
-    out: bool | None = None
-    """Whether there is `out=`: by default, unless the result is a view or there is a list of results."""
+    out: bool | Out | None = None
+    """Whether there is `out=`: by default, unless the result is a view or there is a list of results.  Or the rules for it."""
     aliases: tuple[str, ...] = ()
     """Further names, of function and method."""
     dunders: tuple[str, ...] = ()
@@ -177,7 +178,12 @@ class Operation:
     @cached_property
     def has_out(self) -> bool:
         """Whether the public function takes `out=`."""
-        return not self.view and not self.returns_list if self.out is None else self.out
+        return not self.view and not self.returns_list if self.out is None else bool(self.out)
+
+    @cached_property
+    def out_rules(self) -> Out:
+        """What its `out=` may be."""
+        return self.out if isinstance(self.out, Out) else Out(0)
 
     @cached_property
     def declaration(self) -> str:

@@ -18,21 +18,30 @@ from collections.abc import Callable, Container, Iterable, MutableMapping, Seque
 from importlib import import_module
 from itertools import count
 from types import FunctionType, MethodType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from ..tensors.tensor import Tensor
 from . import outputs
 from .arguments import blaming_arguments, checking, fits_at_once, looking_at_arguments, overrides_nothing, types_of
 from .codegen import NAMESPACE, lazy_function
 from .overriding import PUBLISHED, offer_function
-from .record import Operation
+from .record import Operation, Out
 from .signatures import NUMPY_NAMES, add_out, declarations, handed_on, packed, signature_of, with_numpy_names
 from .sources import function_source
 from .tables import OPS
 
-__all__ = ["as_method", "checked", "is_native", "name_methods", "open_to_overrides", "with_out", "write_result"]
+__all__ = [
+    "add_out_argument",
+    "as_method",
+    "checked",
+    "is_native",
+    "name_methods",
+    "open_to_overrides",
+    "with_out",
+    "write_result",
+]
 
-T = TypeVar("T")
+C = TypeVar("C", bound=Callable[..., Any])
 
 _CHECKED_TYPES = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # annotations worth the extra call of a wrapper
 _numbers = count()  # a suffix for the names that the code of each wrapper uses
@@ -58,9 +67,24 @@ def checked(function: Any) -> Any:
     return functools.update_wrapper(wrapper, function)
 
 
-def with_out(function: Callable[..., T]) -> Callable[..., T]:
-    """A composite with an `out=` argument added."""
-    wrapper = _generated(function, function, has_out=True)
+@overload
+def with_out(function: C) -> C: ...
+
+
+@overload
+def with_out(function: Out) -> Callable[[C], C]: ...
+
+
+def with_out(function: Any) -> Any:
+    """A composite with an `out=` argument added; `@with_out(Out.OWN_DTYPE)` says which rules hold for it."""
+    return (
+        functools.partial(add_out_argument, rules=function) if isinstance(function, Out) else add_out_argument(function, Out(0))
+    )
+
+
+def add_out_argument(function: Any, rules: Out) -> Any:
+    """A composite with an `out=` argument for which these rules hold."""
+    wrapper = _generated(function, function, out_rules=rules)
     functools.update_wrapper(wrapper, function)
     wrapper.__dict__["__without_out__"] = function
     wrapper.__dict__["__signature__"] = _with_out_parameter(inspect.signature(function))
@@ -91,17 +115,21 @@ def _generated(
     compute: Callable[..., Any],
     *,
     has_out: bool = False,
+    out_rules: Out | None = None,
     public: list[Callable[..., Any]] | None = None,
     native: bool = False,
 ) -> FunctionType:
     """A wrapper of `body`.  If it is `public`, calls off the fast path are offered to overrides, else left to `compute`."""
     key = str(next(_numbers))
     NAMESPACE[f"body_{key}"] = body
+    NAMESPACE[f"out_{key}"] = out_rules
 
     def source() -> str:
         if public is not None:
             NAMESPACE[f"offer_{key}"] = functools.partial(offer_function, public[0], body, compute)
-        return _source(wrapper.__name__, body, key, has_out=has_out, offers=public is not None, native=native)
+        return _source(
+            wrapper.__name__, body, key, has_out=has_out or out_rules is not None, offers=public is not None, native=native
+        )
 
     wrapper = lazy_function(body.__name__, source)
     return wrapper
@@ -124,22 +152,22 @@ def _source(name: str, body: Callable[..., Any], key: str, *, has_out: bool, off
         offer = _offering_method(name, body, positional, keywords)
         lines = f"    return {call}\n"
         if has_out:
-            lines = _writing_out(body, call, positional, keywords)
+            lines = _writing_out(body, key, call, positional, keywords)
         look = looking_at_arguments(body, key, offer, required[1:])
         lines = f"{look}{blaming_arguments(body, key, NAMESPACE, lines, offer)}"
     return f"def {name}({'NATIVE, ' if native else ''}{declaration}):\n{renaming_lines}{lines}"
 
 
-def _writing_out(body: Callable[..., Any], call: str, positional: Sequence[str], keywords: Sequence[str]) -> str:
+def _writing_out(body: Callable[..., Any], key: str, call: str, positional: Sequence[str], keywords: Sequence[str]) -> str:
     """The lines that return the result of `call`, or write it into `out`."""
     modules = [module for module in body.__module__.split(".") if module in ("fft", "linalg")]
     name = "_".join([*modules, body.__name__])
-    takes_dtype = "dtype" in keywords and name in outputs.SETS_DTYPE
+    takes_dtype = "dtype" in keywords and Out.SETS_DTYPE in NAMESPACE[f"out_{key}"]
     return (
         f"    if out is None:\n        return {call}\n"
-        f"    check_out({name!r}, out, ({''.join(p.lstrip('*') + ', ' for p in positional)}))\n"
+        f"    check_out({name!r}, out_{key}, out, ({''.join(p.lstrip('*') + ', ' for p in positional)}))\n"
         + ("    dtype = dtype or out.dtype\n" if takes_dtype else "")
-        + f"    return write_result({name!r}, {call}, out)\n"
+        + f"    return write_result({name!r}, out_{key}, {call}, out)\n"
     )
 
 
@@ -153,11 +181,11 @@ def _indented(text: str) -> str:
     return "".join(f"    {line}\n" for line in text.splitlines())
 
 
-def write_result(name: str, result: Any, out: Any) -> Any:
+def write_result(name: str, rules: Out, result: Any, out: Any) -> Any:
     """Write the result, or the results, of a function into `out`."""
     results = (result,) if isinstance(result, Tensor) else result
-    outputs.check_untracked(name, any(tensor._requires_grad for tensor in results))
-    return outputs.write(name, out, result)
+    outputs.check_untracked(name, rules, any(tensor._requires_grad for tensor in results))
+    return outputs.write(name, rules, out, result)
 
 
 NAMESPACE["check_out"], NAMESPACE["write_result"] = outputs.check, write_result

@@ -12,6 +12,7 @@ from ..calls.dispatch import require_dtype
 from ..calls.named_results import make
 from ..calls.node_names import gathered
 from ..calls.op import op
+from ..calls.record import Out
 from ..calls.wrappers import with_out
 from ..tensors.tensor import Tensor
 from ..values import dtypes
@@ -93,7 +94,7 @@ def cholesky_of(name: str, A: Any, upper: bool) -> tuple[Tensor, Tensor]:
     return _cholesky(A, upper)  # type: ignore[no-any-return]  # has several results
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky` with `info`: 0, or the order of the leading minor that is not positive-definite."""
     factor, info = cholesky_of("linalg.cholesky", input, upper)
@@ -102,7 +103,7 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
     return _CholeskyEx((factor, info.to(dtypes.int32)))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangle `L` in `input = L L^H`, or the upper one in `input = U^H U`, of positive-definite matrices.
 
@@ -159,7 +160,7 @@ _qr = op(
 _QR = make("linalg_qr", ("Q", "R"))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def qr(A: Tensor, mode: str = "reduced") -> Any:
     """The factors of `A = Q R`: orthonormal columns and an upper triangle.
 
@@ -270,7 +271,7 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
     return turned.mT  # a property
 
 
-@with_out
+@with_out(Out.UNCHECKED)
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of reflections `I - tau v v^H`, as `geqrf` returns them.
 
@@ -351,7 +352,7 @@ def _converging(name: str, routine: Any, *args: Any) -> Any:
         raise LinAlgError(f"{name}: {problem}") from error
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """The factors of `A = U diag(S) Vh`, with `S` in descending order.
 
@@ -368,7 +369,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     return _converging("linalg.svd", _svd, A, full_matrices)
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, in descending order."""
     _check_svd(A, driver)
@@ -418,7 +419,7 @@ def _hermitian_input(A: Any, UPLO: str) -> Tensor:
     return A.mH if UPLO.upper() == "U" else A  # type: ignore[no-any-return]  # a property
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def eigh(input: Tensor, UPLO: str = "L") -> Any:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.
 
@@ -429,7 +430,7 @@ def eigh(input: Tensor, UPLO: str = "L") -> Any:
     return _converging("linalg.eigh", _eigh, _hermitian_input(input, UPLO))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, in ascending order."""
     return _converging("linalg.eigh", _eigvalsh, _hermitian_input(input, UPLO))  # type: ignore[no-any-return]  # a backend's routine
@@ -487,7 +488,7 @@ def _of_finite(routine: Any, A: Tensor) -> Any:
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.") from error
 
 
-@with_out
+@with_out(Out.UNCHECKED)
 def eig(input: Tensor) -> Any:
     """Eigenvalues and eigenvectors of square matrices, complex, in no particular order; the vectors have length 1.
 
@@ -499,7 +500,7 @@ def eig(input: Tensor) -> Any:
     return _of_finite(_eig, input)
 
 
-@with_out
+@with_out(Out.RECORDED | Out.UNCHECKED)
 def eigvals(input: Tensor) -> Tensor:
     """The eigenvalues of square matrices, complex."""
     _check_eig("linalg.eigvals", input)

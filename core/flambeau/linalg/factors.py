@@ -7,6 +7,7 @@ from typing import Any
 from ..calls.named_results import make
 from ..calls.node_names import gathered
 from ..calls.op import op
+from ..calls.record import Out
 from ..calls.wrappers import with_out
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
@@ -81,7 +82,7 @@ triangular = op(
 )  # fmt: skip
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """The solution `X` of `input X = B` (`X input = B` unless `left`); one triangle of `input` is read.
 
@@ -260,7 +261,7 @@ def _factored(name: str, A: Any, pivot: bool) -> Any:
     return _lu_factor(A)
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """`lu_factor` with `info`: 0, or the number of the first zero on the diagonal of U, from 1."""
     LU, pivots, info = _factored("torch.lu_factor", A, pivot)
@@ -269,7 +270,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     return _LUFactorEx((LU, pivots.to(dtypes.int32), info.to(dtypes.int32)))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """The LU factorization with partial pivoting, in the compact form that `lu_solve` takes.
 
@@ -307,7 +308,7 @@ def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return permutation(LU.detach(), pivots.long(), rows), L, LU[..., :k, :].triu()
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """The factors of `A = P L U`: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
     LU, pivots, _ = _factored("linalg.lu", A, pivot)
@@ -315,7 +316,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     return _LU((P, shown_as(L, "LinalgLuBackward0"), shown_as(U, "LinalgLuBackward0")))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """The solution of `A X = B` from `lu_factor` of `A`; of `X A = B` unless `left`; for `A^H` if `adjoint`."""
     name = "linalg.lu_solve"
@@ -367,7 +368,7 @@ _ldl_solve = op(
 _LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("linalg_ldl_factor_ex", ("LD", "pivots", "info"))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """`ldl_factor` with `info`: 0, or the number of the first zero block of D, from 1."""
     promote_square("torch.linalg.ldl_factor_ex", input, "ldl_factor_kernel_cpu")
@@ -378,7 +379,7 @@ def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool 
     return _LDLFactorEx((LD, pivots.to(dtypes.int32), info.to(dtypes.int32)))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     """The LDL factorization (Bunch and Kaufman, 1977) of symmetric, or Hermitian, matrices, in LAPACK's compact form.
 
@@ -388,7 +389,7 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     return _LDLFactor((LD, pivots))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """The solution of `A X = B` from `ldl_factor` of `A`."""
     promote_square("torch.linalg.ldl_solve", LD, "ldl_solve_kernel_cpu")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..calls.arguments import Dims, Number, as_python
+from ..calls.record import Out
 from ..calls.wrappers import with_out
 from ..operations.reductions import _vector_norm, amax, amin
 from ..operations.views import wrap_dim
@@ -66,7 +67,7 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
             )
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def vector_norm(
     input: Tensor, ord: Number = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
@@ -97,7 +98,7 @@ def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
     return first, second
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def matrix_norm(
     input: Tensor,
     ord: Number | str = "fro",
@@ -144,7 +145,7 @@ def _kept(made: Tensor, *dims: int) -> Tensor:
     return made
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """`vector_norm` or `matrix_norm`: the latter for two dimensions (given, or all there are) and an `ord`.
 
@@ -165,7 +166,7 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
     return vector_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
-@with_out
+@with_out(Out.RECORDED | Out.UNCHECKED)
 def cond(input: Tensor, p: Any = None) -> Tensor:
     """The condition number: `norm(input, p) * norm(inv(input), p)`; for None, 2 and -2 the ratio of extreme singular values.
 
@@ -204,7 +205,7 @@ def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
     return (matrix_norm(A, "nuc") * matrix_norm(finite, "nuc")).masked_fill(singular, math.inf)
 
 
-@with_out
+@with_out(Out.UNCHECKED)
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed `max(atol, rtol * largest)`; `tol` alone is an `atol`.
 

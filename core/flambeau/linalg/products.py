@@ -10,6 +10,7 @@ from typing import Any
 from ..calls.dispatch import require_dtype
 from ..calls.node_names import gathered
 from ..calls.op import op
+from ..calls.record import Out
 from ..calls.tables import PUBLIC
 from ..calls.wrappers import with_out
 from ..operations import views
@@ -23,7 +24,7 @@ from .solves import inv
 __all__ = ["cross", "diagonal", "matmul", "matrix_exp", "matrix_power", "multi_dot", "vander", "vecdot"]
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """`torch.matmul`."""
     return PUBLIC["matmul"](input, other)  # type: ignore[no-any-return]  # a generated function
@@ -39,7 +40,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 # --- vectors ------------------------------------------------------------------------------------------------------
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.DISJOINT)
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The cross product of vectors of length 3 along `dim`; the other dimensions broadcast.
 
@@ -60,7 +61,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return gathered(made, "LinalgCrossBackward0", (input, other))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, those of `x` conjugated; the other dimensions broadcast.
 
@@ -149,7 +150,7 @@ def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
 
@@ -170,7 +171,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     return made.squeeze(0) if tensors[0].ndim == 1 else made
 
 
-@with_out
+@with_out(Out.UNCHECKED)
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices, by repeated squaring; of their inverses for a negative `n`.
 

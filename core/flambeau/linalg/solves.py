@@ -10,6 +10,7 @@ from ..calls.dispatch import require_constant
 from ..calls.named_results import make
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..calls.wrappers import with_out
 from ..tensors.tensor import Tensor
 from ..values import dtypes
@@ -110,7 +111,7 @@ def _laid_out(vectors: Tensor) -> Tensor:
     return vectors.mT.contiguous().mT if vectors.ndim > 1 else vectors  # a property
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """`solve` with `info`: 0, or where the matrix is singular the number of the zero pivot, from 1."""
     result, info = _solution(A, B, left)
@@ -119,7 +120,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return _SolveEx((result, info.to(dtypes.int32)))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.ROW_MAJOR | Out.UNCHECKED)
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The solution `X` of `A X = B` (`X A = B` unless `left`) for square matrices.
 
@@ -143,7 +144,7 @@ def _refuse_singular_system(name: str, info: Tensor) -> None:
         raise LinAlgError(f"{name}: {found[0]}The solver failed because the input matrix is singular.")
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """`inv` with `info`: 0, or where the matrix is singular the number of the zero pivot, from 1."""
     promote_square("linalg.inv", A)
@@ -153,7 +154,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     return _InvEx((inverse, info.to(dtypes.int32)))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def inv(A: Tensor) -> Tensor:
     """The inverses of square matrices.
 
@@ -223,7 +224,7 @@ _slogdet = op(
 )  # fmt: skip
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def det(A: Tensor) -> Tensor:
     """The determinants of square matrices.
 
@@ -235,7 +236,7 @@ def det(A: Tensor) -> Tensor:
     return _det(A)
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def slogdet(A: Tensor) -> Any:
     """The sign (of modulus 1 for complex matrices) of the determinants, and the logarithm of their absolute value.
 
@@ -299,7 +300,7 @@ _pinv = op(
 )  # fmt: skip
 
 
-@with_out
+@with_out(Out.UNCHECKED)
 def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The pseudo-inverse (Moore and Penrose): singular values up to `max(atol, rtol * largest)` count as zero.
 
@@ -399,7 +400,7 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
     return bool(is_vector)
 
 
-@with_out
+@with_out(Out.UNCHECKED)
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The least-squares solution of `input X = b`, of least norm where there are several.
 
@@ -430,7 +431,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 # --- tensors as matrices ------------------------------------------------------------------------------------------
 
 
-@with_out
+@with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     """The inverse for `tensordot`: of `input` read as a matrix whose rows are its first `ind` dimensions."""
     if ind <= 0:
@@ -449,7 +450,7 @@ def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
         )
 
 
-@with_out
+@with_out(Out.RECORDED | Out.UNCHECKED)
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """`X` in `tensordot(input, X, X.ndim) = other`, with the dimensions `dims` of `input` moved to its end first."""
     if dims is not None:

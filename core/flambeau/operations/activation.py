@@ -12,6 +12,7 @@ from ..calls.dispatch import require_dtype, require_flags
 from ..calls.inplace import in_place
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..calls.tables import PUBLIC
 from ..calls.wrappers import with_out
 from ..tensors.tensor import Tensor
@@ -343,7 +344,7 @@ _threshold = _activation(
 )  # fmt: skip
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.UNCHECKED)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """Each element that is above `threshold`, and `value` in place of the others.
 
@@ -371,7 +372,7 @@ _softshrink = _activation(
 )  # fmt: skip
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Each element that is farther than `lambd` from 0, and 0 in place of the others; see `nn.Hardshrink`.
 
@@ -389,7 +390,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return _hardshrink(input, lambd)
 
 
-@with_out
+@with_out(Out.OWN_DTYPE)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Each element moved towards 0 by `lambd`, but not across it; see `nn.Softshrink`.
 
@@ -461,7 +462,7 @@ _softplus = _activation(
 _logsigmoid = _activation("log_sigmoid", lambda xp, input: -_softplus_of(xp, -input), lambda F, g, input: g * F.sigmoid(-input))
 
 
-@with_out
+@with_out(Out.OWN_DTYPE)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """`log(1 + exp(beta * x)) / beta`, a smooth ReLU; see `nn.Softplus`.
 
@@ -481,7 +482,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return _softplus(input, beta, threshold)
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def logsigmoid(input: Tensor) -> Tensor:
     """`log(1 / (1 + exp(-x)))`, without underflow; see `nn.LogSigmoid`.
 
@@ -531,7 +532,7 @@ _gelu = _activation("gelu", _gelu_forward, lambda F, g, input: gelu_backward(F, 
 _gelu_tanh = _activation("gelu_tanh", _gelu_tanh_forward, lambda F, g, input: gelu_tanh_backward(F, g, input), "GeluBackward0")
 
 
-@with_out
+@with_out(Out.OWN_DTYPE)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """`x` times the probability that a standard normal variable is below `x`; see `nn.GELU`.
 

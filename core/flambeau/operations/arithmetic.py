@@ -11,6 +11,7 @@ from ..calls.node_names import gathered
 from ..calls.op import composite, op
 from ..calls.operands import can_operate
 from ..calls.overriding import may_override, offer_method
+from ..calls.record import Out
 from ..calls.wrappers import checked
 from ..runtime.warning import warn_of_old
 from ..tape.node import shown_as
@@ -130,7 +131,7 @@ _div = op(
 
 floor_divide = op(
     "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
-    promote="arithmetic", exact_numbers=True, numbers_alone=True, dtypes="real numbers", inplace=True,
+    out=Out.RECORDED, promote="arithmetic", exact_numbers=True, numbers_alone=True, dtypes="real numbers", inplace=True,
     dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
     doc="The quotient rounded towards minus infinity.", backward_name="DivBackward2",
     input=no_slope,
@@ -306,7 +307,7 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
     return self.pow_(exponent)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """`input` to the power of `exponent`, in double precision."""
 
@@ -393,7 +394,7 @@ _lerp_scalar = op(
 )  # fmt: skip
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE)
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """Linear interpolation: `input + weight * (end - input)`, exact at both ends."""
     if not isinstance(end, Tensor):

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from ..calls.op import op
+from ..calls.record import Out
 from ..tensors.tensor import Tensor
 from .precision import chebyshev, in_double, product_and_rest
 from .standard_indexing import mapped
@@ -337,9 +338,17 @@ def airy_forward(xp: Any, input: Any) -> Any:
 # --- the operations -----------------------------------------------------------------------------------------------
 
 
-def _hidden(name: str, forward: Any, doc: str, **rules: Any) -> Callable[..., Tensor]:
+def _hidden(name: str, forward: Any, doc: str, out: bool | Out = Out.UNKNOWN_TO_AUTOGRAD, **rules: Any) -> Callable[..., Tensor]:
     return op(
-        name, lambda xp, input: forward(xp, input), promote="float", dtypes="real", public=False, method=False, doc=doc, **rules
+        name,
+        lambda xp, input: forward(xp, input),
+        promote="float",
+        dtypes="real",
+        public=False,
+        method=False,
+        out=out,
+        doc=doc,
+        **rules,
     )
 
 
@@ -360,14 +369,17 @@ i0 = op(
 )  # fmt: skip
 i0e = _hidden(
     "special_i0e", i0e_forward, "`exp(-|x|) * i0(x)`.",
+    out=True,
     input=lambda F, g, input, out: g * (F.special_i1e(input) - F.sign(input) * out),
 )  # fmt: skip
 i1 = _hidden(
     "special_i1", i1_forward, "The modified Bessel function of the first kind, of order 1.",
+    out=True,
     input=lambda F, g, input, out: g * (F.i0(input) - _over(F, out, input, 0.5)),
 )  # fmt: skip
 i1e = _hidden(
     "special_i1e", i1e_forward, "`exp(-|x|) * i1(x)`.",
+    out=True,
     input=lambda F, g, input, out: g * (F.special_i0e(input) - _over(F, out, input, 0.5) - F.sign(input) * out),
 )  # fmt: skip
 j0 = _hidden(

@@ -11,6 +11,7 @@ from ..calls.arguments import Dims, as_int, as_python
 from ..calls.dispatch import require_dtype, whole_numbers
 from ..calls.node_names import gathered
 from ..calls.op import composite
+from ..calls.record import Out
 from ..calls.tables import PUBLIC
 from ..runtime.warning import warn_once
 from ..tensors.tensor import Tensor, attach
@@ -51,7 +52,7 @@ atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
 # --- stacking and splitting ---------------------------------------------------------------------------------------
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.JOINED)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along the second dimension, or the first of vectors."""
     if not tensors:
@@ -60,7 +61,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat(wide, 0 if wide[0].ndim == 1 else 1)
 
 
-@composite(method=False, out=True, aliases=("row_stack",))
+@composite(method=False, out=Out.JOINED, aliases=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors on top of each other."""
     if not tensors:
@@ -68,7 +69,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat([atleast_2d(x) for x in tensors], 0)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.JOINED)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors behind each other: along the third dimension."""
     if not tensors:
@@ -76,7 +77,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat([atleast_3d(x) for x in tensors], 2)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.JOINED)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side, vectors as columns."""
     return hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
@@ -280,7 +281,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return output
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with the vector as its diagonal; or the diagonal of a matrix."""
     if input.ndim == 1:

@@ -8,6 +8,7 @@ from typing import Any
 from ..calls.codegen import NAMESPACE
 from ..calls.dispatch import refusing, require_operands, require_tensors, result_dtype
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..calls.wrappers import as_method
 from ..runtime.warning import warn_once
 from ..tape.node import shown_as
@@ -125,7 +126,7 @@ def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return _where(condition, input, other)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.OWN_DTYPE)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where `condition` holds, else `other`; with the condition alone, its nonzero indices.
 
@@ -188,7 +189,7 @@ def _fit(scalars: Any, bound: Any) -> bool:
     return bound is None or type(bound) in scalars
 
 
-@composite(inplace=True, out=True, aliases=("clip",))
+@composite(inplace=True, out=Out.OWN_DTYPE, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Bring every element into `[min, max]`; either bound may be a number, a tensor or None.
 
@@ -228,14 +229,14 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp(input, min, max)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Raise every element to at least `min`."""
     require_operands("clamp_min", min=min)
     return shown_as(clamp(input, min=min), f"ClampMinBackward{int(isinstance(min, Tensor))}")
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Lower every element to at most `max`."""
     require_operands("clamp_max", max=max)
@@ -292,7 +293,7 @@ bitwise_right_shift = _bits(
     accepts="integers",
 )
 bitwise_not = op(
-    "bitwise_not", lambda xp, input: xp.bitwise_invert(input), dtypes="whole", inplace=True,
+    "bitwise_not", lambda xp, input: xp.bitwise_invert(input), out=Out.OWN_DTYPE, dtypes="whole", inplace=True,
     doc="Every bit inverted; for bool, logical not.",
 )  # fmt: skip
 

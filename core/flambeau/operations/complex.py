@@ -9,6 +9,7 @@ from typing import Any
 from ..calls.arguments import Number
 from ..calls.dispatch import require_tensors, result_dtype
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
 from .formula import no_slope
@@ -117,7 +118,7 @@ _complex = op(
 )  # fmt: skip
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.OWN_DTYPE)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """`real + 1j * imag`.  RuntimeError unless both have one floating-point dtype.
 
@@ -132,7 +133,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return _complex(real, imag)
 
 
-@composite(method=False, out=True, grad_fn="PolarBackward0")
+@composite(method=False, out=Out.OWN_DTYPE, grad_fn="PolarBackward0")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """`abs * exp(1j * angle)`.
 

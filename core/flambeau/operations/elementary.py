@@ -10,6 +10,7 @@ from ..calls import overriding
 from ..calls.dispatch import require_tensors
 from ..calls.named_results import make
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .comparison import refuse_complex
@@ -119,7 +120,7 @@ def _infinite(name: str, sign: int) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Where the element is {'minus' if sign < 0 else 'plus'} infinity."
-    return composite(out=True)(function)
+    return composite(out=Out.OWN_DTYPE)(function)
 
 
 isneginf, isposinf = _infinite("isneginf", -1), _infinite("isposinf", 1)
@@ -130,7 +131,7 @@ _heaviside = op(
 )  # fmt: skip
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.RECORDED)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 below zero, 1 above, `values` at zero.
 
@@ -305,7 +306,7 @@ _frexp = op(
 )  # fmt: skip
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def frexp(input: Tensor) -> Any:
     """A mantissa, of size in [0.5, 1), and an int32 exponent of 2, with `mantissa * 2**exponent == input`.
 

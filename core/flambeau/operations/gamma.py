@@ -11,6 +11,7 @@ from typing import Any
 
 from ..calls.inplace import in_place
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
 from .error_function import polynomial
@@ -184,7 +185,7 @@ attach(polygamma=_polygamma_method)
 attach(polygamma_=in_place("polygamma", _polygamma_method))
 
 
-@composite(inplace=True, out=True, grad_fn="MvlgammaBackward0")
+@composite(inplace=True, out=Out.UNCHECKED, grad_fn="MvlgammaBackward0")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:

@@ -9,6 +9,7 @@ from ..calls import overriding
 from ..calls.dispatch import broadcast_shapes, wrap_scalar
 from ..calls.op import composite, op
 from ..calls.overriding import DIRECT
+from ..calls.record import Out
 from ..calls.tables import OPS
 from ..calls.transform_hooks import hooks
 from ..runtime.devices import DispatchKey, dispatch_key
@@ -479,7 +480,7 @@ def _check_index_dtype(name: str, index: Tensor) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
 
 
-@composite(out=True, grad_fn="IndexSelectBackward0")
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="IndexSelectBackward0")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of `dim` at the positions in `index` (1-d); a copy."""
     dim = wrap_dim(dim, input.ndim)
@@ -535,7 +536,7 @@ _gather = op(
 )  # fmt: skip
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]` for `dim=0`, and so on.
 
@@ -614,7 +615,7 @@ def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
     return tuple(tensor.reshape(1) if input.ndim == 1 and not tensor.ndim else tensor for tensor in others)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src[i][j]` added at `[index[i][j]][j]` for `dim=0`, and so on."""
     dim = wrap_dim(dim, input.ndim)
@@ -658,7 +659,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked_fill(input, mask, value)
 
 
-@composite(out=True, grad_fn="MaskedSelectBackward0")
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="MaskedSelectBackward0")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` holds, in one dimension."""
     from .views import broadcast_tensors
@@ -669,7 +670,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return input[mask]
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements: a row each, or, `as_tuple`, an index tensor per dimension."""
     key = dispatch_key(dtypes.int64, input.device)

@@ -10,6 +10,7 @@ from ..calls.dispatch import result_dtype, whole_numbers
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
 from ..calls.operands import have_one_key
+from ..calls.record import Out
 from ..calls.transform_hooks import one_by_one
 from ..tensors.memory_format import contiguous_format
 from ..tensors.tensor import Tensor, attach
@@ -64,7 +65,7 @@ def _check_sizes(shapes: Sequence[tuple[int, ...]], dim: int) -> None:
                 )
 
 
-@composite(method=False, out=True, aliases=("concat", "concatenate"))
+@composite(method=False, out=Out.JOINED, aliases=("concat", "concatenate"))
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
@@ -94,7 +95,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return _cat(inputs, dim=dim)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.JOINED)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dimension.
 

@@ -9,6 +9,7 @@ from ..calls import overriding
 from ..calls.node_names import become, step
 from ..calls.op import composite, op
 from ..calls.outputs import check
+from ..calls.record import Out
 from ..calls.wrappers import write_result
 from ..tape.engine import key_of_edge, shape_of
 from ..tape.node import Node, shown_as
@@ -73,6 +74,9 @@ _linear = op(
 )  # fmt: skip
 
 
+_OUT_RULES = Out.OWN_DTYPE | Out.UNCHECKED
+
+
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """The affine map `input @ weight.T + bias`; see `nn.Linear`.
 
@@ -97,8 +101,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if out is not None:
-        check("linear", out, (input, weight, bias))
-        return write_result("linear", linear(input, weight, bias), out)  # type: ignore[no-any-return]  # `out` itself
+        check("linear", _OUT_RULES, out, (input, weight, bias))
+        return write_result("linear", _OUT_RULES, linear(input, weight, bias), out)  # type: ignore[no-any-return]  # `out` itself
     if bias is None:
         return matmul(input, t(weight))
     shape = weight._array.shape

@@ -12,6 +12,7 @@ from typing import Any
 from ..calls.dispatch import require_dtype, require_tensors
 from ..calls.named_results import make
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..runtime.warning import warn_once
 from ..tensors.memory_format import contiguous_format
 from ..tensors.tensor import Tensor
@@ -60,7 +61,7 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
     return [wrap_dim(d, a.ndim) for d in first], [wrap_dim(d, b.ndim) for d in second]
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The product of `a` and `b` summed over pairs of dimensions.
 
@@ -94,7 +95,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return product.reshape(shape)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions of both; a product where one has no dimension."""
     require_tensors("inner", input=input, other=other)
@@ -123,7 +124,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED)
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the cheapest order: `torch.linalg.multi_dot`."""
     from ..linalg import multi_dot
@@ -139,7 +140,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
     return factors[0] if len(factors) == 1 else multi_dot(factors)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors of length 3 along `dim`: without one, the first dimension of that size of `input`.
 
@@ -232,7 +233,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
 # --- factorizations -----------------------------------------------------------------------------------------------
 
 
-@composite(out=True, grad_fn="CholeskyBackward0")
+@composite(out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskyBackward0")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor: `torch.linalg.cholesky`."""
     from ..linalg.checks import check_square
@@ -252,7 +253,7 @@ def _refuse_dtype(kernel: str, input: Tensor) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
 
 
-@composite(out=True, grad_fn="CholeskySolveBackward0")
+@composite(out=Out.ROW_MAJOR | Out.UNCHECKED, grad_fn="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution of `A X = input`, where `input2` is the Cholesky factor of `A`."""
     from ..linalg.factors import cholesky_solve
@@ -280,7 +281,7 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
         )
 
 
-@composite(out=True, grad_fn="CholeskyInverseBackward0")
+@composite(out=Out.UNCHECKED, grad_fn="CholeskyInverseBackward0")
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given."""
     from ..linalg.checks import check_square
@@ -296,7 +297,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     return cholesky_solve(eye, input, upper)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def qr(input: Tensor, some: bool = True) -> Any:
     """`torch.linalg.qr`, reduced if `some`, else complete."""
     from .. import linalg
@@ -305,7 +306,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     return _QR(linalg.qr(input, "reduced" if some else "complete"))
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """Singular values as `(U, S, V)`: the factors of `U diag(S) V^H`, with zeros for U and V unless `compute_uv`."""
     from .. import linalg
@@ -332,7 +333,7 @@ def geqrf(input: Tensor) -> Any:
     return geqrf(input)
 
 
-@composite(out=True)
+@composite(out=Out.UNCHECKED)
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """`torch.linalg.householder_product`."""
     from ..linalg import householder_product
@@ -340,7 +341,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     return householder_product(input, input2)
 
 
-@composite(out=True, grad_fn="OrmqrBackward0")
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="OrmqrBackward0")
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """The product of `input3` with Q as `torch.geqrf` returns it, in `input` and `input2`.
 
@@ -392,11 +393,11 @@ def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -
         return _LUWithInfo(result) if get_infos else result
     from ..calls import outputs
 
-    outputs.write("lu", out, result)
+    outputs.write("lu", Out(0), out, result)
     return out
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of `A X = input` from the LU factorization of `A`."""
     from .. import linalg
@@ -405,7 +406,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return linalg.lu_solve(LU_data, LU_pivots, input)
 
 
-@composite(method=False, out=True, grad_fn="LuUnpackBackward0")
+@composite(method=False, out=Out.OWN_DTYPE, grad_fn="LuUnpackBackward0")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """`P`, `L` and `U` from the compact form of `torch.linalg.lu_factor`; empty ones for what is not asked for."""
     from ..linalg.factors import unpacked
@@ -428,7 +429,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     return _LUUnpack((P if unpack_pivots else empty, L if unpack_data else empty, U if unpack_data else empty))
 
 
-@composite(out=True, grad_fn="TriangularSolveBackward0")
+@composite(out=Out.OWN_DTYPE, grad_fn="TriangularSolveBackward0")
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The solution of `A X = input` (`A^T X = input` if `transpose`) for triangular `A`, with a copy of `A`."""
     from ..linalg import solve_triangular
@@ -450,7 +451,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
 # --- inverses, determinants, functions of matrices ----------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def inverse(input: Tensor) -> Tensor:
     """The inverses of square matrices: `torch.linalg.inv`."""
     from ..linalg import inv
@@ -489,7 +490,7 @@ def logdet(input: Tensor) -> Tensor:
     return value.masked_fill(sign == -1, math.nan)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def slogdet(input: Tensor) -> Any:
     """The sign and the logarithm of the absolute value of the determinants: `torch.linalg.slogdet`."""
     from .. import linalg
@@ -497,7 +498,7 @@ def slogdet(input: Tensor) -> Any:
     return _SLogDet(linalg.slogdet(input))
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """The `n`-th power of square matrices: `torch.linalg.matrix_power`."""
     from .. import linalg

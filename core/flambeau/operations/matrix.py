@@ -11,6 +11,7 @@ from ..calls.dispatch import require_factor, result_dtype
 from ..calls.inplace import assign, check_writable, snapshot
 from ..calls.op import composite, op
 from ..calls.overriding import offer_operand
+from ..calls.record import Out
 from ..calls.wrappers import checked
 from ..runtime.warning import warn_of_old
 from ..tape.node import shown_as
@@ -56,7 +57,7 @@ _addmm = op(
 )  # fmt: skip
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, `(n, m) @ (m, p) -> (n, p)`."""
     if input.ndim != 2:
@@ -73,7 +74,7 @@ def _check_inner(input: Tensor, other: Tensor) -> None:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, `(b, n, m) @ (b, m, p) -> (b, n, p)`."""
     for name, batch in (("batch1", input), ("batch2", mat2)):
@@ -87,7 +88,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return _bmm(input, mat2)
 
 
-@composite(out=True, grad_fn="MvBackward0")
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="MvBackward0")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector, `(n, m) @ (m,) -> (n,)`."""
     if input.ndim != 2 or vec.ndim != 1:
@@ -98,7 +99,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return _mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
-@composite(out=True, grad_fn="DotBackward0")
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="DotBackward0")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors of one length (no conjugation)."""
     if input.ndim != 1 or tensor.ndim != 1:
@@ -115,7 +116,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())
 
 
-@composite(out=True, grad_fn="VdotBackward0")
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="VdotBackward0")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The inner product of two vectors, the first conjugated."""
     return dot(input.conj(), other)
@@ -130,7 +131,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return input.unsqueeze(1) * vec2
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, by the number of dimensions: inner product, matrix-vector, matrix-matrix, or batches of them.
 
@@ -236,7 +237,7 @@ def _add_product(input: Tensor, multiply: Callable[..., Tensor], first: Tensor, 
     return (input if beta == 1 else input * beta) + scaled
 
 
-@composite(inplace=True, out=True, grad_fn="AddmmBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="AddmmBackward0")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * mat1 @ mat2`."""
     if legacy:
@@ -248,7 +249,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number 
     return _add_product(input, mm, mat1, mat2, beta, alpha)
 
 
-@composite(inplace=True, out=True, grad_fn="AddmvBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="AddmvBackward0")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * mat @ vec`."""
     if legacy:
@@ -267,7 +268,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number =
     return _add_product(input, outer, vec1, vec2, beta, alpha)
 
 
-@composite(inplace=True, out=True, grad_fn="BaddbmmBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="BaddbmmBackward0")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * batch1 @ batch2`, batch by batch."""
     if legacy:
@@ -275,7 +276,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: N
     return _add_product(input, bmm, batch1, batch2, beta, alpha)
 
 
-@composite(out=True, grad_fn="AddbmmBackward0")
+@composite(out=Out.OWN_DTYPE, grad_fn="AddbmmBackward0")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
     if legacy:

@@ -9,6 +9,7 @@ from typing import Any
 from ..calls.arguments import Dims
 from ..calls.dispatch import require_dtype, whole_numbers
 from ..calls.op import composite
+from ..calls.record import Out
 from ..calls.tables import PUBLIC
 from ..runtime.mapping import map_file
 from ..tensors.memory_format import memory_format
@@ -109,7 +110,7 @@ attach(dim_order=_dim_order)
 # --- hashes -------------------------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """A uint64 hash of all elements, or of those along `dim`: the exclusive or of their bits, as 64-bit numbers.
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..calls.op import op
+from ..calls.record import Out
 from .error_function import erf_forward, erfc_forward, polynomial, scaled_tail
 from .precision import in_double
 
@@ -117,6 +118,7 @@ erfcx = op(
 )  # fmt: skip
 ndtr = op(
     "special_ndtr", lambda xp, input: ndtr_forward(xp, input), promote="float", dtypes="real", public=False, method=False,
+    out=Out.RECORDED | Out.UNCHECKED,
     doc="""The standard normal distribution function: the mass below `x`.
 
     >>> import flambeau as torch

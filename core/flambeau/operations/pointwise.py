@@ -9,6 +9,7 @@ from typing import Any
 from ..calls.dispatch import refusing, require_dtype
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
 from .formula import no_slope
@@ -21,7 +22,7 @@ _NO_NEGATIVE = (
     "`~` or `logical_not()` operator instead."
 )
 neg = op(
-    "neg", lambda xp, input: xp.negative(input), inplace=True, check=refusing(dtypes.BOOL, _NO_NEGATIVE),
+    "neg", lambda xp, input: xp.negative(input), out=Out.OWN_DTYPE, inplace=True, check=refusing(dtypes.BOOL, _NO_NEGATIVE),
     aliases=("negative",), dunders=("__neg__",),
     doc="The negative of each element.",
     input=lambda F, g: -g,
@@ -39,7 +40,7 @@ def positive(input: Tensor) -> Tensor:
 attach(__pos__=positive)
 
 abs = op(
-    "abs", lambda xp, input: xp.abs(input), promote="real", dtypes="numbers",
+    "abs", lambda xp, input: xp.abs(input), out=Out.OWN_DTYPE, promote="real", dtypes="numbers",
     inplace=True, aliases=("absolute",), dunders=("__abs__",),
     doc="The absolute value; the modulus of a complex number.",
     input=lambda F, g, input: g * F.sgn(input),
@@ -47,6 +48,7 @@ abs = op(
 sign = op(
     "sign",
     lambda xp, input: _sgn_forward(xp, input),
+    out=Out.OWN_DTYPE,
     dtypes="real",
     inplace=True,
     doc="-1, 0 or 1, by the sign of each element.",
@@ -72,7 +74,7 @@ def _sgn_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
     return F.where(modulus == 0, 0.0, (g - along * out) / safe)
 
 
-sgn = op("sgn", _sgn_forward, inplace=True, doc="`x / |x|`, or 0; the sign of a real number.", input=_sgn_grad)
+sgn = op("sgn", _sgn_forward, out=Out.OWN_DTYPE, inplace=True, doc="`x / |x|`, or 0; the sign of a real number.", input=_sgn_grad)
 
 _conj = op(
     "conj", lambda xp, input: xp.conj(input), public=False, method=False, real_is_identity=True,
@@ -90,7 +92,7 @@ op(
 op("neg_view", lambda xp, input: xp.negative(input), view=True, public=False, method=False, input=lambda F, g: -g)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.RECORDED)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, in memory of its own; a real tensor itself."""
     return _conj(input) if input._key.dtype.category == dtypes.COMPLEX else input
@@ -230,7 +232,7 @@ atanh = _unary(
 
 def _step(name: str, forward: Any, doc: str, *aliases: str) -> Callable[..., Tensor]:
     """A piecewise constant function: its derivative is 0."""
-    return op(name, forward, dtypes="real numbers", inplace=True, aliases=aliases, doc=doc, input=no_slope)
+    return op(name, forward, out=Out.OWN_DTYPE, dtypes="real numbers", inplace=True, aliases=aliases, doc=doc, input=no_slope)
 
 
 floor = _step("floor", lambda xp, input: xp.floor(input), "The largest integer not above.")
@@ -239,7 +241,7 @@ trunc = _step("trunc", lambda xp, input: xp.trunc(input), "The integer part.", "
 _round = _step("round", lambda xp, input: xp.round(input), "The nearest integer; halves go to the even one.")
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest integer, halves to even; or the nearest number with `decimals` decimals.
 
@@ -257,7 +259,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return gathered(rounded, "RoundBackward1", (input,))
 
 
-@composite(inplace=True, out=True, grad_fn="FracBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="FracBackward0")
 def frac(input: Tensor) -> Tensor:
     """The fractional part, of the sign of the element."""
     require_dtype("frac_cpu", input, "floating")
@@ -316,6 +318,7 @@ isfinite = _float_predicate("isfinite", lambda xp, input: xp.isfinite(input), Tr
 signbit = op(
     "signbit",
     lambda xp, input: xp.signbit(input) if xp.isdtype(input.dtype, "real floating") else input < 0,
+    out=Out.OWN_DTYPE,
     promote="bool",
     doc="Where the sign bit is set.",
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..calls.op import op
+from ..calls.record import Out
 from .precision import in_double
 from .standard_indexing import extremes
 
@@ -59,6 +60,7 @@ def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step,
         dtypes="real",
         public=False,
         method=False,
+        out=Out.UNKNOWN_TO_AUTOGRAD,
         doc=f"The {called} of degree `n`{where}.",
     )
 

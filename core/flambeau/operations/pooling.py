@@ -11,6 +11,7 @@ from typing import Any
 from ..calls.dispatch import require_flags, whole_numbers
 from ..calls.node_names import become, gathered, step
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..calls.wrappers import with_out
 from ..tape.engine import key_of_edge, shape_of
 from ..tensors.tensor import Tensor
@@ -408,7 +409,7 @@ def avg_pool1d(
     return _mean_of_windows(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def avg_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -442,7 +443,7 @@ def avg_pool2d(
     return _mean_of_windows(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@with_out
+@with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def avg_pool3d(
     input: Tensor,
     kernel_size: Any,

@@ -9,6 +9,7 @@ from typing import Any
 from ..calls.arguments import Dims, Number
 from ..calls.dispatch import refusing
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..calls.results import result_type
 from ..calls.tables import OPS
 from ..tape.node import shown_as
@@ -50,7 +51,7 @@ def axis_of(dim: Any, input: Any) -> Any:
 
 sum = op(
     "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=axis_of(dim, input), keepdims=keepdim),
-    promote="sum", backward_name_along="SumBackward1",
+    out=Out.SETS_DTYPE | Out.UNCHECKED, promote="sum", backward_name_along="SumBackward1",
     doc="""The sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
     >>> import flambeau as torch
@@ -69,7 +70,7 @@ _mean = op(
 )  # fmt: skip
 
 
-@composite(out=True)
+@composite(out=Out.UNCHECKED)
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of all elements, or over the dimensions `dim`.
 
@@ -136,7 +137,7 @@ def _one_dim(name: str, input: Tensor, dim: Any) -> int:
     return wrap_dim(dim, input.ndim)
 
 
-@composite(out=True)
+@composite(out=Out.SETS_DTYPE | Out.UNCHECKED)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of all elements, or over one dimension; integers are multiplied in int64."""
     return _prod(input, None if dim is None else _one_dim("prod", input, dim), keepdim, dtype=dtype)
@@ -186,14 +187,14 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
                 raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest element, or of each slice over `dim`; equal ones share the gradient."""
     _refuse_empty("amax", input, dim)
     return amax_(input, dim, keepdim)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest element, or of each slice over `dim`; equal ones share the gradient."""
     _refuse_empty("amin", input, dim)
@@ -261,7 +262,7 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
     function.__doc__ = (
         f"The {name}imum: of all elements; of each slice over `dim`, with its indices; or of two tensors, element by element."
     )
-    return composite(function, out=True)
+    return composite(function, out=Out.OWN_DTYPES | Out.UNCHECKED)
 
 
 max = _max_or_min("max", _max_dim, amax_, "maximum")
@@ -286,7 +287,7 @@ def _arg(name: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The index of the {name[3:]}imum: among all elements as if flattened, or of each slice over `dim`."
-    return composite(function, out=True)
+    return composite(function, out=Out.OWN_DTYPE)
 
 
 argmax, argmin = _arg("argmax"), _arg("argmin")
@@ -299,6 +300,7 @@ def _truth(name: str, word: str) -> Any:
             input if input.dtype == xp.bool else input != 0, axis=axis_of(dim, input), keepdims=keepdim
         ),
         promote="truth",
+        out=Out.OWN_DTYPE,
         doc=f"Whether {word} nonzero: of all, or of each slice over `dim`.",
     )
     return record
@@ -362,7 +364,7 @@ def _variance_arguments(
     return dim, correction, keepdim
 
 
-@composite(out=True)
+@composite(out=Out.UNCHECKED)
 def var(
     input: Tensor,
     dim: Dims | bool | None = None,
@@ -376,7 +378,7 @@ def var(
     return _var(input, dim, correction, keepdim)
 
 
-@composite(out=True)
+@composite(out=Out.UNCHECKED)
 def std(
     input: Tensor,
     dim: Dims | bool | None = None,
@@ -476,7 +478,7 @@ def _running(name: str, record: Callable[..., Tensor]) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The running {'sum' if name == 'cumsum' else 'product'} along `dim`."
-    return composite(function, inplace=True, out=True)
+    return composite(function, inplace=True, out=Out.SETS_DTYPE)
 
 
 cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
@@ -504,7 +506,7 @@ _logsumexp = op(
 )  # fmt: skip
 
 
-@composite(out=True)
+@composite(out=Out.UNCHECKED)
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """`log(sum(exp(input)))` over `dim`, without overflow."""
     if not input.ndim:

@@ -14,6 +14,7 @@ from ..calls.node_names import gathered
 from ..calls.op import composite, op
 from ..calls.operands import constant
 from ..calls.overriding import handle_torch_function, may_override, offer_method, relevant
+from ..calls.record import Out
 from ..calls.tables import PUBLIC
 from ..calls.transform_hooks import hooks
 from ..random import Generator, raw_generator
@@ -299,7 +300,7 @@ def _check_probability(p: Tensor) -> None:
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`; without replacement unless asked for.
 

@@ -10,6 +10,7 @@ from ..calls.arguments import Number
 from ..calls.dispatch import require_dtype
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..calls.tables import PUBLIC
 from ..calls.wrappers import as_method
 from ..runtime.warning import warn_once
@@ -57,7 +58,7 @@ _scatter = op(
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST)
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
     """`input` with `src[i][j]` (or a number) at `[index[i][j]][j]` for `dim=0`, and so on.
 
@@ -109,7 +110,7 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     _check_gather("scatter", input, dim, index)
 
 
-@composite(inplace=True, out=True, grad_fn="ScatterReduceBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, grad_fn="ScatterReduceBackward0")
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`scatter`, combining all elements for one position by "sum", "prod", "mean", "amax" or "amin".
 
@@ -239,7 +240,7 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     raise IndexError("index out of range in self")
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """`input` with the slices of `source`, times `alpha`, added at the positions `index` of `dim`."""
     if index.ndim < 2 and source.ndim != input.ndim:
@@ -255,7 +256,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return gathered(result, "IndexAddBackward0", (input, source))
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """`input` with the slices of `source` at the positions `index` of `dim`."""
     dim = _check_source("index_copy", input, dim, index, source)
@@ -321,7 +322,7 @@ _index_put_add = op(
 )  # fmt: skip
 
 
-@composite(inplace=True, out=True, grad_fn="IndexReduceBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE | Out.DISJOINT_BUT_FIRST, grad_fn="IndexReduceBackward0")
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """`index_add` by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
@@ -448,7 +449,7 @@ PUBLIC["segment_reduce"] = segment_reduce
 # --- as if flattened ----------------------------------------------------------------------------------------------
 
 
-@composite(out=True, grad_fn="TakeBackward0")
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="TakeBackward0")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the positions `index` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
@@ -492,7 +493,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 attach(put_=as_method(_put_))
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements at `indices` along `dim`, broadcast; without one, of the flattened tensor."""
     if indices.dtype is not dtypes.int64:
@@ -560,7 +561,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _with_part(input, src, lambda t: t.select(dim, index), "select")
 
 
-@composite(out=True, grad_fn="SliceScatterBackward0")
+@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED, grad_fn="SliceScatterBackward0")
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .formula import formula
@@ -59,7 +60,7 @@ def _prepared(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, i
     return input, dim
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """`exp(input)`, scaled to sum to 1 along `dim`.
 
@@ -71,7 +72,7 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
     return _softmax(input, dim) if input._array.ndim else _of_a_number(_softmax, input, "SoftmaxBackward0")
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """The logarithm of the softmax along `dim`, computed without overflow."""
     input, dim = _prepared("log_softmax", input, dim, dtype)

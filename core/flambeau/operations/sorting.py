@@ -8,6 +8,7 @@ from typing import Any
 from ..calls.dispatch import require_dtype, require_operands, require_tensors, result_dtype
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..calls.results import result_type
 from ..calls.tables import OPS
 from ..tape.node import shown_as
@@ -30,7 +31,7 @@ _RESULTS: dict[str, Any] = {
     "method": False,
 }
 _sort: Callable[..., Any] = op(
-    "sort", _sort_forward, **_RESULTS,
+    "sort", _sort_forward, out=Out.OWN_DTYPE, **_RESULTS,
     vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
 )  # fmt: skip
 
@@ -39,7 +40,7 @@ def _named(name: str, values: Tensor, indices: Tensor) -> Any:
     return result_type(OPS[name])((values, indices))
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
     """The elements in order along `dim`, and where they were.
 
@@ -55,14 +56,14 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     return _sort(input, wrap_dim(dim, input.ndim), descending)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNTRACKED)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Where the elements in order along `dim` were."""
     where: Tensor = sort(input.detach(), dim, descending)[1]
     return where
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
     values: Tensor = sort(input, 0)[0]
@@ -77,12 +78,12 @@ def _topk_forward(xp: Any, input: Any, /, k: int, dim: int, largest: bool) -> An
 
 
 _topk: Callable[..., Any] = op(
-    "topk", _topk_forward, **_RESULTS,
+    "topk", _topk_forward, out=Out.OWN_DTYPE, **_RESULTS,
     vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
 )  # fmt: skip
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) elements along `dim`, in order, and where they are.
 
@@ -113,7 +114,7 @@ for _name in ("kthvalue", "median", "mode", "nanmedian"):
     op(_name, _sort_forward, **_RESULTS)  # gives the results their named tuple
 
 
-@composite(out=True, grad_fn="KthvalueBackward0")
+@composite(out=Out.OWN_DTYPE | Out.DISJOINT, grad_fn="KthvalueBackward0")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest element (from 1) along `dim`, and where it is."""
     require_dtype("kthvalue_cpu", input, "real numbers")
@@ -125,7 +126,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     return _at_rank("kthvalue", input, k - 1, dim, keepdim)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median (the lower of two): of all elements; or of each slice over `dim`, with where it is.
 
@@ -134,7 +135,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return _median("median", input, dim, keepdim)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of the elements that are not NaN."""
     return _median("nanmedian", input, dim, keepdim)
@@ -166,7 +167,7 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     return _named(name, gathered(values, shown, (input,)), indices)
 
 
-@composite(out=True, grad_fn="ModeBackward0")
+@composite(out=Out.OWN_DTYPE, grad_fn="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along `dim` (the smallest of several), and its last place.  NaNs are all different."""
     if not input.ndim:
@@ -235,7 +236,7 @@ def _running_extreme(name: str, of_two: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The running {of_two}imum along `dim`, and where it was reached last."
-    return composite(function, out=True)
+    return composite(function, out=Out.OWN_DTYPE)
 
 
 cummax, cummin = _running_extreme("cummax", "max"), _running_extreme("cummin", "min")
@@ -244,7 +245,7 @@ cummax, cummin = _running_extreme("cummax", "max"), _running_extreme("cummin", "
 # --- searching ----------------------------------------------------------------------------------------------------
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.OWN_DTYPE)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -312,7 +313,7 @@ def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
 _search = op("search", search_forward, promote="position", dtypes="real numbers", public=False, method=False, out=False)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.OWN_DTYPE)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the bucket between `boundaries` that each element falls into."""
     require_operands("bucketize", input=input)
@@ -398,7 +399,7 @@ def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts
     return result if len(result) > 1 else values
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=Out.OWN_DTYPE)
 def isin(
     elements: Any = None,
     test_elements: Any = None,

@@ -9,6 +9,7 @@ from ..calls.arguments import Dims, Number, as_python
 from ..calls.dispatch import require_dtype, require_tensors
 from ..calls.named_results import make
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..calls.tables import PUBLIC
 from ..calls.transform_hooks import one_by_one
 from ..tensors.tensor import Tensor
@@ -24,7 +25,7 @@ from .views import wrap_dim
 # --- skipping NaN -------------------------------------------------------------------------------------------------
 
 
-@composite(out=True, grad_fn="NansumBackward0")
+@composite(out=Out.SETS_DTYPE | Out.UNCHECKED, grad_fn="NansumBackward0")
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     if input.dtype.category == dtypes.COMPLEX:
@@ -34,7 +35,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     return input.sum(dim, keepdim, dtype=dtype)
 
 
-@composite(out=True)
+@composite(out=Out.UNCHECKED)
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of the elements that are not NaN."""
     if input.dtype.category < dtypes.FLOATING:
@@ -43,7 +44,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
-@composite(inplace=True, out=True, grad_fn="NanToNumBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="NanToNumBackward0")
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """Numbers for NaN and the infinities: 0 and the largest and smallest of the dtype unless given."""
     if input.dtype.category < dtypes.FLOATING:
@@ -57,7 +58,7 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
 # --- extremes, counts ---------------------------------------------------------------------------------------------
 
 
-@composite(out=True, grad_fn="AminmaxBackward0")
+@composite(out=Out.OWN_DTYPE, grad_fn="AminmaxBackward0")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, of all or of each slice over `dim`."""
     if input.is_complex() and dim is not None and not input.ndim:
@@ -82,7 +83,7 @@ def argwhere(input: Tensor) -> Tensor:
     return indices
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """`size` rows of `nonzero`, filled up with `fill_value`."""
     from .creation import arange
@@ -121,7 +122,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 # --- histograms ---------------------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of `bins` equal parts of `[min, max]` (of the data's range if both are 0)."""
@@ -139,7 +140,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return bincount(place, minlength=bins).to(input.dtype)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 @one_by_one
 def histogram(
     input: Tensor, bins: int | Tensor = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
@@ -277,7 +278,7 @@ def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
     return below.lerp(above, rank - low if interpolation == "linear" else (rank - low) * 0 + 0.5)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
 def quantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -285,7 +286,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
 def nanquantile(
     input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -355,7 +356,7 @@ def corrcoef(input: Tensor) -> Tensor:
 # --- norms and distances ------------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE | Out.UNCHECKED)
 def norm(
     input: Tensor,
     p: Number | str | None = "fro",
@@ -382,7 +383,7 @@ def norm(
     return _vector_norm(input, order, dims, keepdim)
 
 
-@composite(method=False, out=True, grad_fn="NormBackward1")
+@composite(method=False, out=Out.OWN_DTYPE | Out.UNCHECKED, grad_fn="NormBackward1")
 def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """The 2-norm over `dim`: one dimension, two, or all if there are none in it.
 
@@ -414,9 +415,8 @@ def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs:
     if len(options) < len(args) + len(kwargs) or options.keys() - {"dim", "keepdim"}:
         raise TypeError("nuclear_norm() received an invalid combination of arguments: dim and keepdim are expected")
     dim = options.get("dim", (-2, -1))
-    return matrix_norm(
-        input, "nuc", dim if isinstance(dim, (tuple, list)) else (dim, dim), options.get("keepdim", False), out=out
-    )
+    dims = dim if isinstance(dim, (tuple, list)) else (dim, dim)
+    return matrix_norm(input, "nuc", dims, options.get("keepdim", False), out=out)  # type: ignore[call-arg]  # published with `out`
 
 
 PUBLIC["nuclear_norm"] = nuclear_norm
@@ -429,7 +429,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return norm(input - other, float(p))
 
 
-@composite(inplace=True, out=True, grad_fn="RenormBackward0")
+@composite(inplace=True, out=Out.OWN_DTYPE, grad_fn="RenormBackward0")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Each slice along `dim` scaled down to a p-norm of at most `maxnorm`."""
     if input.ndim < 2:
@@ -448,7 +448,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 # --- differences and areas ----------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=Out.UNCHECKED)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """The differences of neighbours along `dim`, `n` times over."""
     from .joining import cat
@@ -586,7 +586,7 @@ def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
     return grad * F.conj(F.exp(input - out))
 
 
-@composite(out=True)
+@composite(out=Out.OWN_DTYPE)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The running `log(sum(exp))` along `dim`."""
     if not input.ndim:

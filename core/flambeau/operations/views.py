@@ -9,6 +9,7 @@ from typing import Any
 
 from ..calls.arguments import Dims, as_int
 from ..calls.op import composite, op
+from ..calls.record import Out
 from ..calls.signatures import missing
 from ..runtime.devices import DispatchKey
 from ..runtime.warning import warn_once
@@ -710,7 +711,7 @@ def _triangle(name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     side = "lower" if name == "tril" else "upper"
     function.__doc__ = f"The {side} triangle of matrices, the rest 0; `diagonal` moves its edge."
-    return composite(function, inplace=True, out=True)
+    return composite(function, inplace=True, out=Out.OWN_DTYPE | Out.UNCHECKED)
 
 
 tril, triu = _triangle("tril"), _triangle("triu")

@@ -9,8 +9,6 @@ torch = pytest.importorskip("torch")
 
 import flambeau  # noqa: E402
 
-from .outcomes import type_of  # noqa: E402
-
 pytestmark = pytest.mark.filterwarnings("ignore")
 DTYPES = ("float32", "float64", "complex64", "complex128")
 INF = float("inf")
@@ -250,7 +248,7 @@ def outcome(lib, text):
     try:
         eval(text, {"lib": lib})
     except Exception as error:
-        return type_of(error).__name__, str(error).splitlines()[0][:60]
+        return type(error).__name__, str(error).splitlines()[0][:60]
     return None
 
 

@@ -18,8 +18,6 @@ from torch.testing._internal.common_methods_invocations import op_db  # noqa: E4
 
 import flambeau as ours  # noqa: E402
 
-from .outcomes import type_of  # noqa: E402
-
 # Variants of PyTorch's kernels, sparse layouts and compilers for GPUs: no part of the API that flambeau has.
 NO_PART_OF_THE_API = (
     "jiterator",
@@ -290,7 +288,7 @@ def raised(call):
     try:
         call()
     except Exception as error:
-        return type_of(error)
+        return type(error)
     return None
 
 
@@ -466,7 +464,7 @@ def attempt(torch, function, given):
     try:
         return called(torch, function, *given)
     except Exception as error:
-        return type_of(error)
+        return type(error)
 
 
 def assert_near(got, wanted, tolerance, what):

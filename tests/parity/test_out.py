@@ -13,8 +13,6 @@ import flambeau as ours  # noqa: E402
 from flambeau.conformance.samples import families  # noqa: E402
 from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
 
-from .outcomes import type_of  # noqa: E402
-
 SAMPLES: dict = {}
 for _table in families().values():
     for _sample in _table:
@@ -115,7 +113,7 @@ def attempt(torch, sample, place):
             try:
                 given = function(*args, **kwargs, out=out)
             except Exception as error:
-                found["outcome"] = type_of(error)
+                found["outcome"] = type(error)
                 return made
         warned = sorted(
             {str(each.message).partition("(Triggered")[0].strip() for each in caught if "resized" in str(each.message)}

@@ -19,7 +19,6 @@ from .signatures import UNSET, signature_of
 
 __all__ = [
     "Dims",
-    "NotATensor",
     "Number",
     "as_float",
     "as_int",
@@ -36,14 +35,6 @@ __all__ = [
 
 Dims: TypeAlias = Any  # a dimension, or several
 Number: TypeAlias = Any  # of Python, of another library, or a 0-d tensor
-
-
-class NotATensor(TypeError, AttributeError):
-    """Something else was passed where a tensor is expected.
-
-    PyTorch raises a TypeError for it in compiled functions.  In functions written in Python, an AttributeError comes from the
-    first tensor method that is called on the argument.  Programs may expect either, so this is both.
-    """
 
 
 def _is_constant(value: Any) -> bool:
@@ -216,8 +207,7 @@ def check(function: str, types: Mapping[str, str], arguments: Mapping[str, Any])
                 sequence = len(value) == 1 and isinstance(value[0], (tuple, list)) and "|" in annotation
                 _check_tensors(value[0] if sequence else value, position - 1)
             continue
-        refusal = NotATensor if expected == "Tensor" else TypeError
-        raise refusal(
+        raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be {expected}, not {type(value).__name__}"
         ) from None
 
@@ -287,6 +277,6 @@ def as_float(function: str, name: str, value: Any) -> float:
 def _check_tensors(values: Sequence[Any], position: int) -> None:
     for index, value in enumerate(values):
         if not _is_tensor(value) and not hasattr(type(value), "__torch_function__"):
-            raise NotATensor(
+            raise TypeError(
                 f"expected Tensor as element {index} in argument {position}, but got {type(value).__name__}"
             ) from None

@@ -11,7 +11,6 @@ from typing import Any
 import flambeau as torch
 
 from ..backend import for_device_type, selected
-from ..calls.arguments import NotATensor
 from .samples.sample import Bad, Input, Sample, find, find_or_none, replaced
 
 __all__ = ["CHECKS", "IN_DOUBLE", "Checker"]
@@ -156,8 +155,7 @@ class Checker:
         try:
             bad.call(torch, *tensors)
         except Exception as error:
-            keys = NotATensor.__bases__ if type(error) is NotATensor else (type(error),)
-            assert wanted in keys, f"{type(error).__name__} ({error}) instead of {bad.error}"
+            assert type(error) is wanted, f"{type(error).__name__} ({error}) instead of {bad.error}"
             assert str(error), f"{bad.error} without a message"
         else:
             raise AssertionError(f"no {bad.error} was raised")

@@ -89,8 +89,8 @@ class BatchedBackend(Backend):
     def astype(self, array: Any, raw_dtype: Any) -> BatchedArray:
         return self.xp.made(self.inner.astype(self.xp.lifted(array).raw, raw_dtype))
 
-    def reinterpret(self, array: Any, raw_dtype: Any) -> BatchedArray:
-        return self.xp.made(self.inner.reinterpret(self.xp.lifted(array).raw, raw_dtype))
+    def reinterpret(self, array: Any, wanted: Any) -> BatchedArray:
+        return self.xp.made(self.inner.reinterpret(self.xp.lifted(array).raw, wanted))
 
     def copy(self, array: Any) -> BatchedArray:
         return self.xp.made(self.inner.copy(self.xp.lifted(array).raw))

@@ -91,7 +91,7 @@ overriding.FACES.update(_tables.PUBLIC)
 overriding.open_to_overrides(overriding.FACES, _tables.PUBLIC)
 for _generated in (overriding.FACES, TENSOR_TYPES["cpu"], STORAGE_CLASSES):
     globals().update(_generated)
-    __all__ += (each for each in _generated if not each.startswith("_"))
+    __all__ += (name for name in _generated if not name.startswith("_"))
 Storage = globals()["FloatStorage"]
 bool, float, int = dtypes.bool_, dtypes.float_, dtypes.int_
 

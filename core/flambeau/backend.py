@@ -363,7 +363,7 @@ def _register(name: str, plugin: Any) -> None:
 
 
 def answers(hook: str, **arguments: Any) -> Iterator[Any]:
-    """The results of a hook for all plugins.  A plugin that raises is reported by name, and the others are called nevertheless."""
+    """The results of a hook for all plugins.  A plugin that raises is reported by name, and does not affect the others."""
     for plugin in reversed(_implementations(hook)):
         try:
             answer = _ask(plugin, arguments)

@@ -179,10 +179,10 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
     output, aux = _split_aux("vjp(f, *primals)", call.output) if has_aux else (call.output, None)
     outputs, spec = flatten(output)
     _check_outputs("vjp(f, *primals)", outputs)
-    for output in outputs:
-        if not (output.is_floating_point() or output.is_complex()):
+    for tensor in outputs:
+        if not (tensor.is_floating_point() or tensor.is_complex()):
             raise RuntimeError(
-                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {output.dtype}"
+                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {tensor.dtype}"
             )
     outside = call.reaches_outside(outputs)
 
@@ -290,9 +290,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         pulled, _ = flatten(pull(unflatten(weights, spec), create_graph=True))
 
     def jvp_fn(*tangents: Any) -> Any:
-        directions, given = flatten(tangents)
-        if given != structure:
-            raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {structure}")
+        directions, tangent_structure = flatten(tangents)
+        if tangent_structure != structure:
+            raise RuntimeError(f"Expected the tangents {tangent_structure} to have the same argspec as the primals {structure}")
         for index, (tangent, primal) in enumerate(zip(directions, expected, strict=True)):
             for what in ("shape", "device", "dtype"):
                 if getattr(tangent, what) != getattr(primal, what):
@@ -527,20 +527,20 @@ class _Swapped:
     def __init__(self, module: Any, replacements: dict[str, Any], tie_weights: bool, strict: bool) -> None:
         own = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
         self.module, self.replacements = module, replacements
-        self.given = _for_all_names(own, replacements) if tie_weights else dict(replacements)
-        for value in self.given.values():
+        self.tensors = _for_all_names(own, replacements) if tie_weights else dict(replacements)
+        for value in self.tensors.values():
             if not isinstance(value, Tensor):
                 raise TypeError(f"{value} is not an instance of torch.Tensor")
-        unlike = {"Unexpected": self.given.keys() - own.keys(), "Missing": own.keys() - self.given.keys()}
+        unlike = {"Unexpected": self.tensors.keys() - own.keys(), "Missing": own.keys() - self.tensors.keys()}
         problems = [f"{what} key(s): {', '.join(map(repr, sorted(names)))}." for what, names in unlike.items() if names]
         if strict and problems:
             raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(problems))
 
     def __enter__(self) -> None:
-        places = {name: self._place(name) for name in self.given}
+        places = {name: self._place(name) for name in self.tensors}
         self.before = {name: (table, last, table.get(last, _ABSENT)) for name, (table, last) in places.items()}
         for name, (table, last) in places.items():
-            table[last] = self.given[name]
+            table[last] = self.tensors[name]
 
     def _place(self, name: str) -> tuple[dict[str, Any], str]:
         """The dict of the submodule that holds the tensor of this (dotted) name, and the tensor's key in it."""

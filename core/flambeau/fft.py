@@ -260,7 +260,7 @@ def fftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
 def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     """The inverse of `fftshift`."""
     dims = _all_dims(input, dim)
-    return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)
+    return roll(input, [(input.shape[d] + 1) // 2 for d in dims], dims)
 
 
 open_to_overrides(globals(), __all__)

@@ -36,9 +36,9 @@ __all__ = [
 def _solve_arrays(xp: Any, A: Any, B: Any, routine: Any) -> tuple[Any, Any]:
     """The solution by the backend's `routine`; if that fails, by LU, which tells which matrices are singular, and where."""
     try:
-        found = routine()
-        if bool(xp.all(xp.isfinite(found))):
-            return found, xp.zeros(found.shape[:-2], dtype=xp.int64)
+        solution = routine()
+        if bool(xp.all(xp.isfinite(solution))):
+            return solution, xp.zeros(solution.shape[:-2], dtype=xp.int64)
     except Exception as error:
         if not is_numerical_failure(error):
             raise
@@ -138,9 +138,9 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 def _refuse_singular_system(name: str, info: Tensor) -> None:
-    found = failure(info)
-    if found:
-        raise LinAlgError(f"{name}: {found[0]}The solver failed because the input matrix is singular.")
+    first_failure = failure(info)
+    if first_failure:
+        raise LinAlgError(f"{name}: {first_failure[0]}The solver failed because the input matrix is singular.")
 
 
 @with_out
@@ -173,10 +173,10 @@ def inv(A: Tensor) -> Tensor:
 
 
 def refuse_singular(name: str, info: Tensor) -> None:
-    found = failure(info)
-    if found:
+    first_failure = failure(info)
+    if first_failure:
         raise LinAlgError(
-            f"{name}: {found[0]}The diagonal element {found[1]} is zero, the inversion could not be completed "
+            f"{name}: {first_failure[0]}The diagonal element {first_failure[1]} is zero, the inversion could not be completed "
             "because the input matrix is singular."
         )
 
@@ -191,11 +191,11 @@ def cofactors(A: Tensor) -> Tensor:
     if not anywhere(value.detach() == 0):
         return _inv(A)[0].mH * value.conj().unsqueeze(-1).unsqueeze(-1)  # type: ignore[no-any-return]  # has several results
     U, S, Vh = svd(A)
-    others = [_product_without(S, i) for i in range(S.shape[-1])]
-    turn = (_det(U) * _det(Vh)).conj().unsqueeze(-1).unsqueeze(-1)
+    products = [_product_without(S, i) for i in range(S.shape[-1])]
+    phase = (_det(U) * _det(Vh)).conj().unsqueeze(-1).unsqueeze(-1)
     from ..operations.joining import stack
 
-    return turn * ((U * stack(others, -1).unsqueeze(-2)) @ Vh)  # type: ignore[no-any-return]  # has several results
+    return phase * ((U * stack(products, -1).unsqueeze(-2)) @ Vh)  # type: ignore[no-any-return]  # has several results
 
 
 def _product_without(values: Tensor, index: int) -> Tensor:
@@ -212,8 +212,8 @@ _det = op(
 
 
 def _slogdet_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
-    turn = g[0] * F.conj(out[0])  # its imaginary part is the change of the sign's phase
-    factor = g[1] + (turn - F.conj(turn)) / 2
+    phase = g[0] * F.conj(out[0])  # its imaginary part is the change of the sign's phase
+    factor = g[1] + (phase - F.conj(phase)) / 2
     return (F.reshape(factor, (*factor.shape, 1, 1)) * F.mH_(F.linalg_inv_ex(A)[0]),)
 
 

@@ -449,7 +449,7 @@ def _replaced(args: tuple[Any, ...], new: Any, argnums: int | tuple[int, ...]) -
     if isinstance(argnums, int):
         return (*args[:argnums], new, *args[argnums + 1 :])
     by_place = dict(zip(argnums, new, strict=True))
-    return tuple(by_place.get(place, arg) for place, arg in enumerate(args))
+    return tuple(by_place.get(position, arg) for position, arg in enumerate(args))
 
 
 def _split_aux(what: str, output: Any) -> tuple[Any, Any]:
@@ -466,11 +466,11 @@ def _check_outputs(what: str, outputs: Sequence[Any]) -> None:
             raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(output)}")
 
 
-def _refuse_complex(name: str, tree: Any, place: str) -> None:
+def _refuse_complex(name: str, tree: Any, kind: str) -> None:
     for index, value in enumerate(flatten(tree)[0]):
         if isinstance(value, Tensor) and value.is_complex():
             raise RuntimeError(
-                f"{name}: Expected all {place}s to be real but received complex tensor at flattened {place} idx: {index}"
+                f"{name}: Expected all {kind}s to be real but received complex tensor at flattened {kind} idx: {index}"
             )
 
 

@@ -121,8 +121,8 @@ def unique_all(x: Tensor, /) -> UniqueAll:
     is_new = torch.ones(ordered.shape, dtype=torch.bool, device=x.device)
     is_new[1:] = ordered[1:] != ordered[:-1]
     starts: Any = torch.nonzero(is_new).reshape(-1)
-    place = torch.argsort(order)
-    inverse = (torch.cumsum(is_new, 0) - 1)[place].reshape(x.shape)
+    ranks = torch.argsort(order)
+    inverse = (torch.cumsum(is_new, 0) - 1)[ranks].reshape(x.shape)
     counts = torch.diff(starts, append=torch.full((1,), flat.numel(), device=x.device))
     return UniqueAll(ordered[starts], order[starts], inverse, counts)
 

@@ -516,11 +516,11 @@ def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
     for index, value in enumerate(ctx.to_save or ()):
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"save_for_backward can only save variables, but argument {index} is of type {type(value).__name__}")
-        place = next((i for i, result in enumerate(results) if result is value), None)
+        output_index = next((i for i, result in enumerate(results) if result is value), None)
         if value is None:
             saved.append(None)
-        elif place is not None and isinstance(value._node, Output) and value._node.node is node:
-            saved.append(save_output(value, place))
+        elif output_index is not None and isinstance(value._node, Output) and value._node.node is node:
+            saved.append(save_output(value, output_index))
         else:
             saved.append(save(value))
     ctx._saved = tuple(saved)

@@ -246,16 +246,16 @@ class _Check:
     ) -> None:
         self.func, self.inputs, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
         self.nondet_tol, self.check_dtypes, self.fast = nondet_tol, check_dtypes, fast
-        self.wanted = [index for index, input in enumerate(inputs) if isinstance(input, Tensor) and input.requires_grad]
+        self.indices = [index for index, input in enumerate(inputs) if isinstance(input, Tensor) and input.requires_grad]
         self.check_inputs()
         self.outputs = _differentiable(func(*inputs))
 
     def check_inputs(self) -> None:
-        if not self.wanted:
+        if not self.indices:
             raise ValueError(
                 "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
             )
-        for index in self.wanted:
+        for index in self.indices:
             input = self.inputs[index]
             if input.dtype not in (dtypes.float64, dtypes.complex128):
                 warnings.warn(
@@ -301,7 +301,7 @@ class _Check:
         return [part("imaginary"), part("real")]
 
     def compare_jacobians(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
-        numerical = [self.numerical_jacobian(func, self.inputs[index]) for index in self.wanted]
+        numerical = [self.numerical_jacobian(func, self.inputs[index]) for index in self.indices]
         for i, output in enumerate(outputs):
             for j, analytical in enumerate(self.analytical_jacobians(output)):
                 if not _close(analytical, numerical[j][i], self.rtol, self.atol):
@@ -341,7 +341,7 @@ class _Check:
 
     def analytical_jacobians(self, output: Any) -> list[Any]:
         """The Jacobians of one output with respect to each input, by a backward pass per element."""
-        targets = [self.inputs[index] for index in self.wanted]
+        targets = [self.inputs[index] for index in self.indices]
         columns: list[list[Any]] = [[] for _ in targets]
         for weight in _directions(output):
             for column, target, gradient in zip(columns, targets, self.gradients(output, targets, weight), strict=True):
@@ -377,7 +377,7 @@ class _Check:
 
     def compare_projections(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
         """Compare one number per input and output: the Jacobian projected on a random direction and a random weight."""
-        for j, index in enumerate(self.wanted):
+        for j, index in enumerate(self.indices):
             target = self.inputs[index]
             direction = _random_direction(target)
             slopes = self.difference(func, target, direction)
@@ -400,7 +400,7 @@ class _Check:
         def as_leaves(*inputs: Any) -> Any:  # outputs that count as differentiable, so that they are compared
             return tuple(output.detach().requires_grad_() for output in _as_tuple(self.func(*inputs)) if _is_floating(output))
 
-        for index in self.wanted:
+        for index in self.indices:
             for jacobian in self.numerical_jacobian(as_leaves, self.inputs[index]):
                 if not _is_zero(jacobian):
                     raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -408,7 +408,7 @@ class _Check:
     # --- forward mode ---
 
     def forward(self) -> None:
-        for j, index in enumerate(self.wanted):
+        for j, index in enumerate(self.indices):
             target = self.inputs[index]
             for part in (1, 1j) if target.is_complex() else (1,):
                 for direction in [_random_direction(target)] if self.fast else _directions(target):
@@ -435,7 +435,7 @@ class _Check:
 
     def batched_backward(self) -> None:
         """The vjp of a batch of weights equals the vjp of each weight."""
-        targets = [self.inputs[index] for index in self.wanted]
+        targets = [self.inputs[index] for index in self.indices]
         for i, output in enumerate(self.outputs):
 
             def vjp(weight: Any, output: Any = output) -> tuple[Any, ...]:
@@ -447,7 +447,7 @@ class _Check:
 
     def batched_forward(self) -> None:
         """The jvp of a batch of tangents equals the jvp of each tangent."""
-        for j, index in enumerate(self.wanted):
+        for j, index in enumerate(self.indices):
 
             def jvp(tangent: Any, index: int = index) -> tuple[Any, ...]:
                 inputs = [input.detach() if isinstance(input, Tensor) else input for input in self.inputs]
@@ -475,7 +475,7 @@ class _Check:
         """Zero weights give zero gradients, of the right type and shape."""
         if not self.outputs:
             return
-        targets = [self.inputs[index] for index in self.wanted]
+        targets = [self.inputs[index] for index in self.indices]
         weights = [zeros_like(output) for output in self.outputs]
         for gradient, target in zip(grad(self.outputs, targets, weights, allow_unused=True), targets, strict=True):
             if gradient is None:
@@ -494,7 +494,7 @@ class _Check:
         for undefined in [everything, *([{index} for index in everything] if len(everything) > 1 else [])]:
             outputs = _differentiable(self.func(*self.inputs))
             cut = [_CutOff.apply(output) if index in undefined else output for index, output in enumerate(outputs)]
-            targets = [self.inputs[index] for index in self.wanted]
+            targets = [self.inputs[index] for index in self.indices]
             try:
                 gradients = grad(cut, targets, [zeros_like(output) for output in cut], allow_unused=True)
             except RuntimeError as error:

@@ -144,7 +144,7 @@ class _Graphed:
     def __init__(self, function: Any, args: Sequence[Tensor], warmups: int, allow_unused: bool, pool: Any) -> None:
         self.function, self.inputs, self.allow_unused = function, tuple(args), allow_unused
         self.parameters = tuple(function.parameters()) if hasattr(function, "parameters") else ()
-        self.wanted = tuple(tensor for tensor in self.inputs + self.parameters if tensor.requires_grad)
+        self.differentiable = tuple(tensor for tensor in self.inputs + self.parameters if tensor.requires_grad)
         self._warm_up(warmups)
         self.forward_graph, self.backward_graph = CUDAGraph(), CUDAGraph()
         with graph(self.forward_graph, pool):
@@ -159,7 +159,7 @@ class _Graphed:
                 self.results = self._gradients(self.tracked)
 
     def _gradients(self, outputs: Sequence[Tensor]) -> Sequence[Tensor | None]:
-        return autograd.grad(outputs, self.wanted, self.gradients, allow_unused=self.allow_unused)
+        return autograd.grad(outputs, self.differentiable, self.gradients, allow_unused=self.allow_unused)
 
     def _warm_up(self, times: int) -> None:
         with streams.stream(streams.Stream()):
@@ -168,7 +168,7 @@ class _Graphed:
                 tracked = [output for output in ((outputs,) if isinstance(outputs, Tensor) else outputs) if output.requires_grad]
                 if tracked:
                     ones = [output.detach().clone() for output in tracked]
-                    autograd.grad(tracked, self.wanted, ones, allow_unused=self.allow_unused)
+                    autograd.grad(tracked, self.differentiable, ones, allow_unused=self.allow_unused)
         runtime.synchronize()
 
     def replay(self, args: Sequence[Tensor]) -> tuple[Tensor, ...]:

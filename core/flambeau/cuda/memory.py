@@ -46,10 +46,10 @@ def _nested(flat: dict[str, Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for path, value in flat.items():
         *parents, name = path.split(".")
-        place = nested
+        table = nested
         for parent in parents:
-            place = place.setdefault(parent, {})
-        place[name] = value
+            table = table.setdefault(parent, {})
+        table[name] = value
     return nested
 
 

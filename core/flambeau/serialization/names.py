@@ -117,40 +117,40 @@ def known() -> dict[str, Any]:
     return named
 
 
-def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
+def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     """PyTorch's module and name of a class, function or constant; None if it does not belong to flambeau.
 
     `name` is the name of a constant, which unlike a class has no `__qualname__`.
     """
-    if id(thing) in _known_names():
-        module, _, name = _known_names()[id(thing)].rpartition(".")
+    if id(obj) in _known_names():
+        module, _, name = _known_names()[id(obj)].rpartition(".")
         return module, name
     if name is not None:
-        return ("torch", name) if _is_ours(type(thing).__module__) else None
-    if not _is_ours(thing.__module__):
+        return ("torch", name) if _is_ours(type(obj).__module__) else None
+    if not _is_ours(obj.__module__):
         return None
-    name = thing.__qualname__
-    root, *path = face(thing.__module__, "flambeau").split(".")
+    name = obj.__qualname__
+    root, *path = face(obj.__module__, "flambeau").split(".")
     root = _TORCH_ROOTS.get(root, root)
     above = [".".join([root, *path[:length]]) for length in range(len(path))]
     for module in (
         *above,
         "torch.nn.functional",
     ):  # PyTorch may define it in another module, so prefer the one where it is public
-        if _find(module, name) is thing:
+        if _find(module, name) is obj:
             return module, name
     return ".".join([root, *path]), name
 
 
-def may_be_called(thing: Any, module: str, name: str) -> bool:
-    """Whether `module.name` may be PyTorch's name of `thing`: in the module where it is public, or in one below that."""
-    own = torch_name(thing)
+def may_be_called(obj: Any, module: str, name: str) -> bool:
+    """Whether `module.name` may be PyTorch's name of `obj`: in the module where it is public, or in one below that."""
+    own = torch_name(obj)
     return own is not None and own[1] == name and f"{module}.".startswith(f"{own[0]}.")
 
 
 @cache
 def _known_names() -> dict[int, str]:
-    return {id(thing): name for name, thing in known().items() if name.startswith("torch.")}
+    return {id(obj): name for name, obj in known().items() if name.startswith("torch.")}
 
 
 def _is_ours(module: str | None) -> bool:

@@ -206,8 +206,8 @@ def safe_globals_by_name() -> dict[str, Any]:
             raise ValueError(
                 f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(entry)}"
             )
-        thing, name = entry
+        obj, name = entry
         if not isinstance(name, str):
             raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(name)}")
-        named[name] = thing
+        named[name] = obj
     return named

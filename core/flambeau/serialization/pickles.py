@@ -36,16 +36,16 @@ def pickler_class(base: Any) -> Any:
             super().__init__(file, protocol=protocol)
             self._persistent_id = persistent_id
 
-        def persistent_id(self, thing: Any) -> Any:
-            return self._persistent_id(thing)
+        def persistent_id(self, obj: Any) -> Any:
+            return self._persistent_id(obj)
 
-        def reducer_override(self, thing: Any) -> Any:
-            return (names.get_layout, (str(thing),)) if isinstance(thing, torch.layout) else NotImplemented
+        def reducer_override(self, obj: Any) -> Any:
+            return (names.get_layout, (str(obj),)) if isinstance(obj, torch.layout) else NotImplemented
 
-        def save_global(self, thing: Any, name: str | None = None) -> None:
-            torch_name = names.torch_name(thing, name)
+        def save_global(self, obj: Any, name: str | None = None) -> None:
+            torch_name = names.torch_name(obj, name)
             if torch_name is None:
-                super().save_global(thing, name)
+                super().save_global(obj, name)
                 return
             if self.proto >= 4:
                 for part in torch_name:
@@ -53,7 +53,7 @@ def pickler_class(base: Any) -> Any:
                 self.write(pickle.STACK_GLOBAL)
             else:
                 self.write(pickle.GLOBAL + "{}\n{}\n".format(*torch_name).encode())
-            self.memoize(thing)
+            self.memoize(obj)
 
     if base is _pickle._Pickler:
         Pickler.dispatch = base.dispatch | {FunctionType: Pickler.save_global}
@@ -119,7 +119,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
     def __init__(self, file: IO[bytes], *, encoding: str = "bytes") -> None:
         super().__init__(file, encoding=encoding)
         self._users = safe_globals_by_name()
-        self._safe = {id(thing) for thing in (*names.known().values(), *self._users.values())}
+        self._safe = {id(obj) for obj in (*names.known().values(), *self._users.values())}
 
     def find_class(self, module: str, name: str) -> Any:
         if self.proto < 3:
@@ -130,9 +130,9 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         for table in (names.known(), self._users):
             if path in table:
                 return table[path]
-        for thing in self._users.values():
-            if names.may_be_called(thing, module, name):
-                return thing
+        for obj in self._users.values():
+            if names.may_be_called(obj, module, name):
+                return obj
         path = path.removeprefix("builtins.")
         raise pickle.UnpicklingError(
             f"Unsupported global: GLOBAL {path} was not an allowed global by default. "
@@ -141,8 +141,8 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
             "if you trust this class/function."
         )
 
-    def is_safe(self, thing: Any) -> bool:
-        return id(thing) in self._safe
+    def is_safe(self, obj: Any) -> bool:
+        return id(obj) in self._safe
 
     def call(self) -> None:
         args = self.stack.pop()

@@ -106,12 +106,12 @@ class _Storages:
         self._seen: dict[Any, tuple[str, dtypes.dtype]] = {}
         self._legacy = legacy
 
-    def persistent_id(self, thing: Any) -> tuple[Any, ...] | None:
-        if isinstance(thing, TypedStorage):
-            storage, dtype, numel = thing.untyped(), thing.dtype, thing.size()
+    def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
+        if isinstance(obj, TypedStorage):
+            storage, dtype, numel = obj.untyped(), obj.dtype, obj.size()
             kind: Any = storage_type(dtype)
-        elif isinstance(thing, UntypedStorage):
-            storage, dtype, numel = thing, dtypes.uint8, thing.nbytes()
+        elif isinstance(obj, UntypedStorage):
+            storage, dtype, numel = obj, dtypes.uint8, obj.nbytes()
             kind = UntypedStorage
         else:
             return None

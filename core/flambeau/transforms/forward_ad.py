@@ -193,19 +193,19 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     table = tensor.__dict__.get("_tangents", {})
     if level in table:
         return table[level]
-    whole = None if tensor._view is None or tensor._view[1] is None else tangent_of(tensor._view[0], level)
-    if whole is None:
+    base_tangent = None if tensor._view is None or tensor._view[1] is None else tangent_of(tensor._view[0], level)
+    if base_tangent is None:
         return None
     source, tangent = tensor.__dict__.get("_derived", {}).get(level, (None, None))
-    if source is not whole:  # not derived yet, or the base has been written to since
+    if source is not base_tangent:  # not derived yet, or the base has been written to since
         _, record, params, _ = tensor._view
-        tangent = _laid_out_as(tensor, _seen(record, whole, params))
-        tensor.__dict__.setdefault("_derived", {})[level] = whole, tangent
+        tangent = _laid_out_as(tensor, _viewed(record, base_tangent, params))
+        tensor.__dict__.setdefault("_derived", {})[level] = base_tangent, tangent
         level.members.append(weakref.ref(tensor))
     return tangent
 
 
-def _seen(view: Operation, tangent: Tensor, params: tuple[Any, ...]) -> Any:
+def _viewed(view: Operation, tangent: Tensor, params: tuple[Any, ...]) -> Any:
     """The view operation applied to a tangent."""
     return seen_of(RECORDED, tangent, view.name, params)
 
@@ -324,7 +324,7 @@ def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...
     several = bool(op.results) or op.returns_list
     if op.view:
         (tangent,) = tangents
-        derived = _seen(op, tangent, params)
+        derived = _viewed(op, tangent, params)
         return list(derived) if several else [derived]
     results = list(result) if several else [result]
     nothing = [None] * len(results)
@@ -411,14 +411,14 @@ def _replace(tensor: Tensor, level: Level, tangent: Tensor) -> None:
     a view with a tangent of its own whose base has none: there only the view's tangent is replaced.
     """
     parent, record, params, _ = tensor._view or (None, None, (), True)
-    whole = None if record is None else tangent_of(parent, level)
-    if record is None or (whole is None and level in tensor.__dict__.get("_tangents", {})):
+    base_tangent = None if record is None else tangent_of(parent, level)
+    if record is None or (base_tangent is None and level in tensor.__dict__.get("_tangents", {})):
         set_tangent(tensor, level, tangent)
         return
     assert parent is not None
     tensor.__dict__.get("_tangents", {}).pop(level, None)
-    whole = _zeros(parent) if whole is None else whole
-    _replace(parent, level, OPS["view_scatter"].function(whole, tangent, record.name, params))
+    base_tangent = _zeros(parent) if base_tangent is None else base_tangent
+    _replace(parent, level, OPS["view_scatter"].function(base_tangent, tangent, record.name, params))
 
 
 def _zeros(tensor: Tensor) -> Tensor:

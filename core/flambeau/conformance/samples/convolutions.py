@@ -32,8 +32,8 @@ def convolve(
     result = np.zeros((len(x), len(w), *size), np.result_type(x, w))
     ins, outs = w.shape[1], len(w) // groups
     for g, place in itertools.product(range(groups), np.ndindex(*w.shape[2:])):
-        spots = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, size, stride, strict=True))
-        window = x[(slice(None), slice(g * ins, (g + 1) * ins), *spots)]
+        slices = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, size, stride, strict=True))
+        window = x[(slice(None), slice(g * ins, (g + 1) * ins), *slices)]
         result[:, g * outs : (g + 1) * outs] += np.einsum(
             "nc...,oc->no...", window, w[(slice(g * outs, (g + 1) * outs), slice(None), *place)]
         )
@@ -59,11 +59,13 @@ def transpose(
     result = np.zeros((len(x), w.shape[1] * groups, *reach))
     ins, outs = len(w) // groups, w.shape[1]
     for g, place in itertools.product(range(groups), np.ndindex(*w.shape[2:])):
-        spots = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, space, stride, strict=True))
+        slices = tuple(
+            slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, space, stride, strict=True)
+        )
         share = np.einsum(
             "nc...,co->no...", x[:, g * ins : (g + 1) * ins], w[(slice(g * ins, (g + 1) * ins), slice(None), *place)]
         )
-        result[(slice(None), slice(g * outs, (g + 1) * outs), *spots)] += share
+        result[(slice(None), slice(g * outs, (g + 1) * outs), *slices)] += share
     inside = tuple(slice(p, length - p) for p, length in zip(padding, reach, strict=True))
     result = result[(slice(None), slice(None), *inside)]
     return result if b is None else result + b.reshape(-1, *(1,) * n)

@@ -37,8 +37,8 @@ def _pool(np: Any, x: Any, windows: Windows, combine: Any, dilation: int = 1) ->
     result = np.zeros((*x.shape[: x.ndim - n], *map(len, windows)))
     for place in itertools.product(*(range(len(bounds)) for bounds in windows)):
         bounds = [spans[i] for spans, i in zip(windows, place, strict=True)]
-        spots = [[j for j in range(a, b, dilation) if 0 <= j < length] for (a, b), length in zip(bounds, space, strict=True)]
-        inside = np.ix_(*spots)
+        indices = [[j for j in range(a, b, dilation) if 0 <= j < length] for (a, b), length in zip(bounds, space, strict=True)]
+        inside = np.ix_(*indices)
         result[(..., *place)] = combine(x[(..., *inside)].reshape(*x.shape[: x.ndim - n], -1), flat[inside].reshape(-1), bounds)
     return result
 

@@ -58,9 +58,9 @@ def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], 
         return run()
     level = max(levels, key=lambda level: level.number)
     dims = [_batch_dim(leaf, level) if isinstance(leaf, Tensor) else None for leaf in leaves]
-    shown = [leaf if dim is None else drop_level(leaf, level, dim) for leaf, dim in zip(leaves, dims, strict=True)]
+    arguments = [leaf if dim is None else drop_level(leaf, level, dim) for leaf, dim in zip(leaves, dims, strict=True)]
     info = VmapInfo(level.size, level.randomness)
-    return _inside(cls.vmap(info, unflatten(dims, spec), *unflatten(shown, spec)), level)
+    return _inside(cls.vmap(info, unflatten(dims, spec), *unflatten(arguments, spec)), level)
 
 
 def _batch_dim(tensor: Tensor, level: Level) -> int | None:

@@ -182,8 +182,8 @@ class _Graphed:
         for static, gradient in zip(self.gradients, gradients, strict=True):
             static.copy_(gradient)
         self.backward_graph.replay()
-        gradients = iter(self.results)
-        return [next(gradients) if input.requires_grad else None for input in self.inputs + self.parameters]
+        results = iter(self.results)
+        return [next(results) if input.requires_grad else None for input in self.inputs + self.parameters]
 
     def stand_in(self) -> Any:
         """The module with its `forward` replaced, or a function."""

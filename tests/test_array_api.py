@@ -49,24 +49,24 @@ def array(shape: tuple[int, ...], dtype: str, seed: int = 0, low: float = -3.0, 
         return rng.integers(0, 2, shape).astype(bool)
     if kind in "iu":
         return rng.integers(max(0, int(low)) if kind == "u" else int(low), int(high) + 1, shape).astype(dtype)
-    made = rng.uniform(low, high, shape)
-    return np.asarray(made + 1j * rng.uniform(low, high, shape) if kind == "c" else made).astype(dtype)
+    values = rng.uniform(low, high, shape)
+    return np.asarray(values + 1j * rng.uniform(low, high, shape) if kind == "c" else values).astype(dtype)
 
 
 def both(call: Any, *arrays: Any) -> None:
     """`call` gives in both namespaces the same, to the dtype."""
     with np.errstate(all="ignore"):
         expected = _plain(call(strict, *map(strict.asarray, arrays)))
-    got = _plain(call(xp, *(torch.asarray(each.copy()) for each in arrays)))
-    assert len(got) == len(expected)
-    for a, b in zip(got, expected, strict=True):
+    actual = _plain(call(xp, *(torch.asarray(array.copy()) for array in arrays)))
+    assert len(actual) == len(expected)
+    for a, b in zip(actual, expected, strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         precise = a.dtype in (np.dtype("float64"), np.dtype("complex128"))
         np.testing.assert_allclose(a, b, rtol=1e-10 if precise else 1e-5, atol=1e-10 if precise else 1e-5)
 
 
-def _plain(made: Any) -> list[Any]:
-    return [np.asarray(each) for each in (made if isinstance(made, (tuple, list)) else (made,))]
+def _plain(value: Any) -> list[Any]:
+    return [np.asarray(result) for result in (value if isinstance(value, (tuple, list)) else (value,))]
 
 
 # --- what there is --------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ FUNCTIONS = [path for path in FUNCTIONS if inspect.isfunction(at(strict, path)) 
 @pytest.mark.parametrize("path", FUNCTIONS)
 def test_signatures(path: str) -> None:
     theirs, ours = (inspect.signature(at(module, path)).parameters.values() for module in (strict, xp))
-    assert [(each.name, each.kind) for each in ours] == [(each.name, each.kind) for each in theirs]
+    assert [(parameter.name, parameter.kind) for parameter in ours] == [(parameter.name, parameter.kind) for parameter in theirs]
     for mine, wanted in zip(ours, theirs, strict=True):
         sentinel = type(wanted.default).__name__ == "Undef"  # "not given": None serves
         assert mine.default == (None if sentinel else wanted.default)
@@ -229,9 +229,9 @@ INF, NAN = float("inf"), float("nan")
 def test_complex_special_cases(name: str, x: tuple[float, float], expected: tuple[float, float]) -> None:
     """The sign of a zero counts where it is written as one, `0.0`."""
     for dtype in ("complex64", "complex128"):
-        made = getattr(xp, name)(torch.asarray(np.asarray(complex(*x), dtype)))
-        assert made.dtype is getattr(torch, dtype)
-        for part, wanted in zip((made.real.item(), made.imag.item()), expected, strict=True):
+        result = getattr(xp, name)(torch.asarray(np.asarray(complex(*x), dtype)))
+        assert result.dtype is getattr(torch, dtype)
+        for part, wanted in zip((result.real.item(), result.imag.item()), expected, strict=True):
             np.testing.assert_allclose(part, wanted, rtol=1e-6)
             assert wanted != 0 or isinstance(wanted, int) or np.signbit(part) == np.signbit(wanted)
 
@@ -241,9 +241,9 @@ def test_powers_of_one_half(shape: tuple[int, ...]) -> None:
     """Of an array, not roots: the power of -infinity is infinity, and that of -0 is 0."""
     for dtype, exponent in itertools.product((torch.float32, torch.float64), (torch.tensor(0.5), torch.full(shape, 0.5))):
         for base, expected in ((-INF, INF), (-0.0, 0.0), (4.0, 2.0)):
-            made = xp.pow(xp.full(shape, base, dtype=dtype), xp.astype(exponent, dtype)).numpy()
-            np.testing.assert_array_equal(made, np.full(shape, expected))
-            assert not np.signbit(made).any()
+            actual = xp.pow(xp.full(shape, base, dtype=dtype), xp.astype(exponent, dtype)).numpy()
+            np.testing.assert_array_equal(actual, np.full(shape, expected))
+            assert not np.signbit(actual).any()
 
 
 @pytest.mark.parametrize("name, x1, x2, expected", [
@@ -258,9 +258,9 @@ def test_powers_of_one_half(shape: tuple[int, ...]) -> None:
 ])  # fmt: skip
 def test_division_by_and_of_infinities(name: str, x1: float, x2: float, expected: float) -> None:
     for dtype in (torch.float32, torch.float64):
-        made = getattr(xp, name)(torch.tensor(x1, dtype=dtype), torch.tensor(x2, dtype=dtype)).numpy()
-        np.testing.assert_equal(made, np.asarray(expected, made.dtype))
-        assert np.isnan(expected) or np.signbit(made) == np.signbit(expected)
+        actual = getattr(xp, name)(torch.tensor(x1, dtype=dtype), torch.tensor(x2, dtype=dtype)).numpy()
+        np.testing.assert_equal(actual, np.asarray(expected, actual.dtype))
+        assert np.isnan(expected) or np.signbit(actual) == np.signbit(expected)
 
 
 def test_operators_are_the_functions() -> None:
@@ -398,7 +398,7 @@ CALLS: dict[str, tuple[Any, list[Any]]] = {
     "linalg.trace": (lambda n, x: (n.linalg.trace(x), n.linalg.trace(x, offset=-1, dtype=n.float64)), [array(X, "uint8")]),
     "linalg.det": (lambda n, x: (n.linalg.det(x), *n.linalg.slogdet(x), n.linalg.inv(x), n.linalg.matrix_power(x, -2)), [SPD]),
     "linalg.matrix_power": (lambda n, x: (n.linalg.matrix_power(x, 0), n.linalg.matrix_power(x, 3)), [SPD]),
-    "linalg.matrix_norm": (lambda n, x: tuple(n.linalg.matrix_norm(x, ord=each, keepdims=k) for each in ("fro", "nuc", 1, -1, 2, -2,
+    "linalg.matrix_norm": (lambda n, x: tuple(n.linalg.matrix_norm(x, ord=order, keepdims=k) for order in ("fro", "nuc", 1, -1, 2, -2,
                            float("inf"), -float("inf")) for k in (False, True)), [SPD]),
     "linalg.vector_norm": (lambda n, x: tuple(n.linalg.vector_norm(x, axis=a, keepdims=k, ord=o) for a in (None, 0, (0, -1))
                            for k in (False, True) for o in (0, 1, 2, 3.5, float("inf"), -float("inf"), -1)), [array(X, "float64")]),
@@ -410,7 +410,7 @@ CALLS: dict[str, tuple[Any, list[Any]]] = {
     "linalg.eig": (lambda n, x: n.matmul(n.astype(x, n.complex128), n.linalg.eig(x)[1]) - n.linalg.eig(x)[1] * n.linalg.eig(x)[0][..., None, :],
                    [array((2, 3, 3), "float64")]),
     "linalg.eigh": (lambda n, x: n.linalg.eigh(x).eigenvectors**2, [SPD]),
-    "linalg.qr": (lambda n, x: [each for mode in ("reduced", "complete") for each in n.linalg.qr(x, mode=mode)], [array((2, 4, 3), "float64")]),
+    "linalg.qr": (lambda n, x: [factor for mode in ("reduced", "complete") for factor in n.linalg.qr(x, mode=mode)], [array((2, 4, 3), "float64")]),
     "linalg.svd": (lambda n, x: (n.linalg.svd(x).S, n.linalg.svd(x, full_matrices=False).U ** 2, n.linalg.svd(x, full_matrices=False).Vh ** 2),
                    [array((2, 4, 3), "float64")]),
     "linalg.pinv": (lambda n, x: (n.linalg.pinv(x), n.linalg.pinv(x, rtol=0.3)), [array((2, 4, 3), "float64")]),

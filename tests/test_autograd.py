@@ -250,7 +250,7 @@ def test_nodes():
     assert y.grad_fn.metadata["name"] == "square"
     (next_node, number), _ = node.next_functions
     assert number == 0 and next_node.variable is x and next_node.name() == "torch::autograd::AccumulateGrad"
-    assert [each.tolist() for each in node(torch.ones(3))] == [[1, 1, 1], [1, 1, 1]]
+    assert [gradient.tolist() for gradient in node(torch.ones(3))] == [[1, 1, 1], [1, 1, 1]]
 
 
 def test_accumulators_are_shared_while_they_live():
@@ -263,7 +263,7 @@ def test_accumulators_are_shared_while_they_live():
 
 def test_names_of_nodes():
     x = leaf(2, 2)
-    made = {
+    results = {
         "AddBackward0": x + 1,
         "MulBackward0": x * 2,
         "DivBackward0": x / 2,
@@ -278,8 +278,8 @@ def test_names_of_nodes():
         "SelectBackward0": x[0],
         "UnbindBackward0": x.unbind()[0],
     }
-    assert {name: each.grad_fn.name() for name, each in made.items()} == {name: name for name in made}
-    assert repr(made["AddBackward0"]).endswith("grad_fn=<AddBackward0>)")
+    assert {name: result.grad_fn.name() for name, result in results.items()} == {name: name for name in results}
+    assert repr(results["AddBackward0"]).endswith("grad_fn=<AddBackward0>)")
 
 
 def test_flags():
@@ -323,11 +323,11 @@ def test_a_generator_keeps_its_mode_to_itself():
         finally:
             assert not torch.is_grad_enabled()
 
-    made = numbers()
-    assert next(made) is False and torch.is_grad_enabled()
-    assert made.send("sent") is False and torch.is_grad_enabled()
-    assert made.throw(KeyError) == (False, ["sent"])
-    made.close()
+    generator = numbers()
+    assert next(generator) is False and torch.is_grad_enabled()
+    assert generator.send("sent") is False and torch.is_grad_enabled()
+    assert generator.throw(KeyError) == (False, ["sent"])
+    generator.close()
     assert torch.is_grad_enabled()
 
 
@@ -418,7 +418,7 @@ def test_anomaly_mode_names_the_forward_line():
         y = x.sqrt()  # the line to be found
         with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
             y.backward()
-    text = "".join(str(each.message) for each in caught)
+    text = "".join(str(warning.message) for warning in caught)
     assert "Error detected in SqrtBackward0" in text and "the line to be found" in text and __file__ in text
 
 
@@ -432,7 +432,7 @@ def test_anomaly_mode_of_second_orders_names_both_lines():
         handle.register_hook(lambda grad: grad * float("nan"))
         with pytest.raises(RuntimeError, match="returned nan values"):
             handle.backward()
-    assert "Error detected in" in "".join(str(each.message) for each in caught)
+    assert "Error detected in" in "".join(str(warning.message) for warning in caught)
 
 
 def test_anomaly_mode_reports_errors_and_ends():
@@ -443,7 +443,7 @@ def test_anomaly_mode_reports_errors_and_ends():
         y.mul_(2)
         with pytest.raises(RuntimeError, match="modified by an inplace"):
             y.sum().backward()
-    assert any("Error detected in ExpBackward0" in str(each.message) for each in caught)
+    assert any("Error detected in ExpBackward0" in str(warning.message) for warning in caught)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with torch.autograd.set_detect_anomaly(True, check_nan=False):
@@ -592,10 +592,10 @@ def in_threads(count, work):
             errors.append(traceback.format_exc())
 
     threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not errors, errors[0]
 
 
@@ -621,8 +621,8 @@ def test_backward_in_threads_over_one_graph():
         found[number] = torch.autograd.grad((shared * number).sum(), x, retain_graph=True)[0]
 
     in_threads(4, work)
-    for number, each in enumerate(found):
-        assert torch.allclose(each, number * x.detach().exp())
+    for number, gradient in enumerate(found):
+        assert torch.allclose(gradient, number * x.detach().exp())
 
 
 def test_transforms_in_threads():
@@ -648,7 +648,7 @@ def test_modes_hooks_and_levels_belong_to_a_thread():
         assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
         y = x * x
         assert y.grad_fn._saved_self is x
-        assert torch.vmap(lambda each: each * 2)(torch.arange(3.0)).tolist() == [0, 2, 4]
+        assert torch.vmap(lambda x: x * 2)(torch.arange(3.0)).tolist() == [0, 2, 4]
         assert torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))[1].item() == 1
 
     with torch.no_grad(), graph.saved_tensors_hooks(lambda t: 1 / 0, lambda t: t):

@@ -42,7 +42,7 @@ def test_order_of_hooks():
 
 
 def names(node):
-    return node and [node.name().rpartition("::")[2], *[names(each) for each, _ in node.next_functions]]
+    return node and [node.name().rpartition("::")[2], *[names(function) for function, _ in node.next_functions]]
 
 
 @pytest.mark.parametrize("shape", [(3,), (4, 3), (2, 2, 3)])
@@ -50,23 +50,23 @@ def names(node):
 def test_linear_is_shown_as_product_with_the_transposed_weight(shape, look):
     x = (torch.arange(12.0)[: torch.Size(shape).numel()].reshape(shape) / 7).requires_grad_()
     weight, bias = torch.arange(6.0).reshape(2, 3).requires_grad_(), leaf(2)
-    made = torch.nn.functional.linear(x, weight, bias)
+    output = torch.nn.functional.linear(x, weight, bias)
     seen = []
     if look:
-        product = made.grad_fn if len(shape) == 2 else made.grad_fn.next_functions[0][0]
-        product.register_hook(lambda grad_inputs, grad_outputs: seen.append([tuple(each.shape) for each in grad_inputs]))
+        product = output.grad_fn if len(shape) == 2 else output.grad_fn.next_functions[0][0]
+        product.register_hook(lambda grad_inputs, grad_outputs: seen.append([tuple(gradient.shape) for gradient in grad_inputs]))
         rows = ["AccumulateGrad"] if len(shape) == 2 else ["ViewBackward0", ["AccumulateGrad"]]
         assert names(product) == ["AddmmBackward0", ["AccumulateGrad"], rows, ["TBackward0", ["AccumulateGrad"]]]
-    (made**2).sum().backward(retain_graph=True)
+    (output**2).sum().backward(retain_graph=True)
     expected = x.reshape(-1, 3) @ weight.t() + bias
-    assert torch.equal(made, expected.reshape(made.shape))
+    assert torch.equal(output, expected.reshape(output.shape))
     assert torch.equal(weight.grad, (2 * expected).t() @ x.reshape(-1, 3))
     assert torch.equal(x.grad.reshape(-1, 3), 2 * expected @ weight) and torch.equal(bias.grad, (2 * expected).sum(0))
-    (grad,) = torch.autograd.grad(made.sum(), weight, create_graph=True, retain_graph=True)
+    (grad,) = torch.autograd.grad(output.sum(), weight, create_graph=True, retain_graph=True)
     assert torch.autograd.grad((grad * weight).sum(), x)[0].tolist() == torch.ones(2, *shape).mul(weight.sum(0)).mean(0).tolist()
-    made.sum().backward()
+    output.sum().backward()
     with pytest.raises(RuntimeError, match="a second time"):
-        made.sum().backward()
+        output.sum().backward()
     size = x.numel() // 3
     assert seen == ([[(2,), (size, 3), (3, 2)]] * 3 if look else [])
 
@@ -75,18 +75,18 @@ def test_cross_entropy_is_shown_in_two_steps():
     x, target, weight = leaf(3, 4), torch.tensor([0, 1, 3]), torch.tensor([1.0, 2.0, 3.0, 4.0])
     losses = [torch.nn.functional.cross_entropy(x * 2, target, weight, ignore_index=1) for _ in range(2)]
     assert names(losses[1].grad_fn)[:2] == ["NllLossBackward0", names(torch.log_softmax(x * 2, 1).grad_fn)]
-    plain, shown = (torch.autograd.grad(each, x, create_graph=True)[0] for each in losses)
+    plain, shown = (torch.autograd.grad(loss, x, create_graph=True)[0] for loss in losses)
     assert torch.allclose(plain, shown)
-    assert torch.allclose(*(torch.autograd.grad(each.square().sum(), x)[0] for each in (plain, shown)))
+    assert torch.allclose(*(torch.autograd.grad(gradient.square().sum(), x)[0] for gradient in (plain, shown)))
 
 
 def test_who_looks_while_a_backward_is_under_way_does_not_disturb_it():
     x, weight, bias = leaf(1, 3), leaf(2, 3), leaf(2)
-    made = torch.nn.functional.linear(x, weight, bias)
+    output = torch.nn.functional.linear(x, weight, bias)
     found = []
-    (made * 2).register_hook(lambda grad: None)
-    scaled = made * 2
-    scaled.register_hook(lambda grad: found.append(made.grad_fn.next_functions))
+    (output * 2).register_hook(lambda grad: None)
+    scaled = output * 2
+    scaled.register_hook(lambda grad: found.append(output.grad_fn.next_functions))
     (grad,) = torch.autograd.grad(scaled.sum(), weight)
     assert grad.tolist() == [[2, 2, 2]] * 2 and len(found) == 1
 
@@ -181,7 +181,7 @@ def test_hooks_of_nodes_see_what_is_missing():
     seen = []
     x = leaf(4)
     first, _ = x.split(2)
-    first.grad_fn.register_hook(lambda inputs, outputs: seen.append([each is None for each in (*inputs, *outputs)]))
+    first.grad_fn.register_hook(lambda inputs, outputs: seen.append([gradient is None for gradient in (*inputs, *outputs)]))
     first.sum().backward()
     assert seen == [[False, False, True]] and x.grad.tolist() == [1, 1, 0, 0]
 
@@ -223,7 +223,9 @@ def test_multi_grad_hooks():
     calls = []
     a, b = leaf(2), leaf(2)
     c, d = a * b, a * b
-    handle = graph.register_multi_grad_hook((a, b, c, d), lambda grads: calls.append([each is not None for each in grads]))
+    handle = graph.register_multi_grad_hook(
+        (a, b, c, d), lambda grads: calls.append([gradient is not None for gradient in grads])
+    )
     graph.register_multi_grad_hook((a, b, c, d), lambda grad: calls.append(grad.tolist()), mode="any")
     c.sum().backward(retain_graph=True)
     c.sum().backward(inputs=(a,), retain_graph=True)
@@ -263,6 +265,6 @@ def test_a_gradient_of_another_dtype():
 
 def test_a_hook_after_accumulation_may_return_the_tensor():
     y = torch.zeros(2, requires_grad=True)
-    y.register_post_accumulate_grad_hook(lambda each: each)
+    y.register_post_accumulate_grad_hook(lambda t: t)
     (y * 2).sum().backward()
     assert y.grad.tolist() == [2, 2]

@@ -15,9 +15,9 @@ class Tagged(torch.Tensor):
     """A tensor with an attribute that it is made with."""
 
     def __new__(cls, values, tag=None):
-        made = torch.as_tensor(values).as_subclass(cls)
-        made.tag = tag
-        return made
+        tensor = torch.as_tensor(values).as_subclass(cls)
+        tensor.tag = tag
+        return tensor
 
 
 class Slotted(torch.Tensor):
@@ -31,9 +31,9 @@ class WithState(torch.Tensor):
 
 class WithTag(nn.Parameter):
     def __new__(cls, data, requires_grad=True, tag=None):
-        made = super().__new__(cls, data, requires_grad)
-        made.tag = tag
-        return made
+        parameter = super().__new__(cls, data, requires_grad)
+        parameter.tag = tag
+        return parameter
 
 
 def pickled(value):

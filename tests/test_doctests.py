@@ -23,7 +23,7 @@ def module_names() -> list[str]:
     for name in PACKAGES:
         package = importlib.import_module(name)
         names.append(name)
-        names += [each.name for each in pkgutil.walk_packages(package.__path__, f"{name}.")]
+        names += [module.name for module in pkgutil.walk_packages(package.__path__, f"{name}.")]
     return sorted(set(names) - NOT_IMPORTED)
 
 
@@ -36,13 +36,13 @@ def run(test: doctest.DocTest) -> None:
 
 
 def examples(module: ModuleType) -> list[doctest.DocTest]:
-    return [each for each in doctest.DocTestFinder(exclude_empty=True).find(module) if each.examples]
+    return [example for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
 
 
 @pytest.mark.parametrize("name", module_names())
 def test_module(name: str) -> None:
-    for each in examples(importlib.import_module(name)):
-        run(each)
+    for example in examples(importlib.import_module(name)):
+        run(example)
 
 
 NAMES = [

@@ -37,8 +37,8 @@ def loud(request):
     return request.param
 
 
-def same(made, expected):
-    np.testing.assert_array_equal(np.asarray(made), np.asarray(expected, np.asarray(made).dtype))
+def same(actual, expected):
+    np.testing.assert_array_equal(np.asarray(actual), np.asarray(expected, np.asarray(actual).dtype))
 
 
 # --- in place -----------------------------------------------------------------------------------------------------
@@ -89,10 +89,10 @@ def test_large_arrays_too(loud, size):
 
 
 IN_PLACE = [
-    each
+    sample
     for family in ("arithmetic", "pointwise", "elementary")
-    for each in families()[family]
-    if each.inplace and each.method and "float32" in each.dtypes and hasattr(torch.Tensor, each.name + "_")
+    for sample in families()[family]
+    if sample.inplace and sample.method and "float32" in sample.dtypes and hasattr(torch.Tensor, sample.name + "_")
 ]
 EXTREMES = np.array([0, -0.0, INF, -INF, NAN, 3e38, -3e38, 1e-38, -1, 1, 700], np.float32)
 
@@ -110,19 +110,19 @@ class InPlace:
         return getattr(x.clone(), self.name + "_")(*args, **kwargs)
 
 
-@pytest.mark.parametrize("sample", IN_PLACE, ids=lambda each: each.name)
+@pytest.mark.parametrize("sample", IN_PLACE, ids=lambda sample: sample.name)
 def test_every_operation_in_place(loud, sample):
     rng = np.random.default_rng(0)
     arrays = [
-        np.where(rng.random(each.shape) < 0.5, rng.choice(EXTREMES, each.shape), each) if each.dtype == np.float32 else each
-        for each in sample.arrays(np, "float32")
+        np.where(rng.random(array.shape) < 0.5, rng.choice(EXTREMES, array.shape), array) if array.dtype == np.float32 else array
+        for array in sample.arrays(np, "float32")
     ]
-    tensors = [torch.tensor(each.astype(given.dtype)) for each, given in zip(arrays, sample.arrays(np, "float32"), strict=True)]
+    tensors = [torch.tensor(array.astype(given.dtype)) for array, given in zip(arrays, sample.arrays(np, "float32"), strict=True)]
     with np.errstate(all="ignore"):
         expected = sample.call(InPlace(sample.name), *tensors)
     with loud():
-        made = sample.call(InPlace(sample.name), *tensors)
-    same(made, expected)
+        actual = sample.call(InPlace(sample.name), *tensors)
+    same(actual, expected)
 
 
 def test_a_kernel_that_has_written_is_not_called_again(monkeypatch):
@@ -168,8 +168,8 @@ VALUES = [
 @pytest.mark.parametrize(("compute", "expected"), VALUES)
 def test_values(loud, compute, expected):
     with loud():
-        made = compute()
-    same(made, expected)
+        actual = compute()
+    same(actual, expected)
 
 
 def test_nothing_is_printed_or_called_in_place():
@@ -277,8 +277,8 @@ def test_draws_take_the_same_numbers(loud, draw):
         expected, after = draw(), torch.rand(1)
     torch.manual_seed(3)
     with loud():
-        made = draw()
-    same(made, expected)
+        actual = draw()
+    same(actual, expected)
     same(torch.rand(1), after)
 
 
@@ -312,10 +312,10 @@ def test_calls_inside_calls_and_in_threads():
         found.append((bool(x.isinf().all()), np.geterr()["over"]))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert found == [(True, "warn")] * 4
 
 
@@ -331,4 +331,4 @@ def test_the_state_is_left_when_a_kernel_raises():
 
 def test_the_samples_are_found():
     assert len(IN_PLACE) > 60
-    assert all(callable(find(torch, each.name)) for each in IN_PLACE)
+    assert all(callable(find(torch, sample.name)) for sample in IN_PLACE)

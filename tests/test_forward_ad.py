@@ -51,18 +51,18 @@ def test_levels():
 def test_what_a_dual_is_made_of():
     x = torch.ones(3)
     with fw.dual_level():
-        made = dual(1.0, 2.0, 3.0)
+        made_dual = dual(1.0, 2.0, 3.0)
         wrong = {
             "a different size than that of the original Tensor": (x, torch.ones(2)),
             "Expected primal to be floating point or complex": (x.long(), x),
             "Expected tangent to be floating point or complex": (x, x.long()),
-            "Making a dual Tensor based on a Tensor that already has a forward gradient": (made, x),
-            "Setting a forward grad that itself has a forward gradient": (x, made),
+            "Making a dual Tensor based on a Tensor that already has a forward gradient": (made_dual, x),
+            "Setting a forward grad that itself has a forward gradient": (x, made_dual),
         }
         for match, (primal, tangent) in wrong.items():
             with pytest.raises((RuntimeError, ValueError), match=match):
                 fw.make_dual(primal, tangent)
-        assert fw.unpack_dual(made.detach()).tangent is None and fw.unpack_dual(made.data).tangent is None
+        assert fw.unpack_dual(made_dual.detach()).tangent is None and fw.unpack_dual(made_dual.data).tangent is None
 
 
 # --- operations ---------------------------------------------------------------------------------------------------
@@ -176,9 +176,9 @@ def test_numbers_beside_double_precision(function, derivative):
 
 
 def assign(x):
-    made = torch.zeros(2, 3)
-    made.t().copy_(x.t())
-    return made
+    result = torch.zeros(2, 3)
+    result.t().copy_(x.t())
+    return result
 
 
 @pytest.mark.parametrize(
@@ -193,13 +193,13 @@ def test_tangents_are_laid_out_as_their_primals(function, by_columns):
     x = torch.arange(6.0).reshape(2, 3)
     direction = x.t().contiguous().t() if by_columns else x + 0
     with fw.dual_level():
-        made = function(fw.make_dual(x, direction))
-        tangent = fw.unpack_dual(made).tangent
-        assert torch.equal(tangent, made)  # they are linear
-        order = [sorted(range(each.ndim), key=lambda dim: -each.stride(dim)) for each in (made, tangent)]
+        result = function(fw.make_dual(x, direction))
+        tangent = fw.unpack_dual(result).tangent
+        assert torch.equal(tangent, result)  # they are linear
+        order = [sorted(range(t.ndim), key=lambda dim: -t.stride(dim)) for t in (result, tangent)]
         assert order[0] == order[1]
-        if made.is_contiguous():
-            assert torch.equal(fw.unpack_dual(made.view(-1)).tangent, made.view(-1))
+        if result.is_contiguous():
+            assert torch.equal(fw.unpack_dual(result.view(-1)).tangent, result.view(-1))
     columns = torch.func.jacfwd(lambda x: function(x).reshape(-1))(x)
     assert torch.equal(columns.reshape(-1, 6) @ x.reshape(-1), function(x).reshape(-1))
 
@@ -219,21 +219,21 @@ def test_memory_that_the_dual_shows_in_part():
 def test_over_and_under_reverse_mode():
     x, direction = torch.arange(3.0).requires_grad_(), torch.ones(3)
     with fw.dual_level():
-        made = fw.make_dual(x, direction)
-        assert made.requires_grad and not made.is_leaf
-        value, tangent = fw.unpack_dual(made**3)
+        result = fw.make_dual(x, direction)
+        assert result.requires_grad and not result.is_leaf
+        value, tangent = fw.unpack_dual(result**3)
         assert tangent.tolist() == [0, 3, 12] and tangent.requires_grad
         assert torch.autograd.grad(tangent.sum(), x)[0].tolist() == [0, 6, 12]
-        gradient = torch.autograd.grad((made**3).sum(), x)[0]
+        gradient = torch.autograd.grad((result**3).sum(), x)[0]
         assert both(gradient) == ([0, 3, 12], [0, 6, 12])
-        (made**3).sum().backward()
+        (result**3).sum().backward()
     assert x.grad.tolist() == [0, 3, 12]
 
 
 def test_saved_tensor_hooks_are_for_the_other_mode():
     packed = []
     x = torch.tensor([1.0, 2.0])
-    with torch.autograd.graph.saved_tensors_hooks(lambda each: packed.append(each) or each, lambda each: each):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
         cube = lambda x: x * x * x  # noqa: E731
         tangent = lambda x: torch.func.jvp(cube, (x,), (torch.ones(2),))[1]  # noqa: E731
         assert tangent(x).tolist() == [3, 12] and torch.func.jacfwd(tangent)(x).tolist() == [[6, 0], [0, 12]]
@@ -313,12 +313,12 @@ def test_tangents_die_with_their_level():
         with fw.dual_level():
             tangent = torch.ones(2)
             gone = weakref.ref(tangent)
-            made = fw.make_dual(torch.ones(2), tangent)
-            result = made * 2
+            x = fw.make_dual(torch.ones(2), tangent)
+            result = x * 2
             del tangent
             assert gone() is not None
         assert fw.unpack_dual(result).tangent is None
-        del made, result
+        del x, result
         assert gone() is None and gc.collect() == 0
     finally:
         gc.enable()

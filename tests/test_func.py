@@ -98,9 +98,9 @@ def test_refusals(error, message, call):
 def test_chunks():
     sizes = []
 
-    def call(each):
-        sizes.append(torch.func.debug_unwrap(each).shape[0])
-        return each * 2
+    def call(row):
+        sizes.append(torch.func.debug_unwrap(row).shape[0])
+        return row * 2
 
     same(vmap(call, chunk_size=2)(y), 2 * y)
     assert sizes == [2, 1]
@@ -108,20 +108,20 @@ def test_chunks():
 
 def test_chunks_draw_the_same_numbers():
     drawn = vmap(lambda a: a * 0 + torch.rand(2), randomness="same", chunk_size=2)(torch.zeros(5))
-    assert all(torch.equal(each, drawn[0]) for each in drawn)
+    assert all(torch.equal(numbers, drawn[0]) for numbers in drawn)
 
 
 def test_the_function_runs_once():
     calls = []
-    vmap(lambda each: calls.append(each.shape) or each)(x)
+    vmap(lambda row: calls.append(row.shape) or row)(x)
     assert calls == [(4,)]
 
 
 def test_a_batched_tensor_looks_like_one_member():
-    def look(each):
-        assert each.shape == (4,) and each.dim() == 1 and each.numel() == 4 and len(each) == 4 and each.size(0) == 4
-        assert each.dtype is torch.float32 and not each.requires_grad and isinstance(each, torch.Tensor)
-        return sum(each) * each.shape[0]
+    def look(row):
+        assert row.shape == (4,) and row.dim() == 1 and row.numel() == 4 and len(row) == 4 and row.size(0) == 4
+        assert row.dtype is torch.float32 and not row.requires_grad and isinstance(row, torch.Tensor)
+        return sum(row) * row.shape[0]
 
     same(vmap(look)(x), x.sum(1) * 4)
 
@@ -159,18 +159,18 @@ OPERATIONS = {
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operations(name):
     operation, batch = OPERATIONS[name], normal(5, 3, 4)
-    expected = torch.stack([operation(each) for each in batch])
+    expected = torch.stack([operation(row) for row in batch])
     same(vmap(operation)(batch), expected)
     same(vmap(operation, in_dims=2, out_dims=-1)(batch.permute(1, 2, 0)), expected.movedim(0, -1))
     same(vmap(vmap(operation))(batch.expand(2, 5, 3, 4)), expected.expand(2, *expected.shape))
 
 
-@pytest.mark.parametrize("name", [each for each in OPERATIONS if each not in ("comparison", "types", "order", "unary")])
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in ("comparison", "types", "order", "unary")])
 def test_derivatives_of_operations(name):
     """A batch of gradients is the gradients of a batch."""
     operation, batch = OPERATIONS[name], normal(4, 3, 4)
     one = grad(lambda a: operation(a).sum() * 0.01)
-    expected = torch.stack([one(each) for each in batch])
+    expected = torch.stack([one(row) for row in batch])
     same(vmap(one)(batch), expected)
     same(grad(lambda all: vmap(operation)(all).sum() * 0.01)(batch), expected)
 
@@ -217,7 +217,7 @@ def test_writes():
         view[-1] += 1
         return z
 
-    same(vmap(fill)(x), torch.stack([fill(each) for each in x]))
+    same(vmap(fill)(x), torch.stack([fill(row) for row in x]))
     given = x.clone()
     vmap(lambda a: a.mul_(2))(given)
     same(given, 2 * x)  # written where it is
@@ -291,7 +291,7 @@ def test_refusals_of_derivatives(message, call):
 
 def test_saved_tensor_hooks_are_refused():
     def packed(a):
-        with torch.autograd.graph.saved_tensors_hooks(lambda each: each, lambda each: each):
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
             return (a**2).sum()
 
     for transform in (grad, jacrev, hessian, lambda f: functools.partial(vjp, f), lambda f: vmap(grad(f))):
@@ -355,8 +355,8 @@ def test_jacobians():
 def test_hessians():
     expected = torch.diag(6 * y)
     cube = lambda a: (a**3).sum()  # noqa: E731
-    for each in (hessian(cube), jacrev(jacrev(cube)), jacfwd(jacfwd(cube)), jacrev(jacfwd(cube)), jacfwd(grad(cube))):
-        same(each(y), expected)
+    for transform in (hessian(cube), jacrev(jacrev(cube)), jacfwd(jacfwd(cube)), jacrev(jacfwd(cube)), jacfwd(grad(cube))):
+        same(transform(y), expected)
     same(vmap(hessian(cube))(x)[2], torch.diag(6 * x[2]))
     blocks = hessian(lambda a, b: (a * b**2).sum(), argnums=(0, 1))(y, y + 1)
     same(blocks[0][0], torch.zeros(3, 3))
@@ -429,7 +429,7 @@ def test_tangents_are_not_written_to():
 def test_compositions():
     same(
         grad(lambda w: vmap(grad(lambda a: (a * w).sin()))(y).sum())(torch.tensor(2.0)),
-        sum((each * 2).cos() - 2 * each * (each * 2).sin() for each in y),
+        sum((v * 2).cos() - 2 * v * (v * 2).sin() for v in y),
     )
     same(vmap(lambda a, t: jvp(torch.sin, (a,), (t,))[1])(x, x), x * x.cos())
     same(vmap(lambda a: vjp(torch.sin, a)[1](a)[0])(x), x * x.cos())
@@ -475,30 +475,30 @@ class Net(torch.nn.Module):
 def test_functional_call():
     model = Net().eval()
     state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    zeros = {name: torch.zeros_like(each) for name, each in state.items()}
+    zeros = {name: torch.zeros_like(tensor) for name, tensor in state.items()}
     same(functional_call(model, {}, (x,)), model(x))
     same(functional_call(model, zeros | {"second.bias": torch.ones(2)}, x), torch.ones(3, 2))
     same(
         functional_call(model, [{"scale": torch.tensor(2.0)}, {"second.bias": torch.ones(2)}], (x,), {"power": 2}),
         (model(x) - model.second.bias + 1) ** 2,
     )
-    assert all(model.state_dict()[name].equal(each) for name, each in state.items())  # as before
+    assert all(model.state_dict()[name].equal(tensor) for name, tensor in state.items())  # as before
     with pytest.raises(RuntimeError, match=r"Unexpected key\(s\): 'nothing'.\n\tMissing key\(s\): 'first.bias', 'first.weight'"):
         functional_call(model, {"nothing": torch.ones(1)}, (x,), strict=True)
     with pytest.raises(TypeError, match="3 is not an instance of torch.Tensor"):
         functional_call(model, {"scale": 3}, (x,))
     with pytest.raises(RuntimeError):
         functional_call(model, {"first.weight": torch.ones(2, 2)}, (x,))
-    assert all(model.state_dict()[name].equal(each) for name, each in state.items())
+    assert all(model.state_dict()[name].equal(tensor) for name, tensor in state.items())
 
     def loss(parameters):
         return functional_call(model, parameters, (x,)).pow(2).mean()
 
-    parameters = {name: each.detach() for name, each in model.named_parameters()}
+    parameters = {name: parameter.detach() for name, parameter in model.named_parameters()}
     gradients = grad(loss)(parameters)
     model(x).pow(2).mean().backward()
-    for name, each in model.named_parameters():
-        same(gradients[name], each.grad)
+    for name, parameter in model.named_parameters():
+        same(gradients[name], parameter.grad)
 
 
 def test_functional_call_of_tied_and_of_counting_modules():
@@ -527,7 +527,7 @@ def test_gradients_per_sample():
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten(), torch.nn.ReLU(), torch.nn.Linear(8, 3))
     images, labels = normal(5, 1, 4, 4), torch.tensor([0, 1, 2, 1, 0])
-    parameters = {name: each.detach() for name, each in model.named_parameters()}
+    parameters = {name: parameter.detach() for name, parameter in model.named_parameters()}
 
     def loss(parameters, image, label):
         return F.cross_entropy(functional_call(model, parameters, (image[None],)), label[None])
@@ -536,8 +536,8 @@ def test_gradients_per_sample():
     for number in range(5):
         model.zero_grad()
         F.cross_entropy(model(images[number : number + 1]), labels[number : number + 1]).backward()
-        for name, each in model.named_parameters():
-            same(found[name][number], each.grad)
+        for name, parameter in model.named_parameters():
+            same(found[name][number], parameter.grad)
 
 
 def test_ensembles():
@@ -545,7 +545,7 @@ def test_ensembles():
     parameters, buffers = stack_module_state(models)
     assert parameters["first.weight"].shape == (4, 8, 4) and parameters["first.weight"].requires_grad
     found = vmap(lambda p, b: functional_call(models[0], (p, b), (x,)))(parameters, buffers)
-    same(found, torch.stack([each(x) for each in models]))
+    same(found, torch.stack([model(x) for model in models]))
     with pytest.raises(RuntimeError, match="at least one model"):
         stack_module_state([])
     with pytest.raises(RuntimeError, match="same class"):

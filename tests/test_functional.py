@@ -26,23 +26,23 @@ def same(got, wanted, tolerance=1e-9):
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
 def test_dropout_keeps_the_mean_and_scales_what_it_keeps(p):
     torch.manual_seed(0)
-    made = F.dropout(torch.ones(20000), p)
-    kept = made[made != 0]
+    result = F.dropout(torch.ones(20000), p)
+    kept = result[result != 0]
     same(kept, np.full(len(kept), 1 / (1 - p)), 1e-6)
     assert abs(len(kept) / 20000 - (1 - p)) < 0.02
 
 
 def test_dropout_passes_the_gradient_of_what_it_keeps():
     x = torch.ones(100, requires_grad=True)
-    made = F.dropout(x, 0.5)
-    made.sum().backward()
-    same(x.grad, made.detach().numpy())
+    result = F.dropout(x, 0.5)
+    result.sum().backward()
+    same(x.grad, result.detach().numpy())
 
 
 def test_dropout_in_place_changes_its_input():
     x = torch.ones(1000)
-    made = F.dropout(x, 0.5, inplace=True)
-    assert made is x and 300 < int((x == 0).sum()) < 700
+    result = F.dropout(x, 0.5, inplace=True)
+    assert result is x and 300 < int((x == 0).sum()) < 700
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_channel_dropout_drops_whole_channels(function, shape):
 
 def test_channel_dropout_of_a_sample_without_batch():
     torch.manual_seed(0)
-    made = F.dropout3d(torch.ones(50, 2, 2, 2), 0.5).flatten(1)
-    assert made.shape == (50, 8) and (made == made[:, :1]).all()
+    result = F.dropout3d(torch.ones(50, 2, 2, 2), 0.5).flatten(1)
+    assert result.shape == (50, 8) and (result == result[:, :1]).all()
 
 
 @pytest.mark.parametrize("function", [F.alpha_dropout, F.feature_alpha_dropout])
 def test_alpha_dropout_keeps_mean_and_variance(function):
     torch.manual_seed(0)
     x = normal(1000, 200, dtype=np.float32)
-    made = function(x, 0.3, training=True)
-    assert abs(float(made.mean())) < 0.02 and abs(float(made.var()) - 1) < 0.02
+    result = function(x, 0.3, training=True)
+    assert abs(float(result.mean())) < 0.02 and abs(float(result.var()) - 1) < 0.02
 
 
 def test_dropout2d_warns_of_shapes_that_it_was_not_made_for():
@@ -109,11 +109,11 @@ def test_rrelu_draws_a_slope_for_each_negative_element():
 def test_gumbel_softmax_samples_from_the_logits(hard):
     torch.manual_seed(0)
     logits = torch.tensor([0.1, 0.2, 0.7]).log().expand(20000, 3)
-    made = F.gumbel_softmax(logits, tau=0.1, hard=hard)
-    same(made.sum(1), np.ones(20000), 1e-5)
-    counts = made.argmax(1).bincount(minlength=3) if hasattr(torch.Tensor, "bincount") else F.one_hot(made.argmax(1)).sum(0)
+    result = F.gumbel_softmax(logits, tau=0.1, hard=hard)
+    same(result.sum(1), np.ones(20000), 1e-5)
+    counts = result.argmax(1).bincount(minlength=3) if hasattr(torch.Tensor, "bincount") else F.one_hot(result.argmax(1)).sum(0)
     same(counts / 20000, [0.1, 0.2, 0.7], 0.02)
-    assert not hard or ((made == 0) | (made > 0.999)).all()
+    assert not hard or ((result == 0) | (result > 0.999)).all()
 
 
 def test_gumbel_softmax_hard_has_the_gradient_of_the_relaxed_sample():
@@ -121,8 +121,8 @@ def test_gumbel_softmax_hard_has_the_gradient_of_the_relaxed_sample():
     for hard in (False, True):
         logits = normal(4, 3).requires_grad_()
         torch.manual_seed(0)
-        made = F.gumbel_softmax(logits, hard=hard)
-        (made * torch.arange(3.0)).sum().backward()
+        result = F.gumbel_softmax(logits, hard=hard)
+        (result * torch.arange(3.0)).sum().backward()
         found.append(logits.grad.numpy())
     np.testing.assert_allclose(*found)
 
@@ -132,8 +132,8 @@ def test_gumbel_softmax_hard_has_the_gradient_of_the_relaxed_sample():
 def test_softmax_without_dim_chooses_one_with_a_warning(function, ndim, dim):
     x = normal(*range(2, 2 + ndim))
     with pytest.warns(UserWarning, match="Implicit dimension choice"):
-        made = function(x)
-    same(made, function(x, dim).numpy())
+        result = function(x)
+    same(result, function(x, dim).numpy())
 
 
 def test_softmax_in_another_dtype():
@@ -152,21 +152,21 @@ def test_softmax_in_another_dtype():
 def test_losses_take_the_flags_of_old(loss, flags, reduction):
     x, y = normal(3, 4), normal(3, 4, seed=1)
     with pytest.warns(UserWarning, match="size_average and reduce"):
-        made = loss(x, y, **flags)
-    same(made, loss(x, y, reduction=reduction).numpy())
+        result = loss(x, y, **flags)
+    same(result, loss(x, y, reduction=reduction).numpy())
 
 
 def test_losses_warn_where_shapes_differ():
     with pytest.warns(UserWarning, match="different to the input size"):
-        made = F.mse_loss(torch.ones(3, 1), torch.zeros(3, 2), reduction="none")
-    assert made.shape == (3, 2)
+        result = F.mse_loss(torch.ones(3, 1), torch.zeros(3, 2), reduction="none")
+    assert result.shape == (3, 2)
 
 
 @pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss])
 def test_weighted_means_divide_by_the_sum_of_weights(loss):
     x, y, w = normal(3, 4), normal(3, 4, seed=1), normal(3, 4, seed=2).abs()
-    each = loss(x, y, reduction="none")
-    same(loss(x, y, weight=w), float((each * w).sum() / w.sum()))
+    losses = loss(x, y, reduction="none")
+    same(loss(x, y, weight=w), float((losses * w).sum() / w.sum()))
     with pytest.raises(ValueError, match="same size"):
         loss(x, y, weight=w[0])
 
@@ -262,8 +262,8 @@ def test_losses_sum_half_precision_in_single(dtype):
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 @pytest.mark.parametrize(("batch", "channels"), [(0, 2), (1, 0)])
 def test_no_images_sampled(mode, batch, channels):
-    made = F.grid_sample(torch.ones(batch, channels, 4, 5), torch.zeros(batch, 3, 2, 2), mode=mode, align_corners=False)
-    assert made.shape == (batch, channels, 3, 2)
+    result = F.grid_sample(torch.ones(batch, channels, 4, 5), torch.zeros(batch, 3, 2, 2), mode=mode, align_corners=False)
+    assert result.shape == (batch, channels, 3, 2)
 
 
 # --- second derivatives -------------------------------------------------------------------------------------------
@@ -343,10 +343,10 @@ def test_embedding_shortens_long_rows_in_place():
 def test_bags_without_padding_and_empty_ones(mode):
     weight = normal(6, 3)
     indices, offsets = torch.tensor([1, 5, 2, 5, 5]), torch.tensor([0, 3, 3, 4])
-    made = F.embedding_bag(indices, weight, offsets, mode=mode, padding_idx=5)
+    result = F.embedding_bag(indices, weight, offsets, mode=mode, padding_idx=5)
     rows = weight.numpy()
     combined = getattr(np, mode)(rows[[1, 2]], 0)
-    same(made, [combined, [0] * 3, [0] * 3, [0] * 3])
+    same(result, [combined, [0] * 3, [0] * 3, [0] * 3])
     with_end = F.embedding_bag(indices, weight, torch.tensor([0, 3, 5]), mode=mode, include_last_offset=True)
     same(with_end, [getattr(np, mode)(rows[[1, 5, 2]], 0), rows[5] * (2 if mode == "sum" else 1)])
 
@@ -381,17 +381,17 @@ def test_running_statistics(function):
 
 def test_evaluation_uses_and_keeps_running_statistics():
     x, mean, variance = normal(4, 3), torch.tensor([1.0, 2.0, 3.0]).double(), torch.tensor([4.0, 1.0, 0.25]).double()
-    made = F.batch_norm(x, mean, variance, eps=0.0)
-    same(made, (x.numpy() - [1, 2, 3]) / [2, 1, 0.5])
+    result = F.batch_norm(x, mean, variance, eps=0.0)
+    same(result, (x.numpy() - [1, 2, 3]) / [2, 1, 0.5])
     same(mean, [1, 2, 3])
 
 
 def test_norms_of_half_precision_compute_in_single():
     x = (normal(4, 256, dtype=np.float32) * 100 + 1000).half()
-    made = F.layer_norm(x, (256,))
+    result = F.layer_norm(x, (256,))
     wide = x.float().numpy()
-    assert made.dtype is torch.float16
-    same(made.float(), (wide - wide.mean(1, keepdims=True)) / wide.std(1, keepdims=True), 5e-3)
+    assert result.dtype is torch.float16
+    same(result.float(), (wide - wide.mean(1, keepdims=True)) / wide.std(1, keepdims=True), 5e-3)
 
 
 @pytest.mark.parametrize("norm", [
@@ -416,8 +416,8 @@ def test_max_pool_gives_ties_to_the_first():
 def test_pools_that_always_give_indices():
     x = normal(2, 3, 6, 6)
     for name, *args in (("max_pool2d", 2), ("max_pool2d", 3, 1, 1, 1, False, False), ("adaptive_max_pool2d", (2, 3))):
-        made, indices = getattr(F, f"{name}_with_indices")(x, *args)
-        assert made.equal(getattr(F, name)(x, *args)) and made.flatten().equal(
+        result, indices = getattr(F, f"{name}_with_indices")(x, *args)
+        assert result.equal(getattr(F, name)(x, *args)) and result.flatten().equal(
             x.flatten(2).gather(2, indices.flatten(2)).flatten()
         )
     torch.manual_seed(0)
@@ -431,26 +431,26 @@ def test_max_pool_of_minus_infinity_and_of_nan():
     F.max_pool1d(x, 3, 2, 1).sum().backward()
     same(x.grad[0, 0], [1, 1, 0, 0])
     y = torch.tensor([[[1.0, math.nan, 2.0, math.nan]]]).requires_grad_()
-    made = F.max_pool1d(y, 4)
-    made.sum().backward()
-    assert math.isnan(made.item())
+    result = F.max_pool1d(y, 4)
+    result.sum().backward()
+    assert math.isnan(result.item())
     same(y.grad[0, 0], [0, 0, 0, 1])
 
 
 def test_unpooling_undoes_pooling():
     x = normal(2, 3, 6, 4)
-    made, indices = F.max_pool2d(x, 2, return_indices=True)
-    back = F.max_unpool2d(made, indices, 2)
-    same(F.max_pool2d(back, 2), made.clamp_min(0).numpy())
-    assert int((back != 0).sum()) == made.numel()
+    result, indices = F.max_pool2d(x, 2, return_indices=True)
+    back = F.max_unpool2d(result, indices, 2)
+    same(F.max_pool2d(back, 2), result.clamp_min(0).numpy())
+    assert int((back != 0).sum()) == result.numel()
 
 
 @pytest.mark.parametrize(("pool", "shape"), [(F.fractional_max_pool2d, (2, 3, 9, 7)), (F.fractional_max_pool3d, (2, 3, 6, 9, 7))])
 def test_fractional_pooling_takes_maxima_where_its_indices_say(pool, shape):
     x = normal(*shape)
-    made, indices = pool(x, 2, output_ratio=(0.5,) * (len(shape) - 2), return_indices=True)
-    assert made.shape[2:] == tuple(n // 2 for n in shape[2:])
-    same(x.flatten(2).gather(2, indices.flatten(2)), made.flatten(2).numpy())
+    result, indices = pool(x, 2, output_ratio=(0.5,) * (len(shape) - 2), return_indices=True)
+    assert result.shape[2:] == tuple(n // 2 for n in shape[2:])
+    same(x.flatten(2).gather(2, indices.flatten(2)), result.flatten(2).numpy())
     samples = torch.zeros(2, 3, len(shape) - 2, dtype=torch.float64)
     again = [pool(x, 2, output_size=(2,) * (len(shape) - 2), _random_samples=samples) for _ in range(2)]
     same(again[0], again[1].numpy())
@@ -483,8 +483,8 @@ def test_a_window_with_nans_is_at_the_last_of_them():
 def test_former_names_of_interpolate(function, options):
     x = normal(1, 2, 3, 4)
     with pytest.warns(UserWarning, match="deprecated"):
-        made = function(x, scale_factor=2)
-    same(made, F.interpolate(x, scale_factor=2, **options).numpy())
+        result = function(x, scale_factor=2)
+    same(result, F.interpolate(x, scale_factor=2, **options).numpy())
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
@@ -498,14 +498,14 @@ def test_constant_images_stay_constant(mode):
 def test_infinities_stay_where_they_are():
     x = torch.zeros(1, 1, 6)
     x[..., 0] = math.inf
-    made = F.interpolate(x, 12, mode="linear")
-    assert math.isinf(made[0, 0, 0]) and not made[0, 0, 3:].any()
+    result = F.interpolate(x, 12, mode="linear")
+    assert math.isinf(result[0, 0, 0]) and not result[0, 0, 3:].any()
 
 
 def test_bytes_are_rounded_after_resampling():
     x = torch.tensor([[[[0, 255]]]], dtype=torch.uint8)
-    made = F.interpolate(x, (1, 4), mode="bilinear")
-    assert made.dtype is torch.uint8 and made.flatten().tolist() == [0, 64, 191, 255]
+    result = F.interpolate(x, (1, 4), mode="bilinear")
+    assert result.dtype is torch.uint8 and result.flatten().tolist() == [0, 64, 191, 255]
 
 
 @pytest.mark.parametrize("align_corners", [False, True])
@@ -549,7 +549,7 @@ def attend(q, k, v, heads, w_in, b_in, w_out, b_out, mask=None):
 
 @pytest.fixture
 def heads():
-    made = dict(
+    weights = dict(
         zip(
             ("w_in", "b_in", "w_out", "b_out"),
             (normal(*s, seed=i) for i, s in enumerate(((24, 8), (24,), (8, 8), (8,)))),
@@ -559,11 +559,11 @@ def heads():
 
     def run(q, k, v, **options):
         return F.multi_head_attention_forward(
-            q, k, v, 8, 2, made["w_in"], made["b_in"], None, None, False, 0.0, made["w_out"], made["b_out"], **options
+            q, k, v, 8, 2, weights["w_in"], weights["b_in"], None, None, False, 0.0, weights["w_out"], weights["b_out"], **options
         )
 
     def expected(*qkv, mask=None):
-        return attend(*(each.numpy() for each in qkv), 2, **{name: each.numpy() for name, each in made.items()}, mask=mask)
+        return attend(*(t.numpy() for t in qkv), 2, **{name: t.numpy() for name, t in weights.items()}, mask=mask)
 
     return run, expected
 
@@ -575,16 +575,16 @@ def test_multi_head_attention(heads, shared, need_weights):
     q, k, v = normal(3, 8), normal(4, 8, seed=1), normal(4, 8, seed=2)
     q, k, v = {"all": (q, q, q), "key and value": (q, k, k), "none": (q, k, v)}[shared]
     wanted, shares = expected(q, k, v)
-    made, weights = run(q, k, v, need_weights=need_weights)
-    same(made, wanted)
+    result, weights = run(q, k, v, need_weights=need_weights)
+    same(result, wanted)
     if need_weights:
         same(weights, shares.mean(0))
     else:
         assert weights is None
-    batch = [each.unsqueeze(1).expand(-1, 2, -1) for each in (q, k, v)]
+    batch = [t.unsqueeze(1).expand(-1, 2, -1) for t in (q, k, v)]
     batch = [batch[0]] * 3 if shared == "all" else [batch[0], batch[1], batch[1]] if shared == "key and value" else batch
-    made, _ = run(*batch, need_weights=need_weights)
-    same(made, np.stack([wanted, wanted], 1))
+    result, _ = run(*batch, need_weights=need_weights)
+    same(result, np.stack([wanted, wanted], 1))
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
@@ -620,8 +620,8 @@ def test_bad_masks_of_attention(heads):
 
 def test_grouped_queries_share_keys_and_values():
     q, k, v = normal(2, 6, 3, 4), normal(2, 3, 5, 4, seed=1), normal(2, 3, 5, 4, seed=2)
-    made = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
-    same(made, F.scaled_dot_product_attention(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)).numpy())
+    result = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    same(result, F.scaled_dot_product_attention(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)).numpy())
 
 
 def test_what_attention_refuses():
@@ -658,9 +658,9 @@ def test_gradients_of_convolution_come_in_the_dtype_of_their_arguments():
 
 def test_backward_through_a_convolution_twice():
     x, w = normal(2, 3, 5, 5).requires_grad_(), normal(4, 3, 3, 3).requires_grad_()
-    made = F.conv2d(x, w).square().sum()
-    first = torch.autograd.grad(made, w, retain_graph=True)[0]
-    same(torch.autograd.grad(made, w)[0], first.numpy())
+    result = F.conv2d(x, w).square().sum()
+    first = torch.autograd.grad(result, w, retain_graph=True)[0]
+    same(torch.autograd.grad(result, w)[0], first.numpy())
 
 
 # --- the surface --------------------------------------------------------------------------------------------------

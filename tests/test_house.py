@@ -86,10 +86,10 @@ def test_layers(folder: str) -> None:
 
 def test_a_plain_installation_has_what_the_cpu_needs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    required = {re.match(r"[\w-]+", each)[0].replace("-", "_") for each in project["dependencies"]}
+    required = {re.match(r"[\w-]+", requirement)[0].replace("-", "_") for requirement in project["dependencies"]}
     paths = [path for folder in ("core", "backends") for path in (ROOT / folder).rglob("*.py")]
     needed = {name for path in paths for name, _, _ in imported(path)} - sys.stdlib_module_names - OPTIONAL
-    assert {each for each in needed if not each.startswith("flambeau")} - {"cupy", "cupyx", "cudnn"} == required
+    assert {package for package in needed if not package.startswith("flambeau")} - {"cupy", "cupyx", "cudnn"} == required
 
 
 def in_subprocess(code: str, **environment: str) -> str:

@@ -38,7 +38,7 @@ def indices(draw: Any) -> tuple[Any, ...]:
                     draw(st.lists(st.integers(-size, size - 1), min_size=int(np.prod(common)), max_size=int(np.prod(common))))
                 ).reshape(common)
             )
-        elif kind == "mask" and not any(isinstance(each, np.ndarray) for each in items):
+        elif kind == "mask" and not any(isinstance(item, np.ndarray) for item in items):
             items.append(np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size))))
             common = (int(items[-1].sum()),)
         else:
@@ -50,14 +50,14 @@ def indices(draw: Any) -> tuple[Any, ...]:
 
 
 def as_tensors(index: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(torch.tensor(each) if isinstance(each, np.ndarray) else each for each in index)
+    return tuple(torch.tensor(item) if isinstance(item, np.ndarray) else item for item in index)
 
 
 def integers_first(array: np.ndarray, index: tuple[Any, ...]) -> tuple[np.ndarray, tuple[Any, ...]]:
     """A view without the integers of an index, and the rest of it: for NumPy they would be arrays, beside other arrays."""
-    first = tuple(each if isinstance(each, int) or each is ... else slice(None) for each in index if each is not None)
-    dots = () if any(each is ... for each in index) else (...,)
-    return array[first + dots], tuple(each for each in index if not isinstance(each, int))
+    first = tuple(item if isinstance(item, int) or item is ... else slice(None) for item in index if item is not None)
+    dots = () if any(item is ... for item in index) else (...,)
+    return array[first + dots], tuple(item for item in index if not isinstance(item, int))
 
 
 @settings(max_examples=200, deadline=None)
@@ -87,7 +87,7 @@ def test_writing(index: tuple[Any, ...]) -> None:
     x = torch.tensor(array)
     view[rest] = value
     x[as_tensors(index)] = torch.tensor(value)
-    if not any(isinstance(each, np.ndarray) and each.dtype != bool for each in index):  # repeated places: any write may win
+    if not any(isinstance(item, np.ndarray) and item.dtype != bool for item in index):  # repeated places: any write may win
         assert np.array_equal(x.numpy(), array)
     y = torch.zeros(SHAPE)
     y[as_tensors(index)] = 5
@@ -167,16 +167,16 @@ def test_bad_assignment(index: Any, value: Any, message: str) -> None:
 ])  # fmt: skip
 def test_index_at_dimensions(positions: object, dims: object, item: object) -> None:
     x = np.arange(24).reshape(2, 3, 4)
-    made = torch.from_numpy(x).index(positions, dims)
-    assert np.array_equal(made.numpy(), x[item]) and made.shape == x[item].shape
+    result = torch.from_numpy(x).index(positions, dims)
+    assert np.array_equal(result.numpy(), x[item]) and result.shape == x[item].shape
 
 
 def test_index_of_dimensions_taken_together() -> None:
     x = torch.arange(24.0).reshape(2, 3, 4).requires_grad_()
     assert torch.equal(x.index(((0, 1),), (5,)), x[1, 2]) and torch.equal(x.index((0, 1), 1), x[0, 1])
-    made = x.index(((0, 2), 1), (torch.tensor([7, 2]), slice(1, 3)))
-    assert torch.equal(made, x.permute(0, 2, 1).reshape(8, 3)[torch.tensor([7, 2]), 1:3])
-    made.sum().backward()
+    result = x.index(((0, 2), 1), (torch.tensor([7, 2]), slice(1, 3)))
+    assert torch.equal(result, x.permute(0, 2, 1).reshape(8, 3)[torch.tensor([7, 2]), 1:3])
+    result.sum().backward()
     assert x.grad is not None and x.grad.nonzero().tolist() == [[0, 1, 2], [0, 2, 2], [1, 1, 3], [1, 2, 3]]
 
 

@@ -17,8 +17,8 @@ DTYPES = [torch.float64, torch.complex128]
 
 def random(*shape, dtype=torch.float64, seed=0):
     rng = np.random.default_rng([seed, *shape])
-    made = rng.standard_normal(shape)
-    return torch.tensor(made + 1j * rng.standard_normal(shape) if dtype.is_complex else made, dtype=dtype)
+    values = rng.standard_normal(shape)
+    return torch.tensor(values + 1j * rng.standard_normal(shape) if dtype.is_complex else values, dtype=dtype)
 
 
 def eye(n, dtype=torch.float64):
@@ -51,8 +51,8 @@ def test_as_numpy(name, shape, dtype):
     if name == "cond" and not A.numel():
         assert LA.cond(A).shape == (0,)
         return
-    made, expected = getattr(LA, name)(A), REFERENCES[name](A.numpy())
-    for one, other in zip(*([x] if not isinstance(x, tuple) else x for x in (made, expected)), strict=True):
+    actual, expected = getattr(LA, name)(A), REFERENCES[name](A.numpy())
+    for one, other in zip(*([x] if not isinstance(x, tuple) else x for x in (actual, expected)), strict=True):
         close(one, other)
 
 
@@ -100,10 +100,10 @@ def test_einsum_as_numpy(equation, shapes, installed, monkeypatch):
     if not installed:
         monkeypatch.setitem(sys.modules, "opt_einsum", None)
     operands = [random(*shape, seed=number) for number, shape in enumerate(shapes)]
-    close(torch.einsum(equation, *operands), np.einsum(equation, *(each.numpy() for each in operands)))
-    if all(each.numel() for each in operands):
+    close(torch.einsum(equation, *operands), np.einsum(equation, *(operand.numpy() for operand in operands)))
+    if all(operand.numel() for operand in operands):
         assert torch.autograd.gradcheck(
-            lambda *given: torch.einsum(equation, *given), [each.requires_grad_() for each in operands]
+            lambda *given: torch.einsum(equation, *given), [operand.requires_grad_() for operand in operands]
         )
 
 
@@ -331,7 +331,7 @@ def test_out():
 
 def lengths(factors, *of):
     """What does not depend on the phases of vectors."""
-    return tuple(each.abs() if place in of else each for place, each in enumerate(factors))
+    return tuple(factor.abs() if place in of else factor for place, factor in enumerate(factors))
 
 
 DERIVATIVES = {
@@ -396,19 +396,19 @@ def test_derivatives(name, dtype):
 def test_least_squares_are_one_operation(driver):
     A, B = random(4, 3).requires_grad_(), random(4, 2).requires_grad_()
     found = LA.lstsq(A, B, driver=driver)
-    for each in found[:2]:
-        assert each.grad_fn.name() == "LinalgLstsqBackward0"
-        assert len(each.grad_fn.next_functions) == 2
+    for result in found[:2]:
+        assert result.grad_fn.name() == "LinalgLstsqBackward0"
+        assert len(result.grad_fn.next_functions) == 2
     (slopes,) = torch.autograd.grad(found.residuals.sum(), B)
     close(slopes, 2 * (B - A @ found.solution).detach() if driver != "gelsy" else torch.zeros(4, 2).double())
 
 
 def test_a_power_of_zero_has_a_gradient_of_zero():
     A = random(2, 3, 3).requires_grad_()
-    made = LA.matrix_power(A, 0)
-    close(made, np.broadcast_to(np.eye(3), (2, 3, 3)))
-    assert made.grad_fn.name().endswith("CopyBackwards") and made.is_contiguous()
-    assert not torch.autograd.grad(made.sum(), A)[0].any()
+    result = LA.matrix_power(A, 0)
+    close(result, np.broadcast_to(np.eye(3), (2, 3, 3)))
+    assert result.grad_fn.name().endswith("CopyBackwards") and result.is_contiguous()
+    assert not torch.autograd.grad(result.sum(), A)[0].any()
 
 
 def derivatives_of_norm(values, p):
@@ -431,9 +431,9 @@ def test_the_slope_of_a_norm_at_zero_where_it_does_not_bend(p):
 
 @pytest.mark.parametrize(("p", "second"), [(1.5, [NAN, 0]), (2, [1 / 3, 0]), (3, [0, 0]), (0.5, [NAN, 0])])
 def test_derivatives_of_a_norm_where_one_element_is_zero(p, second):
-    made = derivatives_of_norm([0.0, 3.0], p)
-    close(made[0], np.array([0.0, 1.0]))
-    close(made[1], np.array(second), 1e-12)
+    slopes = derivatives_of_norm([0.0, 3.0], p)
+    close(slopes[0], np.array([0.0, 1.0]))
+    close(slopes[1], np.array(second), 1e-12)
 
 
 def test_derivative_of_the_largest_norm_of_nan():
@@ -481,12 +481,12 @@ def test_derivatives_of_distances(p, mode):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_exponential_of_half_precision_overflows_only_where_its_result_does(dtype):
     A = torch.tensor([[5.0, 1.25], [2.5, 5.0]], dtype=dtype, requires_grad=True)
-    made = LA.matrix_exp(A)
-    (slopes,) = torch.autograd.grad(made.sum(), A)
+    exponential = LA.matrix_exp(A)
+    (slopes,) = torch.autograd.grad(exponential.sum(), A)
     wide = A.detach().double().requires_grad_()
     expected = LA.matrix_exp(wide)
-    assert made.dtype is slopes.dtype is dtype
-    close(made.double(), expected, 0.01)
+    assert exponential.dtype is slopes.dtype is dtype
+    close(exponential.double(), expected, 0.01)
     close(slopes.double(), torch.autograd.grad(expected.sum(), wide)[0], 0.01)
 
 

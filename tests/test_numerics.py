@@ -42,7 +42,7 @@ def test_sums_of_any_layout():
         ndim = int(rng.integers(1, 5))
         array = rng.random(tuple(rng.integers(1, (30000, 250, 40, 12)[ndim - 1], ndim)), dtype=np.float32)
         array = array.transpose(rng.permutation(ndim))[tuple(slice(None, None, 1 + rng.integers(2)) for _ in range(ndim))]
-        dims = tuple(int(each) - ndim * int(rng.integers(2)) for each in rng.permutation(ndim)[: rng.integers(1, ndim + 1)])
+        dims = tuple(int(d) - ndim * int(rng.integers(2)) for d in rng.permutation(ndim)[: rng.integers(1, ndim + 1)])
         got = torch.from_numpy(array).sum(dims, keepdim=bool(rng.integers(2))).numpy()
         wanted = array.astype(np.float64).sum(dims).reshape(got.shape)
         np.testing.assert_allclose(got, wanted, rtol=3e-6)
@@ -97,9 +97,9 @@ def test_half_precision_is_added_up_in_single(dtype):
         "nansum": x.nansum(),
         "trapezoid": torch.trapezoid(x) + 0.5,
     }
-    for name, made in sums.items():
-        assert made.dtype is dtype, name
-        assert abs(made.float().item() / (n / 2) - 1) < 8e-3, name
+    for name, result in sums.items():
+        assert result.dtype is dtype, name
+        assert abs(result.float().item() / (n / 2) - 1) < 8e-3, name
     table = torch.ones(1, 1, dtype=dtype, requires_grad=True)
     F.embedding(zeros, table).sum().backward()
     assert table.grad.item() == n
@@ -195,14 +195,14 @@ def test_powers_of_one_half(shape, dtype):
         exponents = [torch.tensor(0.5, dtype=dtype), torch.full((1,), 0.5, dtype=dtype), torch.full(shape, 0.5, dtype=dtype)]
         if shape:
             exponents.append(torch.full((shape[0], *(1 for _ in shape[1:])), 0.5, dtype=dtype))
-        for exponent, wanted in [(0.5, root), *((each, power) for each in exponents)]:
+        for exponent, wanted in [(0.5, root), *((exponent, power) for exponent in exponents)]:
             for sign in (1, -1):
                 expected = (
                     np.divide(1, wanted) if sign < 0 and wanted else wanted if sign > 0 else math.copysign(math.inf, wanted)
                 )
-                made = (x ** (sign * exponent)).numpy()
-                np.testing.assert_array_equal(made, np.full(made.shape, expected))
-                assert math.isnan(expected) or (np.signbit(made) == np.signbit(expected)).all()
+                result = (x ** (sign * exponent)).numpy()
+                np.testing.assert_array_equal(result, np.full(result.shape, expected))
+                assert math.isnan(expected) or (np.signbit(result) == np.signbit(expected)).all()
 
 
 # --- gradients where values are equal -------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_equal_elements_share_the_gradient_of_what_they_are_all_equal_to(name):
     x = torch.tensor([[2.0, 1.0, 2.0], [2.0, 2.0, 2.0]], requires_grad=True)
     (grad,) = torch.autograd.grad(getattr(x, name)() * 10, x)
     value = 1.0 if name == "min" else 2.0
-    assert grad.tolist() == [[10 / (x == value).sum().item() * (each == value) for each in row] for row in x.tolist()]
+    assert grad.tolist() == [[10 / (x == value).sum().item() * (element == value) for element in row] for row in x.tolist()]
     y = torch.tensor([1.0, math.nan, 1.0, math.nan], requires_grad=True)
     (grad,) = torch.autograd.grad(getattr(y, name)(), y)
     assert grad.tolist() == ([0.5, 0, 0.5, 0] if name == "nanmedian" else [0, 0.5, 0, 0.5])
@@ -223,13 +223,13 @@ def test_equal_elements_share_the_gradient_of_what_they_are_all_equal_to(name):
 def test_clamp_between_tensors():
     """On a bound, the gradient is the element's own; where the bounds are the wrong way round, the upper one's."""
     x, low, high = (
-        torch.tensor(each, requires_grad=True) for each in ([0.0, 1, 2, 3, 4, 5], [1.0, 1, 1, 1, 1, 7], [3.0, 3, 3, 3, 3, 6])
+        torch.tensor(values, requires_grad=True) for values in ([0.0, 1, 2, 3, 4, 5], [1.0, 1, 1, 1, 1, 7], [3.0, 3, 3, 3, 3, 6])
     )
-    made = x.clamp(low, high)
-    assert made.tolist() == [1, 1, 2, 3, 3, 6]
-    grads = torch.autograd.grad(made.sum(), [x, low, high])
-    assert [each.tolist() for each in grads] == [[0, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1]]
-    assert [each.tolist() for each in torch.autograd.grad(x.clamp(min=low).sum(), [x, low])] == [
+    result = x.clamp(low, high)
+    assert result.tolist() == [1, 1, 2, 3, 3, 6]
+    grads = torch.autograd.grad(result.sum(), [x, low, high])
+    assert [g.tolist() for g in grads] == [[0, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1]]
+    assert [g.tolist() for g in torch.autograd.grad(x.clamp(min=low).sum(), [x, low])] == [
         [0, 1, 1, 1, 1, 0],
         [1, 0, 0, 0, 0, 1],
     ]
@@ -253,8 +253,8 @@ def test_denormal_numbers_are_flushed_where_asked_for() -> None:
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_nan_has_no_sign(dtype):
     x = torch.tensor([math.nan, 2.0, -3.0, 0.0], dtype=dtype)
-    for made in (x.sign(), x.sgn(), x.clone().sign_(), x.clone().sgn_(), torch.sign(x, out=torch.empty_like(x))):
-        assert made.tolist() == [0, 1, -1, 0]
+    for result in (x.sign(), x.sgn(), x.clone().sign_(), x.clone().sgn_(), torch.sign(x, out=torch.empty_like(x))):
+        assert result.tolist() == [0, 1, -1, 0]
     x.requires_grad_()
     assert torch.autograd.grad(x.abs().sum(), x)[0].tolist() == [0, 1, -1, 0]
 
@@ -302,15 +302,15 @@ def test_search_in_long_rows_takes_no_memory_of_all_pairs():
 def test_parts_of_complex_numbers_that_are_not_finite():
     parts = np.array([[x, y] for x in (0.0, -1.0, math.inf, math.nan) for y in (0.0, 1.0, math.inf, -math.inf, math.nan)])
     for dtype in (torch.float32, torch.float64):
-        made = torch.complex(*torch.tensor(parts, dtype=dtype).unbind(1))
-        np.testing.assert_array_equal(torch.view_as_real(made).numpy(), parts)
+        result = torch.complex(*torch.tensor(parts, dtype=dtype).unbind(1))
+        np.testing.assert_array_equal(torch.view_as_real(result).numpy(), parts)
 
 
 def test_complex_numbers_of_halves_keep_their_digits():
     """There is no complex32, so what would be rounded to it is not, and what would share its memory is refused."""
     half = torch.tensor([0.1, 3.0], dtype=torch.float16)
-    made = torch.complex(half, -half)
-    assert made.dtype is torch.complex64 and made.real.equal(half.float()) and made.imag.equal(-half.float())
+    result = torch.complex(half, -half)
+    assert result.dtype is torch.complex64 and result.real.equal(half.float()) and result.imag.equal(-half.float())
     assert torch.result_type(half, 1j) is torch.complex64 is torch.float16.to_complex()
     with pytest.raises(NotImplementedError, match="polar"):
         torch.polar(half, half)
@@ -363,13 +363,13 @@ def test_slope_of_elu_at_zero_does_not_bend(name):
 ])  # fmt: skip
 def test_nan_passes_through_and_so_does_its_gradient(function):
     x = torch.tensor([math.nan], requires_grad=True)
-    made = function(x)
-    assert made.isnan() and torch.autograd.grad(made.sum(), x)[0].tolist() == [1]
+    result = function(x)
+    assert result.isnan() and torch.autograd.grad(result.sum(), x)[0].tolist() == [1]
 
 
 def test_renorm_leaves_what_has_no_norm():
-    made = torch.tensor([[1.0, math.nan], [3.0, 4.0]]).renorm(2, 0, 1.0)
-    np.testing.assert_allclose(made.numpy(), [[1, math.nan], [0.6, 0.8]], 1e-6)
+    result = torch.tensor([[1.0, math.nan], [3.0, 4.0]]).renorm(2, 0, 1.0)
+    np.testing.assert_allclose(result.numpy(), [[1, math.nan], [0.6, 0.8]], 1e-6)
 
 
 def test_inverse_of_an_empty_tensor_and_condition_of_one_that_is_not_square():

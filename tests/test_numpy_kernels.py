@@ -32,7 +32,11 @@ def agree(name, arrays, *params, tolerance=1e-9):
     for a, b in zip(got, wanted, strict=True) if isinstance(wanted, tuple) else [(got, wanted)]:
         assert np.shape(a) == np.shape(b)
         np.testing.assert_allclose(
-            a, b, rtol=tolerance, atol=tolerance, err_msg=f"{name}{[each.shape for each in arrays if each is not None]}{params}"
+            a,
+            b,
+            rtol=tolerance,
+            atol=tolerance,
+            err_msg=f"{name}{[array.shape for array in arrays if array is not None]}{params}",
         )
     return got
 
@@ -71,9 +75,9 @@ def test_convolution_with_few_windows(batch, groups, channels, outputs, length, 
     """Weights that are large beside the images: one product serves them all."""
     x, w = normal(batch, groups * channels, length, length), normal(groups * outputs, channels, 1, 1, seed=1)
     geometry = (stride, stride), (0, 0), (1, 1), groups
-    made = agree("convolution", [x, w, normal(groups * outputs, seed=2)], *geometry)
-    agree("convolution_transposed", [made, w, None], (length, length), *geometry)
-    agree("convolution_weight", [made, x], w.shape, *geometry)
+    output = agree("convolution", [x, w, normal(groups * outputs, seed=2)], *geometry)
+    agree("convolution_transposed", [output, w, None], (length, length), *geometry)
+    agree("convolution_weight", [output, x], w.shape, *geometry)
 
 
 @few
@@ -82,11 +86,11 @@ def test_what_the_forward_keeps_serves_the_gradient(geometry):
     batch, groups, channels, outputs, space, window, stride, padding, dilation = geometry
     x, w = normal(batch, channels, *space), normal(outputs, channels // groups, *window, seed=1)
     workspace: dict = {}
-    made = kernels.KERNELS["convolution"](x, w, None, stride, padding, dilation, groups, workspace)
-    kept = kernels.KERNELS["convolution_weight"](made, x, w.shape, stride, padding, dilation, groups, workspace)
+    output = kernels.KERNELS["convolution"](x, w, None, stride, padding, dilation, groups, workspace)
+    kept = kernels.KERNELS["convolution_weight"](output, x, w.shape, stride, padding, dilation, groups, workspace)
     assert not workspace  # it is used up, so that its memory goes
     np.testing.assert_allclose(
-        kept, kernels.KERNELS["convolution_weight"](made, x, w.shape, stride, padding, dilation, groups), 1e-9, 1e-9
+        kept, kernels.KERNELS["convolution_weight"](output, x, w.shape, stride, padding, dilation, groups), 1e-9, 1e-9
     )
 
 
@@ -116,7 +120,7 @@ def test_windows(geometry):
     batch, _, channels, _, space, window, stride, padding, dilation = geometry
     if len(space) != 2:
         space, window, stride, padding, dilation = (
-            (each * 2)[:2] for each in (space[:1], window[:1], stride[:1], padding[:1], dilation[:1])
+            (values * 2)[:2] for values in (space[:1], window[:1], stride[:1], padding[:1], dilation[:1])
         )
     x = normal(batch, channels, *space)
     agree("im2col", [x], tuple(window), tuple(dilation), tuple(padding), tuple(stride))
@@ -137,8 +141,8 @@ def test_pooling(geometry, ceil_mode, count_padding):
     x, window, n = normal(batch, channels, *space).round(), tuple(window), len(space)
     size = pooled_size(space, window, stride, padding, dilation, ceil_mode)
     agree(f"max_pool{n}d", [x], window, stride, padding, dilation, size)
-    made = OPS[f"max_pool{n}d"].forward(np, x, window, stride, padding, dilation, size)
-    slopes = normal(*made.shape, seed=1)
+    output = OPS[f"max_pool{n}d"].forward(np, x, window, stride, padding, dilation, size)
+    slopes = normal(*output.shape, seed=1)
     got = kernels.KERNELS["max_pool_backward"](slopes, x, window, stride, padding, dilation, size)
     indices = OPS["max_pool_indices"].forward(np, x, window, stride, padding, dilation, size)
     wanted = np.zeros((batch, channels, int(np.prod(space))))
@@ -265,10 +269,10 @@ def test_gradients_of_layer_norm(shape, offset, given):
     """By the kernel and by the formula; where means are far from zero, and where they are not."""
     x = torch.tensor(normal(*shape) + offset)
     parameters = [torch.tensor(normal(shape[-1], seed=seed)) if wanted else None for seed, wanted in enumerate(given, 1)]
-    leaves = [each.requires_grad_() for each in (x, *parameters) if each is not None]
-    made, slopes = F.layer_norm(x, shape[-1:], *parameters), torch.tensor(normal(*shape, seed=3))
-    fast = torch.autograd.grad(made, leaves, slopes, retain_graph=True)
-    formula = torch.autograd.grad(made, leaves, slopes, create_graph=True)
+    leaves = [t.requires_grad_() for t in (x, *parameters) if t is not None]
+    output, slopes = F.layer_norm(x, shape[-1:], *parameters), torch.tensor(normal(*shape, seed=3))
+    fast = torch.autograd.grad(output, leaves, slopes, retain_graph=True)
+    formula = torch.autograd.grad(output, leaves, slopes, create_graph=True)
     for a, b in zip(fast, formula, strict=True):
         np.testing.assert_allclose(a.numpy(), b.detach().numpy(), 1e-7, 1e-9 * max(offset, 1))
 
@@ -318,10 +322,10 @@ def test_squared_error(reduction):
 def test_gradients_of_large_arrays(function):
     """Those of kernels, and those of formulas, which a differentiable backward takes."""
     x = torch.tensor(normal(400, 300)).requires_grad_()
-    made = function(x)
-    slopes = torch.tensor(normal(*made.shape, seed=1))
-    fast = torch.autograd.grad(made, x, slopes, retain_graph=True)[0]
-    formula = torch.autograd.grad(made, x, slopes, create_graph=True)[0]
+    output = function(x)
+    slopes = torch.tensor(normal(*output.shape, seed=1))
+    fast = torch.autograd.grad(output, x, slopes, retain_graph=True)[0]
+    formula = torch.autograd.grad(output, x, slopes, create_graph=True)[0]
     np.testing.assert_allclose(fast.numpy(), formula.detach().numpy(), 1e-8, 1e-9)
 
 
@@ -335,9 +339,9 @@ def test_lstm(steps, batch, size, reverse):
     gates, weight = normal(steps, batch, 4 * size), normal(4 * size, size, seed=1) / 4
     h, c = normal(2, batch, size, seed=2)
     agree("lstm_layer", [gates, h, c, weight], reverse, None)
-    leaves = [torch.tensor(each).requires_grad_() for each in (gates, h, c, weight)]
-    made = lstm_layer(*leaves, reverse)
-    for outputs in (made, made[:1]):
+    leaves = [torch.tensor(array).requires_grad_() for array in (gates, h, c, weight)]
+    output = lstm_layer(*leaves, reverse)
+    for outputs in (output, output[:1]):
         slopes = [torch.tensor(normal(steps, batch, size, seed=3)) for _ in outputs]
         fast = torch.autograd.grad(outputs, leaves, slopes, retain_graph=True)
         formula = torch.autograd.grad(outputs, leaves, slopes, create_graph=True)
@@ -352,18 +356,18 @@ def test_gru(steps, batch, size, with_bias, reverse):
     gates, weight = normal(steps, batch, 3 * size), normal(3 * size, size, seed=1) / 4
     h, bias = normal(batch, size, seed=2), normal(3 * size, seed=4) if with_bias else None
     agree("gru_layer", [gates, h, weight, bias], reverse, None)
-    leaves = [torch.tensor(each).requires_grad_() for each in (gates, h, weight, bias) if each is not None]
-    made = gru_layer(*leaves, reverse=reverse)
+    leaves = [torch.tensor(array).requires_grad_() for array in (gates, h, weight, bias) if array is not None]
+    output = gru_layer(*leaves, reverse=reverse)
     slopes = torch.tensor(normal(steps, batch, size, seed=3))
-    fast = torch.autograd.grad(made, leaves, slopes, retain_graph=True)
-    formula = torch.autograd.grad(made, leaves, slopes, create_graph=True)
+    fast = torch.autograd.grad(output, leaves, slopes, retain_graph=True)
+    formula = torch.autograd.grad(output, leaves, slopes, create_graph=True)
     for a, b in zip(fast, formula, strict=True):
         np.testing.assert_allclose(a.numpy(), b.detach().numpy(), 1e-8, 1e-9)
-    made = made.detach().numpy()
+    output = output.detach().numpy()
     again = kernels.KERNELS["gru_backward"](
-        slopes.numpy(), gates, h, weight, bias, made, reverse, {}
+        slopes.numpy(), gates, h, weight, bias, output, reverse, {}
     )  # which the forward left empty
-    for a, b in zip((each for each in again if each is not None), fast, strict=True):
+    for a, b in zip((g for g in again if g is not None), fast, strict=True):
         np.testing.assert_allclose(a, b.numpy(), 1e-12, 1e-12)
 
 
@@ -373,11 +377,11 @@ def test_gru(steps, batch, size, with_bias, reverse):
 def test_elman(steps, batch, size, relu, reverse):
     gates, weight, h = normal(steps, batch, size), normal(size, size, seed=1) / 2, normal(batch, size, seed=2)
     agree("elman_layer", [gates, h, weight], relu, reverse)
-    leaves = [torch.tensor(each).requires_grad_() for each in (gates, h, weight)]
-    made = elman_layer(*leaves, relu, reverse)
+    leaves = [torch.tensor(array).requires_grad_() for array in (gates, h, weight)]
+    output = elman_layer(*leaves, relu, reverse)
     slopes = torch.tensor(normal(steps, batch, size, seed=3))
-    fast = torch.autograd.grad(made, leaves, slopes, retain_graph=True)
-    formula = torch.autograd.grad(made, leaves, slopes, create_graph=True)
+    fast = torch.autograd.grad(output, leaves, slopes, retain_graph=True)
+    formula = torch.autograd.grad(output, leaves, slopes, create_graph=True)
     for a, b in zip(fast, formula, strict=True):
         np.testing.assert_allclose(a.numpy(), b.detach().numpy(), 1e-8, 1e-9)
 
@@ -385,10 +389,10 @@ def test_elman(steps, batch, size, relu, reverse):
 def test_lstm_backward_after_a_forward_that_kept_nothing():
     gates, weight, (h, c) = normal(3, 2, 16), normal(16, 4, seed=1), normal(2, 2, 4, seed=2)
     workspace: dict = {}
-    made = kernels.KERNELS["lstm_layer"](gates, h, c, weight, False, workspace)
+    output = kernels.KERNELS["lstm_layer"](gates, h, c, weight, False, workspace)
     slopes = normal(2, 3, 2, 4, seed=3)
-    wanted = kernels.KERNELS["lstm_backward"](*slopes, gates, h, c, weight, *made, False, workspace)
-    for a, b in zip(kernels.KERNELS["lstm_backward"](*slopes, gates, h, c, weight, *made, False, {}), wanted, strict=True):
+    wanted = kernels.KERNELS["lstm_backward"](*slopes, gates, h, c, weight, *output, False, workspace)
+    for a, b in zip(kernels.KERNELS["lstm_backward"](*slopes, gates, h, c, weight, *output, False, {}), wanted, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -421,8 +425,8 @@ def test_sums_of_columns(rows, columns):
 @pytest.mark.parametrize("features", [0, 1, 5, 64])
 @pytest.mark.parametrize("bias", [(), (1,), (7,)])
 def test_linear(lead, features, bias):
-    made = agree("linear", (normal(*bias), normal(*lead, features), normal(7, features)))
-    assert made.flags.c_contiguous
+    output = agree("linear", (normal(*bias), normal(*lead, features), normal(7, features)))
+    assert output.flags.c_contiguous
 
 
 # --- memory ---

@@ -30,14 +30,14 @@ def count(request):
 
 @pytest.mark.parametrize("length", [0, 1, 2, 50])
 def test_results_come_in_order(count, length):
-    assert threads.share(lambda part: part * part, range(length)) == [each * each for each in range(length)]
+    assert threads.share(lambda part: part * part, range(length)) == [i * i for i in range(length)]
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 7, 64])
 @pytest.mark.parametrize("most", [0, 1, 3, 100])
 def test_parts_cover_all(count, length, most):
     parts = threads.parts(length, most, True)
-    assert [each for part in parts for each in range(length)[part]] == list(range(length))
+    assert [i for part in parts for i in range(length)[part]] == list(range(length))
     assert all(len(range(length)[part]) <= max(most, 1) for part in parts)
     assert len(parts) >= min(length, count) - 1  # those of equal length may be fewer by one
     assert len(threads.parts(length, 100, False)) == min(length, 1)
@@ -94,8 +94,8 @@ def test_products_of_any_size(count, shape):
 
 
 def test_shared_work_within_shared_work(count):
-    found = threads.share(lambda part: threads.share(lambda each: (part, each), range(3)), range(4))
-    assert found == [[(part, each) for each in range(3)] for part in range(4)]
+    found = threads.share(lambda part: threads.share(lambda i: (part, i), range(3)), range(4))
+    assert found == [[(part, i) for i in range(3)] for part in range(4)]
 
 
 def test_several_threads_have_work_to_share(count):
@@ -105,10 +105,10 @@ def test_several_threads_have_work_to_share(count):
         found[number] = [threads.share(lambda part: part + number, range(9)) for _ in range(50)]
 
     workers = [threading.Thread(target=work, args=[number]) for number in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
     assert found == [[[part + number for part in range(9)]] * 50 for number in range(4)]
     assert torch.get_num_threads() == count
 
@@ -195,8 +195,8 @@ def normal(*shape, seed=0):
 def test_convolution(count, shape, weight, stride, groups):
     geometry = (stride, stride), (weight[-1] // 2,) * 2, (1, 1), groups
     x, w, b = normal(*shape), normal(*weight, seed=1), normal(weight[0], seed=2)
-    made = kernels.KERNELS["convolution"](x, w, b, *geometry)
-    slopes = normal(*made.shape, seed=3)
+    output = kernels.KERNELS["convolution"](x, w, b, *geometry)
+    slopes = normal(*output.shape, seed=3)
     for name, arrays, params in [
         ("convolution", [x, w, b], geometry),
         ("convolution_transposed", [slopes, w, None], (shape[2:], *geometry)),
@@ -215,8 +215,8 @@ def test_large_arrays(count, function):
     slopes = torch.from_numpy(normal(*function(x).shape, seed=1))
 
     def results():
-        made = function(x)
-        return made.detach().numpy(), torch.autograd.grad(made, x, slopes)[0].numpy()
+        output = function(x)
+        return output.detach().numpy(), torch.autograd.grad(output, x, slopes)[0].numpy()
 
     shared = results()
     torch.set_num_threads(1)

@@ -79,10 +79,10 @@ def test_empty_tensors_have_a_say_in_the_dtype():
 def test_running_results_have_memory_of_their_own(name, shape):
     x = torch.rand(shape)
     before = x.clone()
-    made = getattr(x, name)(0)
-    made = made if isinstance(made, torch.Tensor) else made[0]
-    assert made.equal(x)
-    made.zero_()
+    result = getattr(x, name)(0)
+    result = result if isinstance(result, torch.Tensor) else result[0]
+    assert result.equal(x)
+    result.zero_()
     assert x.equal(before)
 
 
@@ -90,9 +90,9 @@ def test_repeated_tensors_are_no_views():
     x = torch.ones(2, 3, requires_grad=True)
     assert not x.repeat(2, 1).detach_().requires_grad
     with torch.no_grad():
-        made = x.repeat(2, 1)
-    made.mul_(torch.tensor(2.0, requires_grad=True))
-    assert made.requires_grad and not made._is_view()
+        result = x.repeat(2, 1)
+    result.mul_(torch.tensor(2.0, requires_grad=True))
+    assert result.requires_grad and not result._is_view()
 
 
 F = torch.nn.functional
@@ -107,13 +107,13 @@ F = torch.nn.functional
 def test_what_has_memory_of_its_own_is_no_view(make):
     """Whatever it was made of on the way."""
     x, m = torch.rand(1, 4, 4, 4, requires_grad=True), torch.rand(3, 3, requires_grad=True)
-    made = make(x, m)
-    assert not made._is_view() and made.requires_grad and not made.detach().requires_grad
-    made.sum().backward()
+    result = make(x, m)
+    assert not result._is_view() and result.requires_grad and not result.detach().requires_grad
+    result.sum().backward()
     assert x.grad is not None or m.grad is not None
-    made = make(x, m)
-    made.mul_(2)
-    assert not made.detach_().requires_grad
+    result = make(x, m)
+    result.mul_(2)
+    assert not result.detach_().requires_grad
 
 
 def test_broadcasting_gives_back_what_has_the_shape():
@@ -166,13 +166,13 @@ def test_a_reshaped_tensor_is_a_view_where_it_can_be(order, sizes, dim, cut, ran
     x = x.narrow(dim, 0, max(x.shape[dim] - 1, 1)) if cut else x
     shape, left = [], x.numel()
     while left > 1 and len(shape) < 3:
-        shape.append(random.choice([each for each in range(1, left + 1) if not left % each]))
+        shape.append(random.choice([divisor for divisor in range(1, left + 1) if not left % divisor]))
         left //= shape[-1]
     shape.append(left)
-    made, wanted = x.reshape(shape), x.numpy().reshape(shape)
-    np.testing.assert_array_equal(made.numpy(), wanted)
-    assert (made.data_ptr() == x.data_ptr()) is np.shares_memory(wanted, x.numpy()) and made._is_view() is np.shares_memory(
-        wanted, x.numpy()
+    result, expected = x.reshape(shape), x.numpy().reshape(shape)
+    np.testing.assert_array_equal(result.numpy(), expected)
+    assert (result.data_ptr() == x.data_ptr()) is np.shares_memory(expected, x.numpy()) and result._is_view() is np.shares_memory(
+        expected, x.numpy()
     )
 
 

@@ -135,7 +135,7 @@ class Total(nn.Module):
 
 
 def test_same_results_and_gradients_as_on_one_device(count: int) -> None:
-    cases = ", ".join(f"{name!r}: (lambda: {made}, {shape})" for name, (made, shape) in LAYERS.items())
+    cases = ", ".join(f"{name!r}: (lambda: {make}, {shape})" for name, (make, shape) in LAYERS.items())
     out = run(
         count,
         MODULES

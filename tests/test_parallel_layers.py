@@ -230,14 +230,14 @@ def joined(parts: list[Any]) -> Any:
         return first
     if isinstance(first, torch.Tensor):
         return torch.cat(parts) if first.dim() else torch.stack(parts)
-    return None if first is None else [joined(list(each)) for each in zip(*parts, strict=True)]
+    return None if first is None else [joined(list(values)) for values in zip(*parts, strict=True)]
 
 
 def floats(value: Any) -> list[torch.Tensor]:
     """The tensors of floats in a nested result."""
     if isinstance(value, torch.Tensor):
         return [value] if value.is_floating_point() else []
-    return [] if value is None else [each for part in value for each in floats(part)]
+    return [] if value is None else [tensor for part in value for tensor in floats(part)]
 
 
 def same(found: Any, expected: Any) -> None:
@@ -245,8 +245,8 @@ def same(found: Any, expected: Any) -> None:
         assert found.device == torch.empty(0, device="cpu:0").device
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     elif expected is not None:
-        for each, wanted in zip(found, expected, strict=True):
-            same(each, wanted)
+        for actual, wanted in zip(found, expected, strict=True):
+            same(actual, wanted)
 
 
 def check(make: Callable[[], nn.Module], given: Callable[[], Any], devices: list[torch.device]) -> None:
@@ -254,16 +254,18 @@ def check(make: Callable[[], nn.Module], given: Callable[[], Any], devices: list
     alone, inputs = make(), given()
     inputs = list(inputs) if isinstance(inputs, tuple) else [inputs]
     together = nn.DataParallel(copy.deepcopy(alone), devices)
-    wanted = [each.clone().requires_grad_() if each.is_floating_point() else each for each in inputs]
-    mine = [each.clone().requires_grad_() if each.is_floating_point() else each for each in inputs]
+    wanted = [t.clone().requires_grad_() if t.is_floating_point() else t for t in inputs]
+    mine = [t.clone().requires_grad_() if t.is_floating_point() else t for t in inputs]
 
-    parts = zip(*(each.chunk(len(devices)) for each in mine), strict=True)
+    parts = zip(*(t.chunk(len(devices)) for t in mine), strict=True)
     buffers = [copy.deepcopy(dict(alone.named_buffers())) for _ in devices]  # each device starts from the network's
-    made = [torch.func.functional_call(alone, buffers[number], part) for number, part in enumerate(parts)]
-    expected, found = joined(made), together(*wanted)
+    outputs = [torch.func.functional_call(alone, buffers[number], part) for number, part in enumerate(parts)]
+    expected, found = joined(outputs), together(*wanted)
     same(found, expected)
     for result in (expected, found):
-        total = sum((each * torch.linspace(1, 2, max(each.numel(), 1)).reshape(each.shape)).sum() for each in floats(result))
+        total = sum(
+            (values * torch.linspace(1, 2, max(values.numel(), 1)).reshape(values.shape)).sum() for values in floats(result)
+        )
         if total.requires_grad:
             total.backward()
     for here, there in zip([*wanted, *together.module.parameters()], [*mine, *alone.parameters()], strict=True):
@@ -299,8 +301,8 @@ def test_every_layer(count: int) -> None:
 
 
 def test_no_layer_is_forgotten() -> None:
-    classes = {each for each in nn.__all__ if isinstance(getattr(nn, each), type) and issubclass(getattr(nn, each), nn.Module)}
-    lazy = {each for each in classes if each.startswith("Lazy")}
+    classes = {name for name in nn.__all__ if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)}
+    lazy = {name for name in classes if name.startswith("Lazy")}
     assert classes - lazy - NO_LAYERS == {name for name, _, _ in CASES}
 
 

@@ -106,15 +106,15 @@ def test_a_generator_knows_its_device() -> None:
 def test_samples_have_a_place_in_the_graph() -> None:
     """What a sample depends on gets zeros for a gradient, not an error."""
     mean, std = torch.zeros(3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
-    for made, name in (
+    for result, name in (
         (torch.normal(mean, std), "NormalBackward3"),
         (torch.normal(mean, 1.0), "NormalBackward1"),
         (torch.normal(0.0, std), "NormalBackward2"),
         (torch.poisson(std), "PoissonBackward0"),
         (torch.bernoulli(std), "BernoulliBackward0"),
     ):
-        assert made.grad_fn.name() == name
-        made.sum().backward()
+        assert result.grad_fn.name() == name
+        result.sum().backward()
     assert mean.grad.tolist() == [0, 0, 0] and not std.grad.any() and std.grad.shape == (2, 3)
 
 
@@ -122,16 +122,16 @@ def test_samples_of_a_batch_of_parameters() -> None:
     """Either parameter may be the one of the batch, or both."""
     mean, std = torch.zeros(3, requires_grad=True), torch.ones(4, 3)
     for draw in (
-        lambda each: torch.normal(mean, each),
-        lambda each: torch.normal(each, 1.0),
-        lambda each: torch.normal(each, each),
-        lambda each: torch.poisson(each),
-        lambda each: torch.poisson(mean),
-        lambda each: torch.bernoulli(mean),
+        lambda rate: torch.normal(mean, rate),
+        lambda rate: torch.normal(rate, 1.0),
+        lambda rate: torch.normal(rate, rate),
+        lambda rate: torch.poisson(rate),
+        lambda rate: torch.poisson(mean),
+        lambda rate: torch.bernoulli(mean),
     ):
-        made = torch.vmap(draw, randomness="different")(std)
-        assert made.shape == (4, 3) and (made + 1).shape == (4, 3)
-    made = torch.vmap(lambda each: torch.normal(mean, each), randomness="different")(std)
-    assert made.std().item() > 0
-    made.sum().backward()
+        draws = torch.vmap(draw, randomness="different")(std)
+        assert draws.shape == (4, 3) and (draws + 1).shape == (4, 3)
+    draws = torch.vmap(lambda row: torch.normal(mean, row), randomness="different")(std)
+    assert draws.std().item() > 0
+    draws.sum().backward()
     assert mean.grad.tolist() == [0, 0, 0]

@@ -20,8 +20,8 @@ from flambeau.conformance.samples import families
 from flambeau.conformance.samples.sample import Sample, find, find_or_none
 from flambeau.operations import methods_as_functions
 
-SAMPLES = [each for table in families().values() for each in table]
-NAMES = {each.name for each in SAMPLES}
+SAMPLES = [sample for table in families().values() for sample in table]
+NAMES = {sample.name for sample in SAMPLES}
 MODULES = ("linalg", "fft", "special", "signal.windows", "nn.functional")
 
 # Operations that no formula can be given for, and where they are tested.
@@ -132,7 +132,7 @@ def test_which_operations_are_called_for_each_member_of_a_batch() -> None:
 def steps(sample: Sample, size: int) -> Counter[str]:
     """How often functions of the library are called for a batch of `size`."""
     call, examples = CHECKER.examples(sample, size)
-    batch = [torch.stack(each) for each in zip(*examples, strict=True)]
+    batch = [torch.stack(tensors) for tensors in zip(*examples, strict=True)]
     counted: Counter[str] = Counter()
 
     def count(frame: Any, event: str, argument: Any) -> None:
@@ -153,7 +153,7 @@ def uses_loop(sample: Sample) -> bool:
     return (
         name in LOOPS
         or name.endswith("embedding_bag")
-        or (name == "repeat_interleave" and any(each.dtype == "int64" for each in sample.inputs))
+        or (name == "repeat_interleave" and any(input.dtype == "int64" for input in sample.inputs))
     )
 
 
@@ -169,7 +169,7 @@ def test_batches_take_as_many_steps_whatever_their_size(family: str) -> None:
 
 
 def test_samples_without_batches_are_those_that_are_listed() -> None:
-    refused = {each.name for each in SAMPLES if not each.vmap and each.inputs}
+    refused = {sample.name for sample in SAMPLES if not sample.vmap and sample.inputs}
     one_value = {
         name
         for name in refused

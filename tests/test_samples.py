@@ -14,15 +14,15 @@ checker = Checker()
 
 def named(table):
     return [
-        pytest.param(each, id=f"{family}-{number}-{each.name}")
-        for family, found in table.items()
-        for number, each in enumerate(found)
+        pytest.param(sample, id=f"{family}-{number}-{sample.name}")
+        for family, samples in table.items()
+        for number, sample in enumerate(samples)
     ]
 
 
 def samples_for(check):
     return pytest.mark.parametrize(
-        "sample", [each for each in named(families()) if CHECKS[check](each.values[0]) and checker.dtypes(each.values[0])]
+        "sample", [param for param in named(families()) if CHECKS[check](param.values[0]) and checker.dtypes(param.values[0])]
     )
 
 
@@ -58,22 +58,22 @@ def looked_at(node):
         node = stack.pop()
         if node is not None and node not in seen:
             seen.add(node)
-            stack.extend(each for each, _ in node.next_functions)
+            stack.extend(function for function, _ in node.next_functions)
     return len(seen)
 
 
 @samples_for("gradients")
 def test_gradients_of_a_graph_that_was_looked_at(sample):
-    found = []
+    gradients = []
     for looks in (False, True):
         torch.manual_seed(0)
         tensors = checker.differentiable(sample)
-        results = [each for each in results_of(sample.call(torch, *tensors)) if getattr(each, "grad_fn", None) is not None]
-        for each in results if looks else ():
-            assert looked_at(each.grad_fn)
-        torch.autograd.backward(results, [torch.ones_like(each) for each in results])
-        found.append([each.grad for each in tensors])
-    for plain, looked in zip(*found, strict=True):
+        results = [result for result in results_of(sample.call(torch, *tensors)) if getattr(result, "grad_fn", None) is not None]
+        for result in results if looks else ():
+            assert looked_at(result.grad_fn)
+        torch.autograd.backward(results, [torch.ones_like(result) for result in results])
+        gradients.append([tensor.grad for tensor in tensors])
+    for plain, looked in zip(*gradients, strict=True):
         assert (plain is None) is (looked is None)
         if plain is not None:
             torch.testing.assert_close(looked, plain, equal_nan=True)
@@ -104,12 +104,12 @@ def test_errors(bad):
     checker.raises(bad)
 
 
-@pytest.mark.parametrize("sample", [each for each in named(families()) if each.values[0].view])
+@pytest.mark.parametrize("sample", [param for param in named(families()) if param.values[0].view])
 def test_views_share_memory(sample):
     """A write through the view is seen in the base."""
-    base, *rest = [torch.tensor(each) for each in sample.arrays(np, sample.dtypes[0])]
-    made = sample.call(torch, base, *rest)
-    view = made if isinstance(made, torch.Tensor) else made[0]
+    base, *others = [torch.tensor(array) for array in sample.arrays(np, sample.dtypes[0])]
+    result = sample.call(torch, base, *others)
+    view = result if isinstance(result, torch.Tensor) else result[0]
     if view.numel() <= base.numel():  # PyTorch refuses to write where several elements are one
         with torch.no_grad():
             view.detach().fill_(77.0)

@@ -28,7 +28,7 @@ def _arguments(signature: str) -> list[Argument]:
     for part in signature.split(", ") if signature else []:
         name, _, default = part.partition("=")
         if name == "/":
-            found = [each._replace(kind="position") for each in found]
+            found = [parameter._replace(kind="position") for parameter in found]
         elif name == "*":
             after_star = True
         elif name.startswith("*"):
@@ -66,13 +66,17 @@ def _bind(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, 
 def test_arguments_by_position_and_by_name(owner: str) -> None:
     holder, first = (torch, ()) if owner == "torch" else (torch.Tensor, (0,))
     wrong = []
-    for _, name, signature in (each for each in CALLS if each[0] == owner):
+    for _, name, signature in (call for call in CALLS if call[0] == owner):
         given = _arguments(signature)
-        needed = [each for each in given if not each.optional]
+        needed = [parameter for parameter in given if not parameter.optional]
         for chosen in (given, needed):
             for by_name in (False, True):
-                args = [0 for each in chosen if each.kind == "position" or (each.kind == "either" and not by_name)]
-                named = {each.name: 0 for each in chosen if each.kind == "name" or (each.kind == "either" and by_name)}
+                args = [0 for parameter in chosen if parameter.kind == "position" or (parameter.kind == "either" and not by_name)]
+                named = {
+                    parameter.name: 0
+                    for parameter in chosen
+                    if parameter.kind == "name" or (parameter.kind == "either" and by_name)
+                }
                 try:
                     _bind(getattr(holder, name), (*first, *args), named)
                 except TypeError as error:
@@ -88,7 +92,7 @@ def test_unknown_names_are_refused() -> None:
     lenient = set()
     for owner, name, _ in CALLS:
         function = getattr(torch if owner == "torch" else torch.Tensor, name)
-        if any(each.kind is each.VAR_KEYWORD for each in inspect.signature(function).parameters.values()):
+        if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values()):
             lenient.add(f"{owner}.{name}")
     assert lenient <= ANY_NAME
     for method in ("uniform_", "random_", "type"):
@@ -133,8 +137,8 @@ def test_linear_algebra_by_name() -> None:
     A = torch.eye(3) * 2
     for name in ("cholesky", "cond", "eigh", "eigvalsh", "matrix_exp", "matrix_norm", "matrix_rank", "norm", "pinv"):
         function = getattr(torch.linalg, name)
-        made, expected = function(input=A), function(A)
-        assert all(map(torch.equal, made, expected)) if name == "eigh" else torch.equal(made, expected), name
+        by_name, expected = function(input=A), function(A)
+        assert all(map(torch.equal, by_name, expected)) if name == "eigh" else torch.equal(by_name, expected), name
     assert torch.equal(torch.linalg.solve_triangular(input=A, B=A, upper=True), torch.eye(3))
     assert torch.allclose(torch.linalg.lstsq(input=A, b=A).solution, torch.eye(3))
     assert torch.equal(torch.linalg.inv(A=A), A / 4)
@@ -178,8 +182,8 @@ def test_bounds_by_name() -> None:
 
 def test_results_written_to_out_have_a_type_of_their_own() -> None:
     out = torch.empty(0), torch.empty(0, dtype=torch.int64)
-    made = torch.max(X, 1, out=out)
-    assert type(made).__name__ == "max_out" and made.values is out[0] and made.indices.tolist() == [2, 2]
+    result = torch.max(X, 1, out=out)
+    assert type(result).__name__ == "max_out" and result.values is out[0] and result.indices.tolist() == [2, 2]
     assert type(torch.max(X, 1)).__name__ == "max"
     assert torch.argsort(X, descending=True, out=torch.empty(0, dtype=torch.int64)).tolist() == [[2, 1, 0]] * 2
     with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
@@ -187,8 +191,8 @@ def test_results_written_to_out_have_a_type_of_their_own() -> None:
 
 
 def test_scalar_tensor() -> None:
-    made = torch.scalar_tensor(2, dtype=torch.float64, layout=torch.strided, device="cpu", pin_memory=False, requires_grad=True)
-    assert made.shape == () and made.dtype is torch.float64 and made.requires_grad
+    result = torch.scalar_tensor(2, dtype=torch.float64, layout=torch.strided, device="cpu", pin_memory=False, requires_grad=True)
+    assert result.shape == () and result.dtype is torch.float64 and result.requires_grad
     assert torch.equal(torch.scalar_tensor(torch.tensor(3.0)), torch.tensor(3.0))
     for wrong in (lambda: torch.scalar_tensor(1, out=X), lambda: torch.scalar_tensor([1]), lambda: torch.scalar_tensor(X)):
         with pytest.raises(TypeError):
@@ -202,13 +206,13 @@ def test_cross_and_meshgrid_warn_once_of_what_is_not_said() -> None:
     torch.set_warn_always(True)
     try:
         with pytest.warns(UserWarning, match="without specifying the dim arg is deprecated") as caught:
-            made = torch.cross(a, b)
+            result = torch.cross(a, b)
         assert caught[0].filename == __file__
         with pytest.warns(UserWarning, match="required to pass the indexing argument"):
             torch.meshgrid(a[0, 0], b[0, 0])
     finally:
         torch.set_warn_always(False)
-    assert torch.equal(made, torch.linalg.cross(a, b, dim=0))  # the first dimension of that size
+    assert torch.equal(result, torch.linalg.cross(a, b, dim=0))  # the first dimension of that size
     with pytest.raises(RuntimeError, match="inputs dimension 0 must have length 3. Got 3 and 1"):
         torch.cross(a, b[:1])
     with pytest.raises(RuntimeError, match="no dimension of size 3 in input"):
@@ -224,7 +228,7 @@ def test_scales_by_position_as_of_old(name: str) -> None:
         "baddbmm": ((2, 2, 2),) * 3,
         "addbmm": ((2, 2), (3, 2, 2), (3, 2, 2)),
     }
-    function, (m, a, b) = getattr(torch, name), (torch.rand(each) for each in shapes[name])
+    function, (m, a, b) = getattr(torch, name), (torch.rand(shape) for shape in shapes[name])
     assert torch.equal(function(0.5, m, 2, a, b), function(m, a, b, beta=0.5, alpha=2))
     assert torch.equal(function(0.5, m, a, b), function(m, a, b, beta=0.5))
     for method in (getattr(torch.Tensor, name), getattr(torch.Tensor, name + "_")):

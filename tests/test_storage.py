@@ -20,7 +20,7 @@ import flambeau as torch
 def test_all_tensors_in_a_memory_have_one_storage() -> None:
     x = torch.arange(6.0).reshape(2, 3)
     storage = x.untyped_storage()
-    assert all(each.untyped_storage() is storage for each in (x.t(), x[1], x.detach(), x.data, x.view(torch.int32)))
+    assert all(view.untyped_storage() is storage for view in (x.t(), x[1], x.detach(), x.data, x.view(torch.int32)))
     assert x.clone().untyped_storage() is not storage and x.storage().untyped() is storage
     assert storage.nbytes() == len(storage) == 24 and x.storage().size() == 6 and storage._cdata == x.storage()._cdata
     address = storage.data_ptr()
@@ -130,7 +130,7 @@ def test_tensors_stay_on_a_storage_that_is_resized() -> None:
     assert storage.resize_(32) is storage and storage.nbytes() == 32
     assert x.tolist() == [0, 1, 2, 3] and x.untyped_storage() is storage
     x.fill_(7)
-    assert all(each.tolist() == [7, 7] and each.untyped_storage() is storage for each in others)
+    assert all(view.tolist() == [7, 7] and view.untyped_storage() is storage for view in others)
     assert torch.empty(0).set_(storage).shape == (8,)
 
 
@@ -172,7 +172,7 @@ def test_tensors_grow_with_all_that_share_their_memory() -> None:
     others = [x.detach()[1:], x.data[1:], x.unbind()[2].unsqueeze(0)]
     x.resize_(100)
     x.fill_(3)
-    assert all(set(each.tolist()) == {3.0} and each.untyped_storage().nbytes() == 400 for each in others)
+    assert all(set(view.tolist()) == {3.0} and view.untyped_storage().nbytes() == 400 for view in others)
     empty = torch.empty(0)
     empty.untyped_storage().resize_(16)
     assert empty.untyped_storage().nbytes() == 16 and torch.empty(0).untyped_storage().nbytes() == 0
@@ -212,8 +212,8 @@ def test_shared_memory_takes_all_tensors_along() -> None:
     assert x.is_shared() and view.is_shared() and x.untyped_storage() is storage
     x.fill_(1)
     assert view.tolist() == [1, 1, 1]
-    made = torch.UntypedStorage._new_shared(8)
-    assert made.is_shared() and made.tolist() == [0] * 8 and made.filename is None
+    storage = torch.UntypedStorage._new_shared(8)
+    assert storage.is_shared() and storage.tolist() == [0] * 8 and storage.filename is None
     assert torch.FloatStorage._new_shared(2).tolist() == [0.0, 0.0]
 
 
@@ -371,8 +371,8 @@ def test_dlpack() -> None:
     for make in (torch.asarray, torch.as_tensor, torch.from_dlpack):
         assert make(Lent(data)).data_ptr() == data.ctypes.data
     assert torch.asarray(Lent(data), dtype=torch.float32).tolist() == [0, 1, 2]
-    for made in (torch.tensor(Lent(data)), torch.asarray(Lent(data), copy=True)):
-        made[0] = 7
+    for tensor in (torch.tensor(Lent(data)), torch.asarray(Lent(data), copy=True)):
+        tensor[0] = 7
         assert data[0] == 0
 
 
@@ -380,10 +380,10 @@ def test_read_only_arrays() -> None:
     given = np.zeros(3)
     given.flags.writeable = False
     for make in (torch.from_numpy, torch.asarray, torch.as_tensor):
-        made = make(given)
-        made[0] += 1
-        made[1:].add_(1)
-        assert made.data_ptr() == given.ctypes.data
+        tensor = make(given)
+        tensor[0] += 1
+        tensor[1:].add_(1)
+        assert tensor.data_ptr() == given.ctypes.data
     assert given.tolist() == [3, 3, 3] and torch.tensor(given).tolist() == [3, 3, 3]
     code = "import flambeau as torch, numpy as np; a = np.zeros(1); a.flags.writeable = False; torch.{}"
     for call, words in (
@@ -396,15 +396,15 @@ def test_read_only_arrays() -> None:
 
 
 def test_arrays_that_tensors_cannot_show() -> None:
-    for made in (torch.from_numpy, torch.asarray, torch.as_tensor, torch.tensor):
+    for create in (torch.from_numpy, torch.asarray, torch.as_tensor, torch.tensor):
         with pytest.raises(ValueError, match="one stride in the given numpy array is negative"):
-            made(np.zeros(3)[::-1])
+            create(np.zeros(3)[::-1])
         with pytest.raises(ValueError, match="byte order different from the native"):
-            made(np.zeros(3, np.dtype("f4").newbyteorder()))
+            create(np.zeros(3, np.dtype("f4").newbyteorder()))
         with pytest.raises(ValueError, match="not a multiple of the element byte size"):
-            made(np.ndarray((2,), np.int32, bytearray(24), strides=(9,)))
+            create(np.ndarray((2,), np.int32, bytearray(24), strides=(9,)))
         with pytest.raises(TypeError, match=r"can't convert np.ndarray of type numpy.object_"):
-            made(np.array([1, None]))
+            create(np.array([1, None]))
     with pytest.raises(TypeError, match=r"expected np.ndarray \(got numpy.float32\)"):
         torch.from_numpy(np.float32(1))
 

@@ -36,9 +36,9 @@ LEGACY = {
      ([True, 2], torch.int64, (2,)), (np.ones(3, np.int16), torch.int16, (3,)), ((1, (2,))[1], torch.int64, (1,))],
 )  # fmt: skip
 def test_tensor_infers(data: object, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
-    made = torch.tensor(data)
-    assert made.dtype is dtype and made.shape == shape
-    assert np.array_equal(made.numpy(), np.array(data, made.numpy().dtype))
+    result = torch.tensor(data)
+    assert result.dtype is dtype and result.shape == shape
+    assert np.array_equal(result.numpy(), np.array(data, result.numpy().dtype))
 
 
 def test_ragged_data_is_refused() -> None:
@@ -84,8 +84,8 @@ def test_default_dtype() -> None:
 @pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
 def test_factories(name: str) -> None:
     factory = getattr(torch, name)
-    for made in (factory(2, 3), factory((2, 3)), factory([2, 3]), factory(torch.Size([2, 3])), factory(size=(2, 3))):
-        assert made.shape == (2, 3) and made.dtype is torch.float32
+    for result in (factory(2, 3), factory((2, 3)), factory([2, 3]), factory(torch.Size([2, 3])), factory(size=(2, 3))):
+        assert result.shape == (2, 3) and result.dtype is torch.float32
     assert factory(0).shape == (0,) and factory(()).shape == ()
     assert factory(2, dtype=torch.int8, requires_grad=False).dtype is torch.int8
     assert getattr(torch.ones(2, 2, dtype=torch.float64), f"new_{name}")(3).dtype is torch.float64
@@ -259,8 +259,8 @@ def test_a_tensor_like_another_has_its_memory_order(dims: tuple[int, ...]) -> No
         assert like(x[:, ::2]).is_contiguous() or dims != (0, 1, 2)
     assert torch.zeros_like(x, memory_format=torch.contiguous_format).is_contiguous()
     image = torch.rand(2, 3, 4, 5)
-    for made in (image.clone(memory_format=torch.channels_last), torch.ones_like(image, memory_format=torch.channels_last)):
-        assert made.stride() == (60, 1, 15, 3) and made.is_contiguous(memory_format=torch.channels_last)
+    for result in (image.clone(memory_format=torch.channels_last), torch.ones_like(image, memory_format=torch.channels_last)):
+        assert result.stride() == (60, 1, 15, 3) and result.is_contiguous(memory_format=torch.channels_last)
     with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
         x.clone(memory_format=torch.channels_last)
 
@@ -451,9 +451,9 @@ def test_tensors_die_at_once() -> None:
         x = torch.ones(3, requires_grad=True)
         y = (x.exp() * 2)[1:].sum()
         y.backward()
-        references = [weakref.ref(each) for each in (x, y)]
+        references = [weakref.ref(tensor) for tensor in (x, y)]
         del x, y
-        assert all(each() is None for each in references)
+        assert all(reference() is None for reference in references)
     finally:
         gc.enable()
 
@@ -491,7 +491,7 @@ def test_numpy_scalars_are_numbers(scalar: np.generic) -> None:
     x, value = torch.tensor([1.0, 4.0]), scalar.item()
     if not isinstance(value, bool):  # PyTorch subtracts no booleans
         assert torch.equal(scalar - x, value - x) and torch.equal(x - scalar, x - value)
-    for made, expected in (
+    for result, expected in (
         (x + scalar, x + value),
         (scalar + x, value + x),
         (scalar * x, value * x),
@@ -503,7 +503,7 @@ def test_numpy_scalars_are_numbers(scalar: np.generic) -> None:
         (scalar < x, value < x),
         (torch.add(x, scalar), torch.add(x, value)),
     ):
-        assert type(made) is torch.Tensor and made.dtype is expected.dtype and torch.equal(made, expected)
+        assert type(result) is torch.Tensor and result.dtype is expected.dtype and torch.equal(result, expected)
 
 
 @pytest.mark.parametrize(
@@ -511,7 +511,7 @@ def test_numpy_scalars_are_numbers(scalar: np.generic) -> None:
 )
 def test_python_types_are_dtypes(given: type, dtype: torch.dtype) -> None:
     x = torch.ones(2)
-    made = [
+    result = [
         torch.zeros(2, dtype=given),
         torch.tensor([1], dtype=given),
         torch.asarray([1], dtype=given),
@@ -521,7 +521,7 @@ def test_python_types_are_dtypes(given: type, dtype: torch.dtype) -> None:
         torch.full((2,), 1, dtype=given),
         torch.zeros_like(x, dtype=given),
     ]
-    assert {each.dtype for each in made} == {dtype}
+    assert {t.dtype for t in result} == {dtype}
 
 
 def test_zeros_keep_their_sign() -> None:
@@ -549,12 +549,12 @@ NUMPY_DTYPES = {
 
 
 @pytest.mark.parametrize("make", [torch.tensor, torch.as_tensor, torch.asarray])
-@pytest.mark.parametrize(("scalar", "dtype"), NUMPY_DTYPES.items(), ids=lambda each: getattr(each, "__name__", str(each)))
+@pytest.mark.parametrize(("scalar", "dtype"), NUMPY_DTYPES.items(), ids=lambda value: getattr(value, "__name__", str(value)))
 def test_sequences_keep_numpy_dtypes(make: object, scalar: type, dtype: torch.dtype) -> None:
     array = np.array([[0, 1, 1], [1, 0, 1]], scalar)
-    for data in ([*array], (array[0], array[1]), [list(each) for each in array], [array[0], list(array[1])]):
-        made = make(data)
-        assert made.dtype is dtype and np.array_equal(made.numpy(), array)
+    for data in ([*array], (array[0], array[1]), [list(row) for row in array], [array[0], list(array[1])]):
+        result = make(data)
+        assert result.dtype is dtype and np.array_equal(result.numpy(), array)
     assert make([array[:, :0]]).dtype is dtype and make([array[:, :0]]).shape == (1, 2, 0)
     assert torch.equal(torch.tensor([*array], dtype=torch.complex64), torch.tensor(array.astype(np.complex64)))
 
@@ -569,8 +569,8 @@ def test_sequences_keep_numpy_dtypes(make: object, scalar: type, dtype: torch.dt
      ([[], [1]], torch.float32, (2, 0)), ([[[], []], [[1]]], torch.float32, (2, 2, 0)), ([[[]], []], torch.float32, (2, 1, 0))],
 )  # fmt: skip
 def test_sequences_of_many_things(data: list[object], dtype: torch.dtype, shape: tuple[int, ...]) -> None:
-    made = torch.tensor(data)
-    assert made.dtype is dtype and made.shape == shape
+    result = torch.tensor(data)
+    assert result.dtype is dtype and result.shape == shape
 
 
 @pytest.mark.parametrize(
@@ -594,7 +594,7 @@ def test_numpy_scalars_fill(scalar: np.generic) -> None:
     whole, index = torch.tensor([1, 5, 7], dtype=torch.int8), torch.tensor([1])
     floating = torch.int64 if isinstance(scalar, np.integer) else torch.float32
     assert torch.full((2,), scalar).tolist() == [value] * 2 and torch.full((2,), scalar).dtype is floating
-    for made, expected in (
+    for result, expected in (
         (torch.full_like(x, scalar), torch.full_like(x, value)),
         (x.new_full((2,), scalar), x.new_full((2,), value)),
         (torch.scalar_tensor(scalar), torch.scalar_tensor(value)),
@@ -603,13 +603,13 @@ def test_numpy_scalars_fill(scalar: np.generic) -> None:
         (x.scatter(0, index, scalar), x.scatter(0, index, value)),
         (x.index_fill(0, index, scalar), x.index_fill(0, index, value)),
     ):
-        assert made.dtype is expected.dtype and torch.equal(made, expected)
+        assert result.dtype is expected.dtype and torch.equal(result, expected)
 
 
 def test_numpy_integers_are_whole() -> None:
     whole = torch.tensor([1, 5], dtype=torch.int8)
-    for made in (torch.arange(np.int64(3)), torch.arange(np.int32(0), np.int32(3)), torch.arange(0, np.uint8(3), np.int8(1))):
-        assert made.dtype is torch.int64 and made.tolist() == [0, 1, 2]
+    for result in (torch.arange(np.int64(3)), torch.arange(np.int32(0), np.int32(3)), torch.arange(0, np.uint8(3), np.int8(1))):
+        assert result.dtype is torch.int64 and result.tolist() == [0, 1, 2]
     assert torch.arange(np.int8(-100), np.int8(100), np.int8(100)).tolist() == [-100, 0]
     assert torch.arange(np.float64(3)).dtype is torch.float32
     assert np.int64(5) in whole and np.float32(1) in whole and np.int64(2) not in whole
@@ -639,15 +639,15 @@ def test_copies_of_arrays_are_dense(copied: object) -> None:
     repeated, turned = np.broadcast_to(array, (2, 6)), array.reshape(2, 3).T
     assert copied(repeated).stride() == (6, 1) and copied(repeated).view(-1).tolist() == [*range(6)] * 2
     assert copied(turned).stride() == (1, 3) and np.array_equal(copied(turned).numpy(), turned)
-    made = copied(array)
+    result = copied(array)
     array[0] = 9
-    assert made[0] == 0
+    assert result[0] == 0
 
 
 def test_progressions_between_complex_ends() -> None:
     for start, end in ((0, 1j), (torch.tensor(0), 1j), (0, torch.tensor(1j))):
-        made = torch.linspace(start, end, 3)
-        assert made.dtype is torch.complex64 and made.tolist() == [0, 0.5j, 1j]
+        result = torch.linspace(start, end, 3)
+        assert result.dtype is torch.complex64 and result.tolist() == [0, 0.5j, 1j]
         assert torch.logspace(start, end, 3, base=1).tolist() == [1, 1, 1]
     with pytest.raises(RuntimeError, match=r"linspace\(\): inferred dtype c10::complex<float> can't be safely cast to .* Float"):
         torch.linspace(0, 1j, 3, dtype=torch.float32)
@@ -682,8 +682,8 @@ def test_floats_that_no_integer_holds(value: float) -> None:
 
 
 def test_sizes_are_ints() -> None:
-    made = torch.Size([True, torch.tensor(2), torch.tensor([3])])
-    assert repr(made) == "torch.Size([1, 2, 3])" and {type(each) for each in made} == {int}
+    size = torch.Size([True, torch.tensor(2), torch.tensor([3])])
+    assert repr(size) == "torch.Size([1, 2, 3])" and {type(n) for n in size} == {int}
     assert repr(torch.Size([1]) + (True,)) == "torch.Size([1, 1])"  # noqa: RUF005
     for bad in (1.5, torch.tensor(1.0), torch.tensor([1, 2]), np.bool_(True), "a"):
         with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item 1 is"):

@@ -1,4 +1,4 @@
-"""`torch.__config__`: what there is at run time, in words."""
+"""`torch.__config__`: a description of the configuration at run time."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    """How many threads work on the CPU."""
+    """The numbers of threads that work on the CPU."""
     return f"get_num_threads() : {torch.get_num_threads()}\nget_num_interop_threads() : {torch.get_num_interop_threads()}\n"

@@ -99,12 +99,12 @@ overriding.PUBLISHED.update(_tables.PUBLIC)
 wrappers.open_to_overrides(overriding.PUBLISHED, _tables.PUBLIC, native=_tables.PUBLIC.keys() - _IN_PYTHON)
 for _generated in (overriding.PUBLISHED, TENSOR_TYPES["cpu"], STORAGE_CLASSES):
     globals().update(_generated)
-    __all__ += (each for each in _generated if not each.startswith("_"))
+    __all__ += (name for name in _generated if not name.startswith("_"))
 Storage = globals()["FloatStorage"]
 bool, float, int = dtypes.bool_, dtypes.float_, dtypes.int_
 
-# Packages above the core, imported when first asked for.
-_FACES = {
+# Packages outside the core, which are imported when they are first used.
+_PACKAGES = {
     "nn": "flambeau_nnlib.nn",
     "optim": "flambeau_nnlib.optim",
     "multiprocessing": "flambeau_nnlib.multiprocessing",
@@ -122,7 +122,7 @@ _FACES = {
     "utils.model_zoo": "flambeau_nnlib.model_zoo",
     "utils.ffi": "flambeau_nnlib.ffi",
 }
-for _name, _target in _FACES.items():
+for _name, _target in _PACKAGES.items():
     aliases.alias(f"flambeau.{_name}", _target)
 
 if _TYPE_CHECKING:
@@ -140,7 +140,7 @@ if _TYPE_CHECKING:
     __all__ += ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module", "install_as_torch", "load"]
     __all__ += ["amp", "distributions", "hub", "legacy", "multiprocessing", "nn", "optim", "save", "to_dlpack", "vmap"]
 
-# Names that live in one of those packages, or in a part of the core that few programs need.
+# Names that are defined in one of those packages, or in a part of the core that few programs need.
 _PARTS = {
     "amp.autocast_mode": """
         clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
@@ -183,7 +183,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def _array_namespace(self: Tensor, *, api_version: str | None = None) -> _Any:
-    """The functions of the array API standard, for tensors.  ValueError for a version of it that is not known."""
+    """The array API namespace for tensors.  ValueError for an unknown version of the standard."""
     return __getattr__("array_api")._of_version(api_version)
 
 

@@ -1,4 +1,4 @@
-"""`python -m flambeau`: see `launcher`."""
+"""`python -m flambeau`: see `launching.launcher`."""
 
 from __future__ import annotations
 

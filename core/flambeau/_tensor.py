@@ -1,4 +1,4 @@
-"""`torch._tensor`, where programs that look inside PyTorch expect the class."""
+"""`torch._tensor`, for programs that import the Tensor class from PyTorch's private module."""
 
 from __future__ import annotations
 

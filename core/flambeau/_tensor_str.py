@@ -1,4 +1,4 @@
-"""The printed form of tensors, and the options that govern it."""
+"""The printed form of tensors, and the print options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors are printed; what is not given stays as it is, but `sci_mode`, which returns to None.
+    """Set how tensors are printed.  Options that are not given keep their values, except `sci_mode`, which is reset to None.
 
     Args:
         precision: digits after the point of a floating-point number (4).
@@ -52,14 +52,14 @@ def set_printoptions(
     tensor([1.12])
     >>> torch.set_printoptions(profile="default")
     """
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    options = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     _options.update(_PROFILES.get(profile or "", {}))
-    _options.update({name: value for name, value in given.items() if value is not None})
+    _options.update({name: value for name, value in options.items() if value is not None})
     _options["sci_mode"] = sci_mode
 
 
 def get_printoptions() -> dict[str, Any]:
-    """Return the options in force, in the form `set_printoptions(**options)` takes."""
+    """Return the current options, in the form that `set_printoptions(**options)` takes."""
     return dict(_options)
 
 
@@ -81,7 +81,7 @@ def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 def _batched_str(tensor: Tensor, level: Level) -> str:
-    """A tensor inside `vmap`, by the whole batch."""
+    """A tensor inside `vmap`, printed as the whole batch."""
     from .transforms.batching.keys import drop_level
 
     value = textwrap.indent(tensor_str(drop_level(tensor.detach(), level, 0)), "    ")
@@ -105,13 +105,13 @@ def _prefix(tensor: Tensor) -> str:
 
 
 def _value_suffixes(tensor: Tensor) -> Iterator[str]:
-    """Yield what the printed values leave open: device, shape and dtype."""
+    """Yield device, shape and dtype, where they do not follow from the printed values."""
     if not _is_default_device(tensor.device):
         yield f"device='{tensor.device}'"
     meta, empty = tensor.device.type == "meta", tensor.numel() == 0
     if meta or (empty and tensor.dim() != 1) or (not empty and not _options["edgeitems"]):
         yield f"size={tuple(tensor.shape)}"
-    # Without elements to look at, int64 and bool cannot be told from the default dtype.
+    # Without printed elements, int64 and bool cannot be distinguished from the default dtype.
     unsaid = () if empty or meta else (dtypes.int64, dtypes.bool_, _default_complex_dtype())
     if tensor.dtype not in (dtypes.get_default_dtype(), *unsaid):
         yield f"dtype={tensor.dtype}"
@@ -139,7 +139,7 @@ def _default_complex_dtype() -> dtypes.dtype:
 
 
 def _join(text: str, suffixes: Sequence[str], indent: int) -> str:
-    """Append `suffixes`, each on the current line while it has room."""
+    """Append `suffixes`, each on the current line if there is room, otherwise on a new line."""
     width = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if width + len(suffix) + 2 > _options["linewidth"]:
@@ -165,7 +165,7 @@ def _contents(tensor: Tensor, indent: int) -> str:
     shown = _edges(tensor) if summarise else tensor
     values = shown.flatten().tolist()
     column = _ComplexColumn(values) if tensor.dtype.is_complex else _Column(values)
-    cut = [full != kept for full, kept in zip(tensor.shape, shown.shape, strict=True)]
+    cut = [size != shown_size for size, shown_size in zip(tensor.shape, shown.shape, strict=True)]
     return _nested(map(column, values), shown.shape, cut, column.width, indent)
 
 
@@ -179,7 +179,7 @@ def _edges(tensor: Tensor) -> Tensor:
 
 
 def _nested(cells: Iterator[str], shape: Sequence[int], cut: Sequence[bool], width: int, indent: int) -> str:
-    """Take the cells of one (sub)tensor and bracket them, with `...` where a middle was cut out."""
+    """Consume the cells of one (sub)tensor and put them in brackets, with `...` where the middle was cut out."""
     if not shape:
         return next(cells)
     indent += 1
@@ -198,11 +198,11 @@ def _nested(cells: Iterator[str], shape: Sequence[int], cut: Sequence[bool], wid
 
 
 class _Column:
-    """One spelling and one width for all the numbers of a tensor."""
+    """The common format and width of all numbers of a tensor."""
 
     def __init__(self, values: Sequence[float]) -> None:
         if isinstance(values[0], float):
-            # Zeros, infinities and nans neither choose the spelling nor widen the column.
+            # Zeros, infinities and nans affect neither the format nor the width.
             values = [value for value in values if value and isfinite(value)]
             self.spec, self.point = _float_spelling(values)
         else:
@@ -218,7 +218,7 @@ class _Column:
 
 
 class _ComplexColumn:
-    """Real and imaginary parts, each with a spelling and width of its own."""
+    """Real and imaginary parts, each with their own format and width."""
 
     def __init__(self, values: Sequence[complex]) -> None:
         self.real = _Column([value.real for value in values])
@@ -232,7 +232,7 @@ class _ComplexColumn:
 
 
 def _float_spelling(values: Sequence[float]) -> tuple[str, str]:
-    """Choose the format of non-zero finite `values`, and the point that whole numbers end in."""
+    """The format of non-zero finite `values`, and the decimal point that is appended if all are whole numbers."""
     if not values:
         return ".0f", "."
     if _is_scientific(values):

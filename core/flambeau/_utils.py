@@ -1,4 +1,4 @@
-"""Small helpers that programs take from PyTorch's insides."""
+"""Private helpers of PyTorch that programs import nevertheless."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def _assert(condition: Any, message: str) -> None:
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
-    """The elements of all tensors in one, with one dimension."""
-    return cat([each.reshape(-1) for each in tensors])
+    """The elements of all tensors, in one one-dimensional tensor."""
+    return cat([tensor.reshape(-1) for tensor in tensors])
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Views of one tensor's elements, in the shapes of others, one after the other."""
+    """Consecutive parts of `flat` as views, in the shapes of `tensors`."""
     parts, start = [], 0
-    for each in tensors:
-        parts.append(flat.narrow(0, start, each.numel()).view_as(each))
-        start += each.numel()
+    for tensor in tensors:
+        parts.append(flat.narrow(0, start, tensor.numel()).view_as(tensor))
+        start += tensor.numel()
     return tuple(parts)

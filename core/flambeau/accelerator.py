@@ -1,4 +1,4 @@
-"""`torch.accelerator`: the devices that are not the CPU, for programs that need not know which.  Here these are CUDA's.
+"""`torch.accelerator`: an interface to the accelerator devices, whatever their type.  Here these are CUDA devices.
 
 >>> import flambeau as torch
 >>> accelerator = torch.accelerator.current_accelerator(check_available=True)
@@ -26,25 +26,25 @@ Device = devices.device | str | int | None
 
 
 def is_available() -> bool:
-    """Whether there is a device that can be used."""
+    """Whether there is a usable accelerator."""
     return cuda.is_available()
 
 
 def device_count() -> int:
-    """How many devices can be used."""
+    """The number of usable accelerators."""
     return cuda.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> devices.device | None:
-    """The device type that an installed backend brings, as a device without an index; None where none does.
+    """The device type of the accelerators, as a device without an index; None if no installed backend has one.
 
-    With `check_available`, None too where there is no such device.
+    With `check_available`, also None if there is no usable accelerator.
     """
     return devices.device("cuda") if (is_available() if check_available else switches.is_built()) else None
 
 
 def _index(device: Device = None) -> int | None:
-    """The index of the device that is meant, None for the current one's; RuntimeError where there is no device."""
+    """The index of the device, or None for the current device; RuntimeError if there is no accelerator."""
     index = device if device is None or isinstance(device, int) else _of_accelerator(devices.device(device)).index
     if not is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
@@ -67,14 +67,14 @@ def current_device_index() -> int:
     """The index of the current device.
 
     Raises:
-        RuntimeError: there is no device; so with all that follows.
+        RuntimeError: there is no accelerator; this also holds for all functions below.
     """
     _index()
     return cuda.current_device()
 
 
 def set_device_index(device: Device, /) -> None:
-    """Make a device current; a negative index changes nothing."""
+    """Make a device the current one; a negative index changes nothing."""
     if isinstance(device, int) and device < 0:
         return
     index = _index(device)
@@ -84,7 +84,7 @@ def set_device_index(device: Device, /) -> None:
 
 @contextmanager
 def device_index(device: int | None, /) -> Iterator[None]:
-    """A context in which another device is current; None changes nothing."""
+    """Context in which another device is the current one; None changes nothing."""
     if device is None:
         yield
         return
@@ -93,65 +93,65 @@ def device_index(device: int | None, /) -> Iterator[None]:
 
 
 def synchronize(device: Device = None, /) -> None:
-    """Wait until all work queued on a device (the current one if none is given) has finished."""
+    """Wait until all work queued on a device (by default the current one) has finished."""
     cuda.synchronize(_index(device))
 
 
 def current_stream(device: Device = None, /) -> Any:
-    """The stream that work on a device (the current one if none is given) is queued in."""
+    """The current stream of a device (by default the current one)."""
     return cuda.current_stream(_index(device))
 
 
 def set_stream(stream: Any) -> None:
-    """Queue work in this stream from now on."""
+    """Make a stream the current one of its device."""
     _index()
     cuda.set_stream(stream)
 
 
-# --- memory, of the current device if none is given ---------------------------------------------------------------
+# --- memory, by default of the current device ---------------------------------------------------------------------
 
 
 def empty_cache() -> None:
-    """Give back the memory that is kept for later use."""
+    """Return cached memory that no tensor uses to the device."""
     _index()
     cuda.empty_cache()
 
 
 def memory_allocated(device: Device = None, /) -> int:
-    """Bytes in use by tensors."""
+    """The number of bytes that tensors occupy."""
     return cuda.memory_allocated(_index(device))
 
 
 def max_memory_allocated(device: Device = None, /) -> int:
-    """The most bytes that were in use by tensors since the start, or since `reset_peak_memory_stats()`."""
+    """The maximal number of bytes that tensors have occupied since the start, or since `reset_peak_memory_stats()`."""
     return cuda.max_memory_allocated(_index(device))
 
 
 def memory_reserved(device: Device = None, /) -> int:
-    """Bytes held, in use or not."""
+    """The number of bytes that the caching allocator holds, whether in use or not."""
     return cuda.memory_reserved(_index(device))
 
 
 def max_memory_reserved(device: Device = None, /) -> int:
-    """The most bytes that were held since the start, or since `reset_peak_memory_stats()`."""
+    """The maximal number of bytes that the allocator has held since the start, or since `reset_peak_memory_stats()`."""
     return cuda.max_memory_reserved(_index(device))
 
 
 def memory_stats(device: Device = None, /) -> dict[str, Any]:
-    """All that is counted, by name."""
+    """All statistics of the allocator, by name."""
     return cuda.memory_stats(_index(device))
 
 
 def get_memory_info(device: Device = None, /) -> tuple[int, int]:
-    """Bytes that are free, and all that there are."""
+    """The numbers of free and of total bytes of a device."""
     return cuda.mem_get_info(_index(device))
 
 
 def reset_peak_memory_stats(device: Device = None, /) -> None:
-    """Begin anew to look for the most bytes."""
+    """Reset the peak statistics to the current values."""
     cuda.reset_peak_memory_stats(_index(device))
 
 
 def reset_accumulated_memory_stats(device: Device = None, /) -> None:
-    """Begin anew to count."""
+    """Reset the counts of allocations and releases to zero."""
     cuda.reset_accumulated_memory_stats(_index(device))

@@ -1,7 +1,7 @@
-"""Backends: what an array library has to offer, and the registry that finds them.
+"""Backends: the interface between flambeau and an array library, and the registry that finds them.
 
-A backend owns one device type (`cpu`, `cuda`, ...), an array-API namespace `xp` and, where it has something faster
-than the array API, kernels by operation name.  Everything above this file works on any of them.
+A backend has one device type (`cpu`, `cuda`, ...), an array-API namespace `xp` and, where it has something faster
+than the array API, kernels by operation name.  Everything above this file works with any backend.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ Array = Any  # an array of whichever library the backend wraps
 GROUP = "flambeau.backends"
 BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
 INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
-DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy"}  # so that a device type's backend is only imported when asked for
+DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy"}  # the backend of each device type, known before it is imported
 
 
 class Backend:
     """One array library behind flambeau.  Subclass it and set `name`, `device_type`, `xp` and `array_type`.
 
-    The methods have defaults written against the array API standard; a backend overrides those that its library can do
-    better.  `mutable` says whether arrays can be written and views share memory; where they cannot, `Storage` replays
-    the views.
+    The methods have defaults that use the array API standard only; a backend overrides those that its library can do better.
+    `mutable` says whether arrays can be written to and views share memory; if not, `Storage` replays views after a write.
     """
 
     name: str
@@ -42,14 +41,18 @@ class Backend:
     xp: Any
     array_type: type
     mutable = True
-    guarded = False  # whether there are several devices, and work goes to the current one wherever its arrays are
-    asynchronous = False  # whether work is queued, so that an error in values may show later, if at all
-    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, to write without a detour
-    default_generator: ClassVar[Callable[[Backend, int], Any]]  # what the CPU does for a library that does not do it itself:
-    default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # set by `runtime.host`, which stands on devices
-    unknown_kernels: ClassVar[Callable[[Iterable[str]], list[str]]]  # of these names, those that no operation has: set by calls
-    arithmetic_errors: tuple[type[Exception], ...] = ()  # what the library raises for an infinity or NaN, if its user wants that
-    takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and add up in float32 themselves
+    guarded = False  # whether kernels run on the current device, which must then be set to that of their arrays
+    asynchronous = False  # whether work is queued, so that errors about values may be raised later, or never
+    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which write into `target`
+    default_generator: ClassVar[Callable[[Backend, int], Any]]  # fallbacks on the CPU, for libraries without their own: this one
+    default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # and this one are set by `runtime.host`, a layer above
+    unknown_kernels: ClassVar[
+        Callable[[Iterable[str]], list[str]]
+    ]  # those names that no operation has; set by the layer of calls
+    arithmetic_errors: tuple[
+        type[Exception], ...
+    ] = ()  # what the library raises for infinities and NaN, if its user enabled that
+    takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and accumulate in float32 themselves
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
@@ -57,7 +60,7 @@ class Backend:
         return {}
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """What runs a function of arrays, such as the forward of an operation: a library that compiles does so here."""
+        """`function` (of arrays, such as the forward of an operation), compiled if the library can compile it."""
         return function
 
     @cached_property
@@ -72,7 +75,7 @@ class Backend:
 
     @cached_property
     def all_inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:
-        """The same for kernels that write into their first argument."""
+        """The in-place kernels of the backend and, over them, those of installed kernel packs."""
         merged = dict(self.inplace_kernels)
         for pack in answers("flambeau_inplace_kernels", backend=self):
             merged.update(pack or {})
@@ -81,11 +84,11 @@ class Backend:
     # --- infinities and NaN ---
 
     def undisturbed(self) -> AbstractContextManager[Any]:
-        """Let the library raise no `arithmetic_errors` inside the context."""
+        """Context in which the library raises no `arithmetic_errors`."""
         return nullcontext()
 
     def computed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What a function that writes nothing returns, whether or not the library's user wants `arithmetic_errors`."""
+        """The result of a function without side effects, even if the library's user enabled `arithmetic_errors`."""
         try:
             return function(*args, **kwargs)
         except self.arithmetic_errors:
@@ -97,12 +100,12 @@ class Backend:
     @cached_property
     def dtypes(self) -> Mapping[dtype, Any]:
         """The library's own dtype, as its arrays have it, for each flambeau dtype that it supports."""
-        named = {each: getattr(self.xp, each.name, None) for each in dtypes.ALL}
-        return {each: self.xp.zeros((), dtype=raw).dtype for each, raw in named.items() if raw is not None}
+        named = {dtype_: getattr(self.xp, dtype_.name, None) for dtype_ in dtypes.ALL}
+        return {dtype_: self.xp.zeros((), dtype=raw).dtype for dtype_, raw in named.items() if raw is not None}
 
     @cached_property
     def _dtype_of_raw(self) -> Mapping[Any, dtype]:
-        return {raw: each for each, raw in self.dtypes.items()}
+        return {raw: dtype_ for dtype_, raw in self.dtypes.items()}
 
     def dtype_of(self, array: Array) -> dtype:
         return self._dtype_of_raw[array.dtype]
@@ -110,7 +113,7 @@ class Backend:
     # --- devices ---
 
     def prepare(self) -> None:
-        """Called when a device is about to be used.  RuntimeError where there is none that can be."""
+        """Called before a device is used.  RuntimeError if there is no usable device."""
 
     def device_count(self) -> int:
         return 1
@@ -119,18 +122,18 @@ class Backend:
         return 0
 
     def guard(self, index: int) -> AbstractContextManager[Any]:
-        """Make device `index` current inside the context."""
+        """Context in which device `index` is the current one."""
         return nullcontext()
 
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
-        """The kernel as it has to be called for arrays on device `index`."""
+        """The kernel for arrays on device `index`, for instance wrapped so that this device is current."""
         return kernel
 
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all work queued on the device has finished."""
 
     def on(self, index: int | None) -> Any:
-        """`xp` for making arrays on device `index`."""
+        """The namespace `xp` for creating arrays on device `index`."""
         return self.xp
 
     # --- arrays ---
@@ -140,27 +143,27 @@ class Backend:
         return self.computed(self.xp.asarray, data, dtype=raw_dtype, copy=copy)
 
     def wrap(self, array: Array) -> Array:
-        """Turn what a kernel returned into an array, where the library returns scalars for 0-d results."""
+        """The result of a kernel as an array, for libraries that return scalars instead of 0-d arrays."""
         return self.xp.asarray(array)
 
     def to_host(self, array: Array) -> Any:
-        """The array as something with `__array__` or the buffer protocol on the host, sharing memory if it can."""
+        """The array as an object with `__array__` or the buffer protocol on the host, sharing memory if possible."""
         return array
 
     def from_host(self, data: Any, index: int = 0) -> Array:
-        """A copy, on device `index`, of what another backend's `to_host` gave."""
+        """A copy, on device `index`, of data that another backend's `to_host` returned."""
         return self.asarray(data, index=index, copy=True)
 
     def copied_to(self, other: Backend, array: Array, index: int = 0) -> Any:
-        """A copy of the array as one of another backend's, on its device `index`."""
+        """A copy of the array as an array of another backend, on its device `index`."""
         return other.from_host(self.to_host(array), index)
 
     def to_host_later(self, array: Array) -> Any:
-        """`to_host` without waiting: in page-locked memory, where it will be once the device's current stream is done."""
+        """`to_host` without waiting: the copy, in page-locked memory, is complete when the device's current stream is done."""
         return self.to_host(array)
 
     def from_host_later(self, data: Any, index: int = 0) -> Array:
-        """`from_host` without waiting, where the data is in page-locked memory: they must not change before it is done."""
+        """`from_host` without waiting, if the data is in page-locked memory; it must not change before the copy is complete."""
         return self.from_host(data, index)
 
     def to_device(self, array: Array, index: int) -> Array:
@@ -184,7 +187,7 @@ class Backend:
         return bool(self.item(array))
 
     def extremes(self, array: Array) -> tuple[Any, Any]:
-        """The smallest and the largest element, as Python scalars: for checks of what is in an array."""
+        """The smallest and the largest element as Python scalars, for checks of values."""
         return self.item(self.wrap(self.xp.min(array))), self.item(self.wrap(self.xp.max(array)))
 
     def astype(self, array: Array, raw_dtype: Any) -> Array:
@@ -192,7 +195,7 @@ class Backend:
         return self.computed(self.xp.astype, array, raw_dtype)
 
     def reinterpret(self, array: Array, wanted: dtype) -> Array:
-        """The same bytes read as another dtype: a view, if the library has such.  ValueError where they do not fit."""
+        """The same bytes as another dtype, as a view if the library has views.  ValueError if the sizes do not fit."""
         return Backend.default_reinterpret(self, array, wanted)
 
     def copy(self, array: Array) -> Array:
@@ -204,7 +207,7 @@ class Backend:
         return not self.mutable
 
     def in_order_of(self, array: Array, like: Array) -> Array:
-        """The array, or a copy of it, with the elements in memory in the order of those of `like`, if there is such a thing."""
+        """The array, or a copy of it, with strides in the same order as those of `like`, if the library has strides."""
         return array
 
     def write(self, target: Array, value: Array) -> None:
@@ -238,15 +241,15 @@ class Backend:
         return self.reinterpret(self.root(array)[0], dtypes.uint8)
 
     def window(self, array: Array) -> Array:
-        """The same elements in the same memory, but as if there were no more of that: with a `root` of their own."""
+        """The same elements in the same memory, as an array whose `root` has just these elements."""
         return array
 
     def lender(self, array: Array) -> Any:
-        """The object that lent the memory, such as a mapped file; None where the library has allocated it."""
+        """The object that owns the memory, such as a mapped file; None if the library has allocated it."""
         return None
 
     def is_alone(self, array: Array) -> bool:
-        """Whether no other array lies in the same memory (False when in doubt)."""
+        """Whether no other array shares the memory (False when in doubt)."""
         return False
 
     def as_strided(self, flat: Array, size: Sequence[int], stride: Sequence[int], offset: int) -> Array:
@@ -257,7 +260,7 @@ class Backend:
         return self.xp.reshape(self.xp.take(flat, self.xp.reshape(index, (-1,)), axis=0), tuple(size))
 
     def by_columns(self, array: Array) -> Array:
-        """The same matrices, each of them lying in memory by columns, where the library has a say in that."""
+        """The same matrices in column-major order, if the library has a memory layout."""
         return array
 
     def shares_memory(self, array: Array, other: Array) -> bool:
@@ -265,19 +268,19 @@ class Backend:
         return array is other
 
     def is_shared(self, array: Array) -> bool:
-        """Whether other processes can see the array's memory."""
+        """Whether the array's memory is shared with other processes."""
         return False
 
     def share(self, array: Array) -> Array:
-        """A copy of a one-dimensional array in memory that other processes can see."""
+        """A copy of a one-dimensional array in memory that is shared with other processes."""
         raise RuntimeError(f"the {self.name} backend cannot share memory between processes")
 
     def get_num_threads(self) -> int:
-        """How many threads the kernels use."""
+        """The number of threads that kernels use."""
         return 1
 
     def set_num_threads(self, count: int) -> None:
-        """Let the kernels use `count` threads, where the library can be told."""
+        """Set the number of threads that kernels use, if the library supports that."""
 
     def record_stream(self, array: Array, stream: Any) -> None:
         """Keep the array's memory until the work queued on a stream is done."""
@@ -289,9 +292,9 @@ class Backend:
     # --- random numbers ---
 
     def generator(self, index: int) -> Any:
-        """A new random generator for device `index`, with samplers as those of `flambeau_backends.numpy.random`.
+        """A new random generator for device `index`, with the same samplers as those in `flambeau_backends.numpy.random`.
 
-        Unless the backend has one of its own, it is the CPU's: the same seed gives the same numbers.
+        By default it is the CPU's generator: the same seed gives the same numbers.
         """
         return Backend.default_generator(self, index)
 
@@ -310,18 +313,18 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def memory_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """The dimensions from the slowest in memory to the fastest; those that are expanded stay where they are among the others."""
-    found = list(reversed(range(len(shape))))
-    for last in range(1, len(found)):
+    """The dimensions from the largest stride to the smallest; expanded dimensions (stride 0) keep their places."""
+    order = list(reversed(range(len(shape))))
+    for last in range(1, len(order)):
         at = last
         for before in reversed(range(last)):
-            one, other = strides[found[before]], strides[found[at]]
-            if one and other and one < other:
+            outer, inner = strides[order[before]], strides[order[at]]
+            if outer and inner and outer < inner:
                 break
-            if one and other and (one > other or shape[found[before]] > shape[found[at]]):
-                found[before], found[at] = found[at], found[before]
+            if outer and inner and (outer > inner or shape[order[before]] > shape[order[at]]):
+                order[before], order[at] = order[at], order[before]
                 at = before
-    return tuple(reversed(found))
+    return tuple(reversed(order))
 
 
 # --- the registry ------------------------------------------------------------------------------------------------
@@ -331,7 +334,7 @@ _backends: dict[str, Backend] = {}
 
 
 def plugins() -> pluggy.PluginManager:
-    """The plugin manager; those that are no backends are found through their entry points when first asked for."""
+    """The plugin manager; plugins other than backends are loaded from their entry points at the first call."""
     global _manager
     if _manager is None:
         _manager = pluggy.PluginManager(hookspecs.PROJECT)
@@ -339,13 +342,13 @@ def plugins() -> pluggy.PluginManager:
         for entry in _entry_points(f"{hookspecs.PROJECT}.plugins"):
             try:
                 _register(entry.name, _load(entry))
-            except RuntimeError as error:  # a broken plugin is reported, and takes nothing else down
+            except RuntimeError as error:  # a broken plugin is reported, and the others are loaded nevertheless
                 _warn(str(error))
     return _manager
 
 
 def _register(name: str, plugin: Any) -> None:
-    """Let a plugin answer to hooks.  RuntimeError where it implements one that there is not, or with other arguments."""
+    """Register a plugin's hooks.  RuntimeError if it implements an unknown hook, or one with other arguments."""
     manager = plugins()
     if manager.is_registered(plugin):
         return
@@ -359,11 +362,11 @@ def _register(name: str, plugin: Any) -> None:
         raise RuntimeError(f"flambeau plugin {name!r} was made for another version of flambeau: {reason}") from error
 
 
-def answers(hook: str, **given: Any) -> Iterator[Any]:
-    """What each plugin answers to a hook.  One that raises is reported by name, and takes nothing else down."""
+def answers(hook: str, **arguments: Any) -> Iterator[Any]:
+    """The results of a hook for all plugins.  A plugin that raises is reported by name, and does not affect the others."""
     for plugin in reversed(_implementations(hook)):
         try:
-            answer = _ask(plugin, given)
+            answer = _ask(plugin, arguments)
         except RuntimeError as error:
             _warn(str(error))
         else:
@@ -371,15 +374,15 @@ def answers(hook: str, **given: Any) -> Iterator[Any]:
 
 
 def _implementations(hook: str) -> list[pluggy.HookImpl]:
-    """The functions of all plugins for a hook; the last is to be asked first."""
-    found: list[pluggy.HookImpl] = getattr(plugins().hook, hook).get_hookimpls()
-    return found
+    """The functions of all plugins for a hook; the last one is called first."""
+    implementations: list[pluggy.HookImpl] = getattr(plugins().hook, hook).get_hookimpls()
+    return implementations
 
 
-def _ask(plugin: pluggy.HookImpl, given: Mapping[str, Any]) -> Any:
-    """What one plugin answers.  RuntimeError, with its name, where it raises."""
+def _ask(plugin: pluggy.HookImpl, arguments: Mapping[str, Any]) -> Any:
+    """The result of one plugin's function.  RuntimeError, with the plugin's name, if it raises."""
     try:
-        return plugin.function(*(given[each] for each in plugin.argnames))
+        return plugin.function(*(arguments[name] for name in plugin.argnames))
     except Exception as error:
         raise RuntimeError(
             f"flambeau plugin {plugin.plugin_name!r} failed in {plugin.function.__name__}: {type(error).__name__}: {error}"
@@ -393,11 +396,11 @@ def _warn(message: str) -> None:
 
 
 def _load(entry: Any) -> Any:
-    """Import what an entry point names.  RuntimeError, with all that is known about the plugin, where that fails."""
+    """Import the object of an entry point.  RuntimeError, with the plugin's name and version, if that fails."""
     try:
         return entry.load()
     except Exception as error:
-        needs = ", ".join(each for each in entry.dist.requires or () if "extra ==" not in each)
+        needs = ", ".join(requirement for requirement in entry.dist.requires or () if "extra ==" not in requirement)
         raise RuntimeError(
             f"flambeau plugin {entry.name!r} ({entry.dist.name} {entry.dist.version}) could not be imported: "
             f"{type(error).__name__}: {error}" + (f"; it needs {needs}" if needs else "")
@@ -405,34 +408,34 @@ def _load(entry: Any) -> Any:
 
 
 def _entry_points(group: str) -> Sequence[Any]:
-    """The installed entry points of a group; of `FLAMBEAU_PLUGINS`, where it is set, only those."""
+    """The installed entry points of a group; only those that `FLAMBEAU_PLUGINS` lists, if it is set."""
     from importlib.metadata import entry_points
 
-    wanted = os.environ.get("FLAMBEAU_PLUGINS")
-    names = None if wanted is None else {each.strip() for each in wanted.split(",")}
+    listed = os.environ.get("FLAMBEAU_PLUGINS")
+    names = None if listed is None else {name.strip() for name in listed.split(",")}
     return [entry for entry in entry_points(group=group) if names is None or entry.name in names]
 
 
 def installed() -> dict[str, str]:
-    """Names of the backends that can be selected, and what each comes from.  Imports none of them."""
-    found = dict(BUILTIN)
+    """The names of the backends that can be selected, and the module of each.  Imports none of them."""
+    sources = dict(BUILTIN)
     for entry in _entry_points(GROUP):
         source = f"{entry.value} ({entry.dist.name} {entry.dist.version})"
-        found[entry.name] = f"{found[entry.name]}; also called so: {source}" if entry.name in found else source
-    return found
+        sources[entry.name] = f"{sources[entry.name]}; also called so: {source}" if entry.name in sources else source
+    return sources
 
 
 def find(name: str) -> Backend:
-    """The backend called `name`, imported now if it has not been.
+    """The backend called `name`, which is imported if need be.
 
     Raises:
-        RuntimeError: unknown name, a name that two plugins have, a library that is not installed, or a broken plugin; the
-            message says which, and what to do.
+        RuntimeError: the name is unknown or belongs to two plugins, the library is not installed, or the plugin is broken;
+            the message says which of these, and what to do.
     """
     if name not in _backends:
         plugin = _plugin_of(name)
         _register(name, plugin)
-        hooks = [each for each in _implementations("flambeau_backend") if each.plugin is plugin]
+        hooks = [implementation for implementation in _implementations("flambeau_backend") if implementation.plugin is plugin]
         backend: Any = _ask(hooks[0], {"name": name}) if hooks else None
         _check(name, backend)
         _backends[name] = backend
@@ -462,11 +465,11 @@ def _plugin_of(name: str) -> Any:
 
 
 def _check(name: str, backend: Any) -> None:
-    """Refuse what is not a whole backend, or one for devices that are another's."""
+    """Raise if a backend is incomplete, or if its device type belongs to another backend."""
     if not isinstance(backend, Backend):
         what = "no backend of that name" if backend is None else f"a {type(backend).__name__}, not a flambeau.backend.Backend"
         raise RuntimeError(f"flambeau plugin {name!r} gives {what}")
-    missing = [each for each in ("name", "device_type", "xp", "array_type") if not hasattr(backend, each)]
+    missing = [attribute for attribute in ("name", "device_type", "xp", "array_type") if not hasattr(backend, attribute)]
     if missing:
         raise RuntimeError(f"the backend of flambeau plugin {name!r} has no {', '.join(missing)}")
     owner = DEVICE_TYPE_OWNER.setdefault(backend.device_type, name)
@@ -480,8 +483,8 @@ def for_device_type(device_type: str) -> Backend:
     """The backend that owns `device_type`.
 
     Raises:
-        RuntimeError: there is none, or it is broken.
-        AssertionError: the same of CUDA's, because that is what programs expect there.
+        RuntimeError: there is no such backend, or it is broken.
+        AssertionError: the same for CUDA, as PyTorch raises it there.
     """
     owner = DEVICE_TYPE_OWNER.get(device_type)
     if owner is None and device_type in installed():
@@ -497,7 +500,7 @@ def for_device_type(device_type: str) -> Backend:
 
 
 def has_devices(device_type: str) -> bool:
-    """Whether there is a device of this type that can be used.  Never raises."""
+    """Whether there is a usable device of this type.  Never raises."""
     try:
         return for_device_type(device_type).device_count() > 0
     except (AssertionError, RuntimeError):

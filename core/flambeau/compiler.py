@@ -1,4 +1,4 @@
-"""`torch.compiler`: nothing is compiled here, and functions run as they are.
+"""`torch.compiler`: flambeau does not compile functions, so all of them run eagerly.
 
 >>> import flambeau as torch
 >>> torch.compiler.is_compiling()
@@ -29,5 +29,5 @@ def is_exporting() -> bool:
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """A decorator, with or without arguments, for functions that are not to be compiled: gives them back."""
+    """A decorator, with or without arguments, for functions that must not be compiled; returns them unchanged."""
     return fn if fn is not None else lambda fn: fn

@@ -1,8 +1,8 @@
 """Discrete Fourier transforms.
 
-`norm` says where the factor goes: `"backward"` (the default) to the inverse transform, `"forward"` to the forward
-one, `"ortho"` half to each.  `n` and `s` cut the input, or extend it with zeros, to a size before the transform.
-All raise RuntimeError for sizes below 1, repeated dimensions, an unknown `norm`, and half precision.
+`norm` chooses which transform is scaled by `1 / n`: the inverse one (`"backward"`, the default), the forward one
+(`"forward"`), or both by `1 / sqrt(n)` (`"ortho"`).  `n` and `s` are sizes to which the input is cropped or zero-padded first.
+All functions raise RuntimeError for sizes below 1, repeated dimensions, an unknown `norm`, and half precision.
 
 >>> import flambeau as torch
 >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
@@ -32,7 +32,7 @@ Sizes = Sequence[int] | int | None
 
 
 def _prepared(name: str, input: Tensor, is_complex: bool) -> Tensor:
-    """The input as a complex tensor, or, for the transforms of real ones, as a floating-point one."""
+    """The input converted to a complex dtype or, for a transform of real input, to a floating-point one."""
     dtype = input.dtype
     if not is_complex and dtype.category == dtypes.COMPLEX:
         raise RuntimeError(f"{name} expects a real input tensor, but got {dtype.legacy_name}")
@@ -66,8 +66,8 @@ def _r2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
     prepared = _prepared(name, input, False)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
-    made = real_to_complex(sized(prepared, dims, sizes), dims, scale, onesided)
-    return made if forward else made.conj()
+    spectrum = real_to_complex(sized(prepared, dims, sizes), dims, scale, onesided)
+    return spectrum if forward else spectrum.conj()
 
 
 def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = False) -> Tensor:
@@ -83,7 +83,7 @@ def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
 
 
 def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) -> Tensor:
-    """Inverse transforms of several dimensions of a real signal: of the last, which is halved, and then of the others."""
+    """The inverse transform of several dimensions of real input: first the last dimension, which is halved, then the others."""
     dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
@@ -94,7 +94,7 @@ def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) ->
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform of one dimension."""
+    """The one-dimensional discrete Fourier transform."""
     if input.dtype.category < dtypes.COMPLEX:
         return _r2c("fft", input, *_one(input, n, dim), norm, onesided=False)
     return _c2c("fft", input, *_one(input, n, dim), norm, True)
@@ -110,7 +110,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def fft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The transform of two dimensions."""
+    """The two-dimensional discrete Fourier transform."""
     return _c2c("fft2", input, s, dim, norm, True)
 
 
@@ -122,7 +122,7 @@ def ifft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def fftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The transform of several dimensions: `dim`, or the last `len(s)`, or all."""
+    """The discrete Fourier transform over the dimensions `dim`; by default the last `len(s)`, or all."""
     return _c2c("fftn", input, s, dim, norm, True)
 
 
@@ -134,7 +134,7 @@ def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: s
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform of a real signal: its `n // 2 + 1` frequencies from 0 up, of which the others are mirror images.
+    """The transform of real input: its `n // 2 + 1` non-negative frequencies, which determine the others.
 
     >>> import flambeau as torch
     >>> torch.fft.rfft(torch.ones(4))
@@ -145,13 +145,13 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `rfft`, of size `n`; by default even: `2 * (m - 1)` from `m` frequencies."""
+    """The inverse of `rfft`, with output size `n`; by default `2 * (m - 1)` for `m` frequencies."""
     return _c2r("irfft", input, *_one(input, n, dim), norm)
 
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """The transform of two dimensions of a real signal, the last of them halved."""
+    """The two-dimensional transform of real input; the last dimension is halved."""
     return _r2c("rfft2", input, s, dim, norm)
 
 
@@ -163,7 +163,7 @@ def irfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """The transform of several dimensions of a real signal, the last of them halved."""
+    """The multi-dimensional transform of real input; the last dimension is halved."""
     return _r2c("rfftn", input, s, dim, norm)
 
 
@@ -175,7 +175,7 @@ def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
 
 @with_out(Out.REAL | Out.ROW_MAJOR | Out.UNCHECKED)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real transform of a signal that is its own conjugate mirror image, given by its first half."""
+    """The (real) transform of a Hermitian-symmetric signal, of which the first half is given."""
     return _c2r("hfft", input, *_one(input, n, dim), norm, forward=True)
 
 
@@ -187,7 +187,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def hfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """`hfft` of two dimensions, the last of them halved."""
+    """The two-dimensional `hfft`; the last dimension of the input is halved."""
     return _c2r("hfft2", input, s, dim, norm, forward=True)
 
 
@@ -199,7 +199,7 @@ def ihfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str
 
 @with_out(Out.ROW_MAJOR | Out.UNCHECKED)
 def hfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
-    """`hfft` of several dimensions, the last of them halved."""
+    """The multi-dimensional `hfft`; the last dimension of the input is halved."""
     return _c2r("hfftn", input, s, dim, norm, forward=True)
 
 
@@ -213,7 +213,7 @@ def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: 
 
 
 def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
-    """The frequencies of `fft`, in cycles per unit of `d`, the spacing of the samples.
+    """The frequencies of `fft` for samples with spacing `d`, in cycles per unit of `d`.
 
     >>> import flambeau as torch
     >>> torch.fft.fftfreq(4)
@@ -243,8 +243,8 @@ def _frequencies(
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"fftfreq requires a floating point or complex dtype, not {dtype}")
     creation.warn_of_length(out, cycles.numel())
-    made = creation.empty_like(cycles, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
-    return factory._finish(made, requires_grad, out)
+    frequencies = creation.empty_like(cycles, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
+    return factory._finish(frequencies, requires_grad, out)
 
 
 def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
@@ -252,15 +252,15 @@ def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
 
 
 def fftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
-    """Move frequency 0 from the front to the middle."""
+    """Move the zero frequency from the front to the middle."""
     dims = _all_dims(input, dim)
-    return roll(input, [input.shape[each] // 2 for each in dims], dims)
+    return roll(input, [input.shape[d] // 2 for d in dims], dims)
 
 
 def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     """The inverse of `fftshift`."""
     dims = _all_dims(input, dim)
-    return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)
+    return roll(input, [(input.shape[d] + 1) // 2 for d in dims], dims)
 
 
 open_to_overrides(globals(), __all__, native=__all__)

@@ -1,7 +1,7 @@
 """Transforms of functions: derivatives, Jacobians and batches, which can be composed freely.
 
-Reverse mode hands the function fresh leaves and differentiates what comes out; forward mode opens a level of tangents; a
-batch is a kind of tensor.  None of them knows of the others.
+Reverse mode calls the function with fresh leaves and differentiates its outputs; forward mode opens a level of tangents; a
+batch is a tensor of another dispatch key.  The three are independent of each other.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = [
 
 
 def _fresh(tensor: Any) -> Tensor:
-    """The tensor as something to differentiate by: part of the graph that it is in, or a leaf of its own."""
+    """The tensor to differentiate by: a view in the graph that the tensor is part of already, or a new leaf."""
     if not isinstance(tensor, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
-    lifted = lift(tensor, active())  # inside a batch, the gradient is that of each member, not the sum over them
+    lifted = lift(tensor, active())  # inside vmap, every member of the batch has its own gradient; they are not summed
     if lifted._requires_grad:
         return lifted.view_as(lifted)
     return forward_ad.as_leaf(lifted)
@@ -56,7 +56,7 @@ _NO_HOOKS = (
 
 
 class _Reverse:
-    """A function that has been called with fresh leaves, and what is needed to differentiate it."""
+    """One call of a function with fresh leaves: its output, and the gradients of that with respect to the leaves."""
 
     def __init__(
         self, func: Callable[..., Any], diff_args: Any, rebuild: Callable[[Any], tuple[Any, ...]], kwargs: dict[str, Any]
@@ -65,38 +65,40 @@ class _Reverse:
         primals, self.spec = flatten(diff_args)
         self.running = [True]
         with enable_grad(), disable_saved_tensors_hooks(_NO_HOOKS):
-            self.leaves = [_fresh(each if outside else _detached(each)) for each in primals]
-            for each in self.leaves:
-                as_argument(each).__dict__["_running"] = self.running
+            self.leaves = [_fresh(primal if outside else _detached(primal)) for primal in primals]
+            for leaf in self.leaves:
+                as_argument(leaf).__dict__["_running"] = self.running
             with transforming(), differentiating():
                 self.output = func(*rebuild(unflatten(self.leaves, self.spec)), **kwargs)
-        self.running[0] = False  # the leaves are of no concern to transforms outside of this one
+        self.running[0] = False  # transforms outside of this one do not differentiate with respect to these leaves
         self.outside = outside
 
     def reaches_outside(self, outputs: Sequence[Tensor]) -> bool:
-        """Whether the outputs depend on anything, other than the leaves, that wants a gradient."""
+        """Whether the outputs depend on tensors other than the leaves that require grad."""
         if not self.outside:
             return False
-        if any(each._node is not None for each in self.leaves):
+        if any(leaf._node is not None for leaf in self.leaves):
             return True
-        roots = [engine.edge_of(each) for each in outputs if each._requires_grad]
+        roots = [engine.edge_of(output) for output in outputs if output._requires_grad]
         edges = [*roots, *(edge for node in engine.reachable(roots) for edge in node.edges)]
-        return any(isinstance(each, Tensor) and each.__dict__.get("_running", _ALWAYS)[0] for each in edges)
+        return any(isinstance(edge, Tensor) and edge.__dict__.get("_running", _ALWAYS)[0] for edge in edges)
 
     def gradients(self, outputs: Sequence[Tensor], weights: Any, create_graph: bool, retain_graph: bool) -> Any:
-        """The gradients of the outputs, in the structure of the arguments; zeros where there is no dependence."""
-        pairs = [(each, weight) for each, weight in zip(outputs, weights, strict=True) if each._requires_grad]
+        """The gradients of the outputs, in the structure of the arguments; zeros where the outputs do not depend on a leaf."""
+        pairs = [(output, weight) for output, weight in zip(outputs, weights, strict=True) if output._requires_grad]
         if not pairs:
-            return unflatten([_zeros_like(each) for each in self.leaves], self.spec)
-        found = autograd.grad(
-            [each for each, _ in pairs],
+            return unflatten([_zeros_like(leaf) for leaf in self.leaves], self.spec)
+        gradients = autograd.grad(
+            [output for output, _ in pairs],
             self.leaves,
             [weight for _, weight in pairs],
             retain_graph=retain_graph,
             create_graph=create_graph,
             allow_unused=True,
         )
-        return unflatten([_zeros_like(leaf) if g is None else g for g, leaf in zip(found, self.leaves, strict=True)], self.spec)
+        return unflatten(
+            [_zeros_like(leaf) if g is None else g for g, leaf in zip(gradients, self.leaves, strict=True)], self.spec
+        )
 
 
 def _zeros_like(tensor: Tensor) -> Any:
@@ -123,8 +125,8 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
     @functools.wraps(func)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        found, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        gradients, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
 
     return gradient
 
@@ -150,16 +152,16 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
                 f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
         outside = call.reaches_outside([output])
-        found = call.gradients([output], [None], create_graph=outside, retain_graph=True)
+        gradients = call.gradients([output], [None], create_graph=outside, retain_graph=True)
         if not outside:
             output, aux = _detached(output), tree_map(_detached, aux)
-        return found, (output, aux) if has_aux else output
+        return gradients, (output, aux) if has_aux else output
 
     return gradient_and_value
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """`(output, vjp_fn)`: the output of `func`, and a function from weights of it to gradients of the primals.
+    """`(output, vjp_fn)`: the output of `func`, and a function from cotangents of the output to gradients of the primals.
 
     With `has_aux`, `func` returns `(output, aux)` and the result is `(output, vjp_fn, aux)`.
 
@@ -177,10 +179,10 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
     output, aux = _split_aux("vjp(f, *primals)", call.output) if has_aux else (call.output, None)
     outputs, spec = flatten(output)
     _check_outputs("vjp(f, *primals)", outputs)
-    for each in outputs:
-        if not (each.is_floating_point() or each.is_complex()):
+    for tensor in outputs:
+        if not (tensor.is_floating_point() or tensor.is_complex()):
             raise RuntimeError(
-                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {each.dtype}"
+                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {tensor.dtype}"
             )
     outside = call.reaches_outside(outputs)
 
@@ -192,7 +194,7 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
                 f"function. cotangents: {structure.drawn()}, primal output: {spec.drawn()}"
             )
         if create_graph is None:
-            create_graph = _grad.get() and (outside or any(each._requires_grad for each in weights))
+            create_graph = _grad.get() and (outside or any(weight._requires_grad for weight in weights))
         return call.gradients(outputs, weights, create_graph, retain_graph)
 
     if not outside:
@@ -233,16 +235,16 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, st
     for name, values in (("primals", inputs), ("tangents", directions)):
         if not values:
             raise RuntimeError(f"{_JVP}: Expected {name} to contain at least one Tensor.")
-        for each in values:
-            if not isinstance(each, Tensor):
-                raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(each)}")
-        for each in values:
-            if not (each.is_floating_point() or each.is_complex()):
+        for tensor in values:
+            if not isinstance(tensor, Tensor):
+                raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(tensor)}")
+        for tensor in values:
+            if not (tensor.is_floating_point() or tensor.is_complex()):
                 what = name.removesuffix("s")
-                raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
+                raise ValueError(f"Expected {what} to be floating point or complex, but got: {tensor.dtype}")
     level = forward_ad.open_level()
     try:
-        duals = [as_argument(each.view_as(each)) for each in inputs]
+        duals = [as_argument(primal.view_as(primal)) for primal in inputs]
         for dual, direction in zip(duals, directions, strict=True):
             forward_ad.set_tangent(dual, level, direction)
         with transforming(), differentiating():
@@ -250,11 +252,11 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, st
         output, aux = _split_aux(_JVP, output) if has_aux else (output, None)
         results, structure = flatten(output)
         _check_outputs(_JVP, results)
-        pairs = [_unpacked(each, level, strict) for each in results]
-        aux = tree_map(lambda each: forward_ad.primal_of(each, level) if isinstance(each, Tensor) else each, aux)
+        pairs = [_unpacked(result, level, strict) for result in results]
+        aux = tree_map(lambda value: forward_ad.primal_of(value, level) if isinstance(value, Tensor) else value, aux)
     finally:
         forward_ad.close_level(level)
-    value, tangent = (unflatten(each, structure) for each in zip(*pairs, strict=True))
+    value, tangent = (unflatten(values, structure) for values in zip(*pairs, strict=True))
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -283,24 +285,24 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     output, pull = vjp(func, *primals)
     outputs, spec = flatten(output)
     expected, structure = flatten(primals)
-    weights = [forward_ad.as_leaf(_zeros_like(each)) for each in outputs]
-    with enable_grad():  # the gradients are linear in the weights: their derivative by those is the other way round
+    weights = [forward_ad.as_leaf(_zeros_like(output)) for output in outputs]
+    with enable_grad():  # the gradients `J^T w` are linear in the weights `w`: their derivative by `w` is the jvp
         pulled, _ = flatten(pull(unflatten(weights, spec), create_graph=True))
 
     def jvp_fn(*tangents: Any) -> Any:
-        given, found = flatten(tangents)
-        if found != structure:
-            raise RuntimeError(f"Expected the tangents {found} to have the same argspec as the primals {structure}")
-        for index, (each, primal) in enumerate(zip(given, expected, strict=True)):
+        directions, tangent_structure = flatten(tangents)
+        if tangent_structure != structure:
+            raise RuntimeError(f"Expected the tangents {tangent_structure} to have the same argspec as the primals {structure}")
+        for index, (tangent, primal) in enumerate(zip(directions, expected, strict=True)):
             for what in ("shape", "device", "dtype"):
-                if getattr(each, what) != getattr(primal, what):
+                if getattr(tangent, what) != getattr(primal, what):
                     raise RuntimeError(
-                        f"tangent:{index} with {what} {getattr(each, what)} in flattened pytree doesn't match "
+                        f"tangent:{index} with {what} {getattr(tangent, what)} in flattened pytree doesn't match "
                         f"the {what} {getattr(primal, what)} of the corresponding primal."
                     )
-        pairs = [(each, tangent) for each, tangent in zip(pulled, given, strict=True) if each._requires_grad]
+        pairs = [(gradient, direction) for gradient, direction in zip(pulled, directions, strict=True) if gradient._requires_grad]
         pushed = autograd.grad(
-            [each for each, _ in pairs], weights, [each for _, each in pairs], retain_graph=True, allow_unused=True
+            [tensor for tensor, _ in pairs], weights, [tensor for _, tensor in pairs], retain_graph=True, allow_unused=True
         )
         return unflatten([_zeros_like(w) if g is None else g for g, w in zip(pushed, weights, strict=True)], spec)
 
@@ -345,18 +347,18 @@ def jacrev(
         inputs, structure = flatten(_sliced(args, _as_tuple(chosen)))
         basis = unflatten(standard_basis(outputs), spec)
         rows = vmap(pull, chunk_size=chunk_size)(basis)
-        found = [_split_rows(each, outputs, given) for each, given in zip(flatten(rows)[0], inputs, strict=True)]
-        parts = [unflatten(each, structure) for each in zip(*found, strict=True)]
-        made = unflatten([each[0] if isinstance(chosen, int) else each for each in parts], spec)
-        return (made, aux[0]) if has_aux else made
+        by_input = [_split_rows(block, outputs, input) for block, input in zip(flatten(rows)[0], inputs, strict=True)]
+        by_output = [unflatten(parts, structure) for parts in zip(*by_input, strict=True)]
+        jacobians = unflatten([parts[0] if isinstance(chosen, int) else parts for parts in by_output], spec)
+        return (jacobians, aux[0]) if has_aux else jacobians
 
     return jacobian
 
 
-def _split_rows(rows: Any, outputs: Sequence[Tensor], given: Tensor) -> list[Any]:
+def _split_rows(rows: Any, outputs: Sequence[Tensor], input: Tensor) -> list[Any]:
     """The rows of a Jacobian for all outputs, as one Jacobian per output."""
-    parts = rows.split([each.numel() for each in outputs])
-    return [part.reshape(each.shape + given.shape) for part, each in zip(parts, outputs, strict=True)]
+    parts = rows.split([output.numel() for output in outputs])
+    return [part.reshape(output.shape + input.shape) for part, output in zip(parts, outputs, strict=True)]
 
 
 def jacfwd(
@@ -375,25 +377,25 @@ def jacfwd(
         _refuse_complex("jacfwd", args, "input")
         chosen = _checked_argnums(argnums, len(args))
         inputs, structure = flatten(_sliced(args, _as_tuple(chosen)))
-        kept: list[Any] = []
+        auxiliary: list[Any] = []
 
         def push(directions: Any) -> Any:
             value, tangent, *aux = _jvp(func, args, directions, _as_tuple(chosen), False, has_aux)
             _refuse_complex("jacfwd", value, "output")
-            kept[:] = aux
+            auxiliary[:] = aux
             return tangent
 
         basis = unflatten(standard_basis(inputs), structure)
         columns = vmap(push, randomness=randomness, out_dims=-1)(basis)
         flat, spec = flatten(columns)
-        made = []
-        for each in flat:
-            parts = each.split([given.numel() for given in inputs], -1)
-            shaped = [part.reshape(part.shape[:-1] + given.shape) for part, given in zip(parts, inputs, strict=True)]
+        blocks = []
+        for column in flat:
+            parts = column.split([input.numel() for input in inputs], -1)
+            shaped = [part.reshape(part.shape[:-1] + input.shape) for part, input in zip(parts, inputs, strict=True)]
             whole = unflatten(shaped, structure)
-            made.append(whole[0] if isinstance(chosen, int) else whole)
-        jacobians = unflatten(made, spec)
-        return (jacobians, kept[0]) if has_aux else jacobians
+            blocks.append(whole[0] if isinstance(chosen, int) else whole)
+        jacobians = unflatten(blocks, spec)
+        return (jacobians, auxiliary[0]) if has_aux else jacobians
 
     return jacobian
 
@@ -439,15 +441,15 @@ def _checked_argnums(argnums: Any, count: int) -> Any:
 
 
 def _sliced(args: tuple[Any, ...], argnums: int | tuple[int, ...]) -> Any:
-    return args[argnums] if isinstance(argnums, int) else tuple(args[each] for each in argnums)
+    return args[argnums] if isinstance(argnums, int) else tuple(args[argnum] for argnum in argnums)
 
 
 def _replaced(args: tuple[Any, ...], new: Any, argnums: int | tuple[int, ...]) -> tuple[Any, ...]:
-    """The arguments with new ones in some places."""
+    """The arguments, with those at `argnums` replaced."""
     if isinstance(argnums, int):
         return (*args[:argnums], new, *args[argnums + 1 :])
     by_place = dict(zip(argnums, new, strict=True))
-    return tuple(by_place.get(place, each) for place, each in enumerate(args))
+    return tuple(by_place.get(position, arg) for position, arg in enumerate(args))
 
 
 def _split_aux(what: str, output: Any) -> tuple[Any, Any]:
@@ -459,16 +461,16 @@ def _split_aux(what: str, output: Any) -> tuple[Any, Any]:
 def _check_outputs(what: str, outputs: Sequence[Any]) -> None:
     if not outputs or (len(outputs) == 1 and outputs[0] is None):
         raise RuntimeError(f"{what}: Expected f to be a function that has non-empty output (got output = {list(outputs)})")
-    for each in outputs:
-        if not isinstance(each, Tensor):
-            raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(each)}")
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(output)}")
 
 
-def _refuse_complex(name: str, tree: Any, place: str) -> None:
-    for index, each in enumerate(flatten(tree)[0]):
-        if isinstance(each, Tensor) and each.is_complex():
+def _refuse_complex(name: str, tree: Any, kind: str) -> None:
+    for index, value in enumerate(flatten(tree)[0]):
+        if isinstance(value, Tensor) and value.is_complex():
             raise RuntimeError(
-                f"{name}: Expected all {place}s to be real but received complex tensor at flattened {place} idx: {index}"
+                f"{name}: Expected all {kind}s to be real but received complex tensor at flattened {kind} idx: {index}"
             )
 
 
@@ -498,13 +500,13 @@ def functional_call(
     tensor([2.])
     """
     if isinstance(parameter_and_buffer_dicts, (list, tuple)):
-        if not all(isinstance(each, dict) for each in parameter_and_buffer_dicts):
+        if not all(isinstance(table, dict) for table in parameter_and_buffer_dicts):
             raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
-        names = [name for each in parameter_and_buffer_dicts for name in each]
+        names = [name for table in parameter_and_buffer_dicts for name in table]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-        replacements = {name: value for each in parameter_and_buffer_dicts for name, value in each.items()}
+        replacements = {name: value for table in parameter_and_buffer_dicts for name, value in table.items()}
     elif isinstance(parameter_and_buffer_dicts, dict):
         replacements = parameter_and_buffer_dicts
     else:
@@ -520,37 +522,37 @@ _ABSENT = object()
 
 
 class _Swapped:
-    """Context in which a module has other tensors in the place of its own."""
+    """Context in which a module uses other parameters and buffers than its own."""
 
     def __init__(self, module: Any, replacements: dict[str, Any], tie_weights: bool, strict: bool) -> None:
         own = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
         self.module, self.replacements = module, replacements
-        self.given = _for_all_names(own, replacements) if tie_weights else dict(replacements)
-        for value in self.given.values():
+        self.tensors = _for_all_names(own, replacements) if tie_weights else dict(replacements)
+        for value in self.tensors.values():
             if not isinstance(value, Tensor):
                 raise TypeError(f"{value} is not an instance of torch.Tensor")
-        unlike = {"Unexpected": self.given.keys() - own.keys(), "Missing": own.keys() - self.given.keys()}
+        unlike = {"Unexpected": self.tensors.keys() - own.keys(), "Missing": own.keys() - self.tensors.keys()}
         problems = [f"{what} key(s): {', '.join(map(repr, sorted(names)))}." for what, names in unlike.items() if names]
         if strict and problems:
             raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(problems))
 
     def __enter__(self) -> None:
-        places = {name: self._place(name) for name in self.given}
+        places = {name: self._place(name) for name in self.tensors}
         self.before = {name: (table, last, table.get(last, _ABSENT)) for name, (table, last) in places.items()}
         for name, (table, last) in places.items():
-            table[last] = self.given[name]
+            table[last] = self.tensors[name]
 
     def _place(self, name: str) -> tuple[dict[str, Any], str]:
-        """The table that holds the tensor of this name, and its name there."""
+        """The dict of the submodule that holds the tensor of this (dotted) name, and the tensor's key in it."""
         path, _, last = name.rpartition(".")
         owner = self.module.get_submodule(path)
         tables = (owner._parameters, owner._buffers, owner.__dict__)
-        return next((each for each in tables if last in each), owner.__dict__), last
+        return next((table for table in tables if last in table), owner.__dict__), last
 
     def __exit__(self, *exception: object) -> None:
         for name, (table, last, value) in self.before.items():
             if name in self.replacements:
-                self.replacements[name] = table[last]  # what the module has made of it
+                self.replacements[name] = table[last]  # the module may have replaced it, such as running statistics
             if value is _ABSENT:
                 del table[last]
             else:
@@ -558,23 +560,23 @@ class _Swapped:
 
 
 def _for_all_names(own: dict[str, Any], replacements: dict[str, Any]) -> dict[str, Any]:
-    """The replacements, a tensor that the module has under several names under all of them."""
-    given, names_of = dict(replacements), dict[int, list[str]]()
+    """The replacements, extended to all names of each tied tensor (one that the module has under several names)."""
+    by_name, names_of = dict(replacements), dict[int, list[str]]()
     for name, tensor in own.items():
         names_of.setdefault(id(tensor), []).append(name)
     for names in names_of.values():
         chosen = [replacements[name] for name in names if name in replacements]
-        if any(each is not chosen[0] for each in chosen):
+        if any(value is not chosen[0] for value in chosen):
             raise ValueError(
                 f"functional_call got multiple values for keys {sorted(names)}, which are tied. Consider using tie_weights=False"
             )
         if chosen:
-            given |= dict.fromkeys(names, chosen[0])
-    return given
+            by_name |= dict.fromkeys(names, chosen[0])
+    return by_name
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of several models of one architecture, each stacked: for `vmap` over the models.
+    """Stack the parameters, and the buffers, of several models of one architecture, for `vmap` over the models.
 
     >>> import flambeau as torch
     >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
@@ -585,27 +587,27 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     models = list(models)
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
-    if not (all(each.training for each in models) or all(not each.training for each in models)):
+    if not (all(model.training for model in models) or all(not model.training for model in models)):
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
-    if not all(type(each) is type(models[0]) for each in models):
+    if not all(type(model) is type(models[0]) for model in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    parameters = _stacked_by_name([dict(each.named_parameters()) for each in models])
-    return parameters, _stacked_by_name([dict(each.named_buffers()) for each in models])
+    parameters = _stacked_by_name([dict(model.named_parameters()) for model in models])
+    return parameters, _stacked_by_name([dict(model.named_buffers()) for model in models])
 
 
 def _stacked_by_name(tables: Sequence[dict[str, Tensor]]) -> dict[str, Any]:
-    return {name: _stacked(name, [each[name] for each in tables]) for name in tables[0]}
+    return {name: _stacked(name, [table[name] for table in tables]) for name in tables[0]}
 
 
 def _stacked(name: str, tensors: Sequence[Tensor]) -> Any:
-    wanted = {each._requires_grad for each in tensors}
-    if len(wanted) > 1:
+    flags = {tensor._requires_grad for tensor in tensors}
+    if len(flags) > 1:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-    return torch.stack([each.detach() for each in tensors]).requires_grad_(wanted.pop())
+    return torch.stack([tensor.detach() for tensor in tensors]).requires_grad_(flags.pop())
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Let the batch normalisations of a module keep no running statistics, which could not be updated inside `vmap`.
+    """Make all batch norm modules stop tracking running statistics, which could not be updated inside `vmap`.
 
     Returns the module, changed in place.
     """
@@ -620,7 +622,7 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """`func` itself: what it writes in place is written in place, whether anybody traces it or not.
+    """Wraps `func` without changing what it does: as nothing is traced here, in-place operations need not be removed.
 
     Raises:
         RuntimeError: `remove` is neither `"mutations"` nor `"mutations_and_views"`.
@@ -642,7 +644,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The tensor below the innermost batch (or, with `recurse`, below all), batch dimensions shown in front."""
+    """The tensor with the batch dimension of the innermost `vmap` (or, with `recurse`, of all) as leading dimensions."""
     levels = levels_of(tensor._key)
     for level in reversed(levels if recurse else levels[-1:]):
         tensor = drop_level(tensor, level, 0)

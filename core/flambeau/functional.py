@@ -1,4 +1,4 @@
-"""`torch.functional`: operations that PyTorch writes in Python, under the name of the module where it keeps them."""
+"""`torch.functional`: the operations that PyTorch defines in its module of that name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tensors some elements of which do not count.
+"""Masked operations: reductions and normalizations that ignore the elements which a mask leaves out.
 
-The functions take a `mask`, True where an element counts, or a `MaskedTensor`, which brings its own.  A slice in
-which none counts gives the operation's identity: 0 for a sum, minus infinity for a maximum, NaN for a mean.
+The functions take a `mask`, True where an element counts, or a `MaskedTensor`, which has a mask of its own.  A slice in
+which no element counts gives the operation's identity: 0 for a sum, minus infinity for a maximum, NaN for a mean.
 
 >>> import flambeau as torch
 >>> x, mask = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[True, False], [True, True]])
@@ -36,14 +36,14 @@ Dims = int | tuple[int, ...] | None
 
 
 def _full(input: Tensor, mask: Tensor) -> Tensor:
-    """The mask as bool, in the shape of the input."""
+    """The mask as bool, expanded to the shape of the input."""
     if mask.ndim > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     return mask.bool().expand(input.shape)
 
 
 def _counted(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
-    """The input with `fill` (for a real infinity, the nearest that the dtype can hold) where it does not count."""
+    """The input with masked out elements replaced by `fill`; for an integer dtype an infinite `fill` is the dtype's limit."""
     dtype = input.dtype
     if mask is None:
         return input
@@ -56,17 +56,17 @@ def _counted(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
 
 
 def _dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
-    """The dimensions that are meant, from the first to the last."""
+    """The dimensions `dim` (all for None), non-negative and in ascending order."""
     if dim is None or dim == ():
         return tuple(range(input.ndim))
-    size, found = max(input.ndim, 1), []
-    for each in (dim,) if isinstance(dim, int) else dim:
-        if each in found:
-            raise RuntimeError(f"dim={each} appears multiple times in the list of dims")
-        if each >= size or each < -size:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {each})")
-        found.append(each % size)
-    return tuple(sorted(found))
+    size, dims = max(input.ndim, 1), []
+    for d in (dim,) if isinstance(dim, int) else dim:
+        if d in dims:
+            raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
+        if d >= size or d < -size:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {d})")
+        dims.append(d % size)
+    return tuple(sorted(dims))
 
 
 def _count(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tensor:
@@ -76,22 +76,22 @@ def _count(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tens
 
 
 def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
-    """Let a function of a tensor and a mask take a MaskedTensor, and give one back."""
+    """Decorator: a function of a tensor and a mask takes a MaskedTensor too, and then returns one."""
 
     @functools.wraps(function)
-    def of_either(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
+    def wrapped(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
         if not isinstance(input, MaskedTensor):
             return function(input, *args, mask=mask, **kwargs)
         mask = input.get_mask() if mask is None else input.get_mask() & mask
         result = function(input.get_data(), *args, mask=mask, **kwargs)
         if result.shape == mask.shape:
             return MaskedTensor(result, mask)
-        given = {key: kwargs.get(key) for key in ("dim", "keepdim") if key in kwargs}
-        dims = _dims(mask, given.get("dim", next((each for each in args if isinstance(each, (int, tuple, list))), None)))
-        counted = mask.sum(dims, bool(given.get("keepdim", False))) > 0
+        options = {key: kwargs.get(key) for key in ("dim", "keepdim") if key in kwargs}
+        dims = _dims(mask, options.get("dim", next((arg for arg in args if isinstance(arg, (int, tuple, list))), None)))
+        counted = mask.sum(dims, bool(options.get("keepdim", False))) > 0
         return MaskedTensor(result, counted.reshape(result.shape))
 
-    return of_either
+    return wrapped
 
 
 @_masked
@@ -105,10 +105,10 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
     """The product of the elements that count."""
     if dtype is None:
         dtype = input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.int64
-    made = _counted(input, mask, 1).to(dtype)
-    for each in reversed(_dims(input, dim)):
-        made = made.prod(each, bool(keepdim))
-    return made
+    product = _counted(input, mask, 1).to(dtype)
+    for d in reversed(_dims(input, dim)):
+        product = product.prod(d, bool(keepdim))
+    return product
 
 
 @_masked
@@ -139,7 +139,7 @@ def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Where the largest element that counts is; in the dtype of the input."""
+    """The index of the largest element that counts, in the dtype of the input."""
     return _counted(input, mask, -math.inf).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -147,7 +147,7 @@ def argmax(
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Where the smallest element that counts is; in the dtype of the input."""
+    """The index of the smallest element that counts, in the dtype of the input."""
     return _counted(input, mask, math.inf).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
@@ -156,15 +156,15 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
     """The median (the lower one of two) of the elements that count.
 
     Raises:
-        ValueError: none counts in some slice, and the dtype has no NaN to say so.
+        ValueError: a slice is masked out completely, and the dtype has no NaN to return for it.
     """
     values = input if input.is_floating_point() else input.float()
-    made: Tensor = _counted(values, mask, math.nan).nanmedian(_dims(input, dim)[0], keepdim).values
+    result: Tensor = _counted(values, mask, math.nan).nanmedian(_dims(input, dim)[0], keepdim).values
     if values is input:
-        return made
-    if bool(made.isnan().any()):
+        return result
+    if bool(result.isnan().any()):
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
-    return made.to(dtype or input.dtype)
+    return result.to(dtype or input.dtype)
 
 
 @_masked
@@ -200,7 +200,7 @@ def var(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The variance of the elements that count: their squared distances from the mean, over their number less `correction`."""
+    """The variance of the elements that count: the sum of squared deviations over their number minus `correction`."""
     if unbiased is not None and correction is not None:
         raise AssertionError("unbiased and correction cannot both be given")
     correction = float(unbiased is None or bool(unbiased)) if correction is None else float(correction)
@@ -232,25 +232,25 @@ def std(
 
 @_masked
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Running sums, over the elements that count."""
+    """The cumulative sum of the elements that count."""
     return _counted(input, mask, 0).cumsum(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Running products, over the elements that count."""
+    """The cumulative product of the elements that count."""
     return _counted(input, mask, 1).cumprod(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Softmax among the elements that count; 0 for the others."""
+    """Softmax over the elements that count; 0 for the others."""
     return _counted(input, mask, -math.inf).softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Log-softmax among the elements that count; minus infinity for the others."""
+    """Log-softmax over the elements that count; minus infinity for the others."""
     return _counted(input, mask, -math.inf).log_softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
@@ -264,7 +264,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
 def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The elements that count over their norm along `dim`; 0 for the others."""
+    """The elements that count, divided by their norm along `dim`; 0 for the others."""
     size: Tensor = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _counted(input, mask, 0) / size.clamp(min=eps)
 
@@ -272,9 +272,9 @@ def normalize(
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
-    """`log(exp(input) + exp(other))` of the elements that count; minus infinity where neither does."""
-    made: Tensor = PUBLIC["logaddexp"](_counted(input, input_mask, -math.inf), _counted(other, other_mask, -math.inf))
-    return made.to(dtype or input.dtype)
+    """`log(exp(input) + exp(other))` of the elements that count; minus infinity where neither counts."""
+    result: Tensor = PUBLIC["logaddexp"](_counted(input, input_mask, -math.inf), _counted(other, other_mask, -math.inf))
+    return result.to(dtype or input.dtype)
 
 
 # --- the tensor ---------------------------------------------------------------------------------------------------
@@ -283,12 +283,12 @@ def logaddexp(
 class MaskedTensor(Tensor):
     """A tensor with a mask of its shape, True where an element counts.
 
-    Functions of single elements and views keep the mask; two masked tensors have to have the same one; reductions are those
-    of this module.
+    Elementwise functions keep the mask, views apply to it too, and reductions are those of this module.  Two masked tensors in
+    one operation must have equal masks.
 
     Raises:
-        TypeError: `mask` is not a bool tensor, or `data` no tensor.
-        ValueError: their shapes differ, or two masked tensors that meet have different masks.
+        TypeError: `mask` is not a bool tensor, or `data` is not a tensor.
+        ValueError: their shapes differ, or two masked tensors in one operation have different masks.
 
     >>> import flambeau as torch
     >>> torch.masked.masked_tensor(torch.tensor([1.0, 2.0]), torch.tensor([True, False]))
@@ -306,17 +306,17 @@ class MaskedTensor(Tensor):
             raise TypeError("mask must be a Tensor with dtype bool")
         if data.shape != mask.shape:
             raise ValueError("data.shape and mask.shape must be equal")
-        made: MaskedTensor = data._as(cls)
-        made._mask = mask
+        tensor: MaskedTensor = data._as(cls)
+        tensor._mask = mask
         if requires_grad:
-            made.requires_grad_()
-        return made
+            tensor.requires_grad_()
+        return tensor
 
     def __init__(self, data: Tensor, mask: Tensor, requires_grad: bool = False) -> None:
         pass
 
     def get_data(self) -> Tensor:
-        """All elements, those that do not count included."""
+        """The data, including the elements that are masked out."""
         return self._as(Tensor)  # type: ignore[no-any-return]  # of any class
 
     def get_mask(self) -> Tensor:
@@ -324,7 +324,7 @@ class MaskedTensor(Tensor):
         return self._mask
 
     def to_tensor(self, value: float) -> Tensor:
-        """The elements, with `value` where they do not count."""
+        """The data with `value` in place of the elements that are masked out."""
         return self.get_data().masked_fill(~self._mask, value)
 
     @classmethod
@@ -333,14 +333,14 @@ class MaskedTensor(Tensor):
         name = func.__name__
         if name in _REDUCTIONS:
             return _REDUCTIONS[name](*args[:1], **_named(name, args[1:]), **kwargs)
-        masks = [each._mask for each in args if isinstance(each, MaskedTensor)]
-        plain = [each.get_data() if isinstance(each, MaskedTensor) else each for each in args]
+        masks = [arg._mask for arg in args if isinstance(arg, MaskedTensor)]
+        plain = [arg.get_data() if isinstance(arg, MaskedTensor) else arg for arg in args]
         with DisableTorchFunctionSubclass():
             result = func(*plain, **kwargs)
             record = OPS.get(name)
             if record is not None and record.view:
                 return MaskedTensor(result, func(masks[0], *args[1:], **kwargs))
-            if any(not bool((each == masks[0]).all()) for each in masks[1:]):
+            if any(not bool((mask == masks[0]).all()) for mask in masks[1:]):
                 raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
             if not isinstance(result, Tensor) and is_tensor_method_or_property(func):  # shape, dtype and the like
                 return result
@@ -354,12 +354,12 @@ class MaskedTensor(Tensor):
         def shown(data: Any, mask: Any) -> Any:
             if not isinstance(data, list):
                 return "--".rjust(8) if not mask else f"{data:8.4f}" if isinstance(data, float) else str(data)
-            return [shown(*each) for each in zip(data, mask, strict=True)]
+            return [shown(*pair) for pair in zip(data, mask, strict=True)]
 
         def lines(rows: Any, indent: str) -> str:
             if not rows or not isinstance(rows[0], list):
                 return f"{indent}[{', '.join(rows)}]"
-            return f"{indent}[\n" + ",\n".join(lines(each, indent + "  ") for each in rows) + f"\n{indent}]"
+            return f"{indent}[\n" + ",\n".join(lines(row, indent + "  ") for row in rows) + f"\n{indent}]"
 
         rows = shown(self.get_data().tolist(), self._mask.tolist())
         if not self.ndim:

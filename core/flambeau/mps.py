@@ -1,4 +1,4 @@
-"""`torch.mps`: Apple's devices, of which there are none.
+"""`torch.mps`: Apple's devices, which are not supported.
 
 >>> import flambeau as torch
 >>> torch.mps.is_available()

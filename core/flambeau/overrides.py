@@ -1,6 +1,6 @@
-"""`torch.overrides`: what can be overridden by `__torch_function__`, and by what name.
+"""`torch.overrides`: which functions `__torch_function__` can override, and their names.
 
-How a call is offered to those who override it is in `calls/overriding.py`.
+How overrides are called is in `calls/overriding.py`.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ __all__ = [
 
 @functools.cache
 def _overridable_names() -> dict[Any, str]:
-    """Every overridable function, method and property getter, by its name from `torch` on."""
-    found: dict[Any, str] = {}
+    """Every overridable function, method and property getter, with its qualified name, such as `torch.Tensor.add_`."""
+    names: dict[Any, str] = {}
     for space, namespace in _namespaces():
         for name in getattr(namespace, "__all__", None) or PUBLISHED:
             function = getattr(namespace, name, None)
             if _is_function(function) and (namespace is not torch or name in PUBLIC or hasattr(function, "__body__")):
-                found.setdefault(function, f"{space}.{name}")
+                names.setdefault(function, f"{space}.{name}")
     for name, attribute in vars(torch.Tensor).items():
         if name in NOT_OFFERED:
             continue
-        attribute = getattr(attribute, "original", attribute)  # while a mode is open, another object may stand in its place
+        attribute = getattr(attribute, "original", attribute)  # while a mode is active, a wrapper may replace the attribute
         if isinstance(attribute, property):
-            found.setdefault(attribute.__get__, f"torch.Tensor.{name}.__get__")
+            names.setdefault(attribute.__get__, f"torch.Tensor.{name}.__get__")
         elif isinstance(attribute, FunctionType) and (not name.startswith("_") or name.startswith("__")):
-            found.setdefault(attribute, f"torch.Tensor.{name}")
-    return found
+            names.setdefault(attribute, f"torch.Tensor.{name}")
+    return names
 
 
 def _is_function(value: Any) -> bool:
@@ -73,7 +73,7 @@ def _namespaces() -> list[tuple[str, Any]]:
 
 
 def resolve_name(f: Any) -> str | None:
-    """The name, from `torch` on, of a function that `__torch_function__` was given.
+    """The qualified name of a function that `__torch_function__` was called with.
 
     >>> import flambeau as torch
     >>> torch.overrides.resolve_name(torch.Tensor.add_)
@@ -93,22 +93,22 @@ _IGNORED = """
     Tensor.new_zeros Tensor.reinforce Tensor.solve Tensor.stride Tensor.symeig Tensor.unflatten fft.fftfreq
     fft.rfftfreq nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh
     nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest
-""".split()  # noqa: SIM905 (shorter than a list)  # what PyTorch's lists leave out, although some of it is offered to modes
+""".split()  # noqa: SIM905 (shorter than a list)  # PyTorch's lists leave these out, although modes see some of them
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """The functions that can be overridden, by the namespace (or class) that they are in."""
+    """The functions that can be overridden, grouped by the namespace (or class) that they are in."""
     spaces = dict(_namespaces())
     spaces["torch.Tensor"] = Tensor
-    found: dict[Any, list[Callable[..., Any]]] = {space: [] for space in spaces.values()}
+    functions: dict[Any, list[Callable[..., Any]]] = {space: [] for space in spaces.values()}
     for function, name in _listed_names().items():
         space = name.removesuffix(".__get__").rpartition(".")[0]
-        found[spaces[space]].append(function)
-    return found
+        functions[spaces[space]].append(function)
+    return functions
 
 
 def _listed_names() -> dict[Any, str]:
-    """The overridable functions, but for those that PyTorch does not list and the in-place forms that are no methods."""
+    """The overridable functions except those that PyTorch does not list, and in-place forms other than methods."""
     ignored = get_ignored_functions()
     return {
         function: name
@@ -118,14 +118,14 @@ def _listed_names() -> dict[Any, str]:
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Public functions that are never offered to overrides: they take no tensors, or only look at them."""
-    public: set[Any] = {each for name, each in vars(torch).items() if _is_function(each) and not name.startswith("_")}
-    named: set[Any] = {functools.reduce(getattr, each.split("."), torch) for each in _IGNORED}
+    """Public functions that cannot be overridden, because they take no tensors or only inspect them."""
+    public: set[Any] = {f for name, f in vars(torch).items() if _is_function(f) and not name.startswith("_")}
+    named: set[Any] = {functools.reduce(getattr, path.split("."), torch) for path in _IGNORED}
     return (public - set(_overridable_names())) | named
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
-    """For each overridable function a function of the same signature that returns -1."""
+    """For each overridable function, a function of the same signature that returns -1."""
     return {function: _minus_one(function) for function in _listed_names()}
 
 
@@ -133,6 +133,6 @@ def _minus_one(function: Callable[..., Any]) -> Callable[..., Any]:
     def override(*args: Any, **kwargs: Any) -> int:
         return -1
 
-    with suppress(ValueError):  # the getter of a property has none
+    with suppress(ValueError):  # the getter of a property has no signature
         override.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # a function has attributes
     return override

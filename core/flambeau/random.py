@@ -1,4 +1,4 @@
-"""Random generators: `Generator`, the default one of every device, and the functions that seed and save them."""
+"""Random generators: `Generator`, the default generators of the devices, and functions that seed and save them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Device = device
 
 
 class Generator:
-    """A stream of random numbers; on the CPU, the one that PyTorch gives for the same seed.
+    """A stream of random numbers; on the CPU, it is PyTorch's stream for the same seed.
 
     Raises:
         RuntimeError: there is no such device.
@@ -38,7 +38,7 @@ class Generator:
 
     @property
     def device(self) -> _Device:
-        """Where the numbers are drawn.
+        """The device of the generator.
 
         >>> import flambeau as torch
         >>> torch.Generator().device
@@ -65,7 +65,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Restart the stream from a seed of the operating system's; returns it."""
+        """Restart the stream from a random seed of the operating system; returns the seed."""
         return self.raw.seed()  # type: ignore[no-any-return]  # generators are untyped
 
     def initial_seed(self) -> int:
@@ -78,7 +78,7 @@ class Generator:
         return wrap(key.backend.asarray(self.raw.get_state()), key)
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Continue from a state that `get_state` gave."""
+        """Continue from a state that `get_state` returned."""
         if not isinstance(new_state, Tensor) or new_state.dtype is not dtypes.uint8:
             raise TypeError(
                 "expected a torch.ByteTensor, but got "
@@ -88,10 +88,10 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A generator that continues independently from here."""
-        made = Generator(self.device)
-        made._raw = self.raw.clone()
-        return made
+        """A new generator that starts from the current state."""
+        copy = Generator(self.device)
+        copy._raw = self.raw.clone()
+        return copy
 
     graphsafe_get_state = clone_state
 
@@ -101,13 +101,13 @@ class Generator:
         return self
 
     def get_offset(self) -> int:
-        """The position in a counter-based stream; the CPU's has none."""
+        """The offset in a counter-based stream; the CPU's generator has none."""
         if not hasattr(self.raw, "get_offset"):
             raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset")
         return self.raw.get_offset()  # type: ignore[no-any-return]  # generators are untyped
 
     def set_offset(self, offset: int) -> Generator:
-        """Move to a position in a counter-based stream; the CPU's has none."""
+        """Set the offset in a counter-based stream; the CPU's generator has none."""
         if not hasattr(self.raw, "set_offset"):
             raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset")
         self.raw.set_offset(offset)
@@ -131,12 +131,12 @@ _defaults: dict[tuple[str, int], Generator] = {}
 def _check_backend(device_type: str) -> None:
     try:
         backends.for_device_type(device_type)
-    except AssertionError as error:  # which is for tensors: of generators, programs expect another one
+    except AssertionError as error:  # PyTorch raises AssertionError for tensors, but RuntimeError for generators
         raise RuntimeError(f"Cannot get {device_type.upper()} generator: {error}") from error
 
 
 def default_for(place: device) -> Generator:
-    """The generator that functions use on a device where none is given."""
+    """The default generator of a device."""
     if place.type == "cpu":
         return default_generator
     place = canonical(place)
@@ -148,11 +148,11 @@ def default_for(place: device) -> Generator:
     return _defaults[key]
 
 
-_seed_of_others: int | None = None  # for the devices whose generators have not been made yet
+_seed_of_others: int | None = None  # the seed for devices whose default generators are made later
 
 
 def manual_seed(seed: int) -> Generator:
-    """Restart the default generators of all devices from `seed`; returns the CPU's.
+    """Seed the default generators of all devices; returns the CPU's.
 
     >>> import flambeau as torch
     >>> _ = torch.manual_seed(0); torch.rand(1)
@@ -162,17 +162,17 @@ def manual_seed(seed: int) -> Generator:
     seed = int(seed)
     default_generator.manual_seed(seed)
     _seed_of_others = seed
-    for each in _defaults.values():
-        each.manual_seed(seed)
+    for generator in _defaults.values():
+        generator.manual_seed(seed)
     return default_generator
 
 
 def seed() -> int:
-    """Restart the default generators from a seed of the operating system's; returns it."""
-    made = default_generator.seed()
-    for each in _defaults.values():
-        each.manual_seed(made)
-    return made
+    """Seed the default generators from the operating system; returns the seed."""
+    new_seed = default_generator.seed()
+    for generator in _defaults.values():
+        generator.manual_seed(new_seed)
+    return new_seed
 
 
 def initial_seed() -> int:
@@ -181,12 +181,12 @@ def initial_seed() -> int:
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default CPU generator, a ByteTensor."""
+    """The state of the default CPU generator, as a ByteTensor."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Continue the default CPU generator from a state."""
+    """Set the state of the default CPU generator."""
     default_generator.set_state(new_state)
 
 
@@ -198,7 +198,7 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cuda",
 ) -> Iterator[None]:
-    """Leave the default generators, at the end of the block, as they were at its start.
+    """Context that restores the states of the default generators at its end.
 
     >>> import flambeau as torch
     >>> before = torch.get_rng_state()
@@ -210,10 +210,10 @@ def fork_rng(
     if device(device_type).type == "meta" or not enabled:
         yield
         return
-    for each in devices or ():  # so that they have generators
-        default_for(device(device_type, each) if isinstance(each, int) else device(each))
+    for entry in devices or ():  # creates their generators, so that their states are saved
+        default_for(device(device_type, entry) if isinstance(entry, int) else device(entry))
     saved = default_generator.get_state()
-    others = {key: each.get_state() for key, each in _defaults.items()}
+    others = {key: generator.get_state() for key, generator in _defaults.items()}
     try:
         yield
     finally:

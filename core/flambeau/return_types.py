@@ -1,4 +1,4 @@
-"""`torch.return_types`: the classes of what operations with several results return."""
+"""`torch.return_types`: the named tuples that operations with several results return."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from .calls.named_results import CLASSES
-from .calls.named_results import rebuild as _rebuild  # noqa: F401 (what older pickles name)
+from .calls.named_results import rebuild as _rebuild  # noqa: F401 (for older pickles)
 from .calls.results import result_type
 from .calls.tables import OPS
 

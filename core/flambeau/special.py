@@ -1,6 +1,6 @@
 """Special functions, as in `scipy.special`.
 
-They are computed in double precision whatever the dtype, so that float32 results are right to its last digit but one.
+They are computed in double precision for all dtypes, so that float32 results are correct almost to the last digit.
 
 >>> import flambeau as torch
 >>> torch.special.gammaln(torch.tensor([5.0])).exp()
@@ -46,7 +46,7 @@ __all__ = [
 globals().update(POLYNOMIALS)
 psi = digamma
 exp2, expm1, log1p, round, expit, logsumexp = (
-    PUBLIC[each] for each in ("exp2", "expm1", "log1p", "round", "sigmoid", "logsumexp")
+    PUBLIC[name] for name in ("exp2", "expm1", "log1p", "round", "sigmoid", "logsumexp")
 )  # fmt: skip
 entr = op(
     "special_entr", lambda xp, input: xp.where(
@@ -63,7 +63,7 @@ entr = op(
 
 
 def softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """`exp(x)` over its sum along `dim`.  See `torch.softmax`."""
+    """`exp(x)` divided by its sum along `dim`.  See `torch.softmax`."""
     return PUBLIC["softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 

@@ -1,4 +1,4 @@
-"""The memory that tensors lie in, as bytes or as elements of one dtype."""
+"""Storages: the memory of tensors, as bytes or as elements of one dtype."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["STORAGE_CLASSES", "TypedStorage", "UntypedStorage", "is_storage", "p
 
 
 class _Memory(StorageBase):
-    """All memory of a tensor, as one dimension of elements."""
+    """Base class of storages: all memory of a tensor, as a one-dimensional sequence of elements."""
 
     is_hpu = is_sparse = False
 
@@ -32,7 +32,7 @@ class _Memory(StorageBase):
         raise NotImplementedError
 
     def _of(self, storage: UntypedStorage) -> Any:
-        """Another memory, as elements of the same dtype."""
+        """A storage of the same class and dtype over other memory."""
         raise NotImplementedError
 
     @property
@@ -45,13 +45,13 @@ class _Memory(StorageBase):
 
     @property
     def filename(self) -> str | None:
-        """The file that is mapped into the memory and that writes reach; None where there is none."""
-        found = self.untyped()._bytes
-        return getattr(found._key.backend.lender(found._array), "filename", None)
+        """The file that the memory maps and that writes go to; None without one."""
+        data = self.untyped()._bytes
+        return getattr(data._key.backend.lender(data._array), "filename", None)
 
     @property
     def _cdata(self) -> int:
-        """A number that no other memory has."""
+        """A number that is unique to this storage."""
         return id(self.untyped())
 
     def get_device(self) -> int | None:
@@ -94,7 +94,7 @@ class _Memory(StorageBase):
         return self._of(UntypedStorage._over(self.untyped()._bytes.clone()))
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
-        """Overwrite the bytes with those of another storage of as many."""
+        """Overwrite the bytes with those of another storage of the same size."""
         if not isinstance(source, _Memory):
             raise TypeError(f"copy_(): argument 'src' (position 1) must be torch.Storage, not {type(source).__name__}")
         if source.nbytes() != self.nbytes():
@@ -103,14 +103,14 @@ class _Memory(StorageBase):
         return self
 
     def resizable(self) -> bool:
-        """Whether the size can be changed: not that of memory lent by others, nor that of a slice."""
-        found = self.untyped()._bytes
-        return found._key.backend.lender(found._array) is None
+        """Whether the size can be changed.  It cannot for borrowed memory (of a NumPy array, a file) and for a slice."""
+        data = self.untyped()._bytes
+        return data._key.backend.lender(data._array) is None
 
     def resize_(self, size: int) -> Any:
-        """Change the number of elements, keeping those that remain; tensors on the storage stay on it.
+        """Change the number of elements in place, keeping the values of those that remain, also for tensors on this storage.
 
-        A tensor that reaches beyond the end cannot be used until the storage is large enough again.
+        A tensor that extends beyond the end cannot be used until the storage is large enough again.
         """
         if not isinstance(size, int):
             raise RuntimeError(f"resize_ expects an int, but got {type(size).__name__}")
@@ -120,26 +120,26 @@ class _Memory(StorageBase):
         return self
 
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
-        """The elements in the memory of a device; the storage itself where they are there."""
+        """A copy of the storage on `device`, or the storage itself if it is there already."""
         return self._moved(self.untyped()._bytes.to(device, non_blocking=non_blocking))
 
     def cpu(self) -> Any:
-        """The elements in the CPU's memory."""
+        """A copy of the storage on the CPU, or the storage itself if it is there already."""
         return self._moved(self.untyped()._bytes.cpu())
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """The elements in the memory of a CUDA device, the current one by default."""
+        """A copy of the storage on a CUDA device (by default the current one), or the storage itself if it is there already."""
         return self._moved(self.untyped()._bytes.cuda(device, non_blocking))
 
-    def _moved(self, found: Tensor) -> Any:
-        return self if found is self.untyped()._bytes else self._of(UntypedStorage._over(found))
+    def _moved(self, data: Tensor) -> Any:
+        return self if data is self.untyped()._bytes else self._of(UntypedStorage._over(data))
 
     def is_shared(self) -> bool:
-        """Whether other processes can see the memory."""
+        """Whether the memory is shared with other processes."""
         return self.untyped()._bytes.is_shared()
 
     def share_memory_(self) -> Any:
-        """Move the memory to where other processes can see it, and all tensors in it."""
+        """Move the memory, with all tensors on it, to memory that is shared with other processes."""
         self.untyped()._bytes.share_memory_()
         return self
 
@@ -163,7 +163,7 @@ class _Memory(StorageBase):
 
 
 def _conversions() -> None:
-    """Give storages `half()`, `long()` and their like, of which each is a name for a dtype."""
+    """Define `half()`, `long()` and the other methods that convert a storage to the dtype of their name."""
     named = {
         "double": "float64",
         "float": "float32",
@@ -178,8 +178,8 @@ def _conversions() -> None:
         "complex_double": "complex128",
         "complex_float": "complex64",
     }
-    for name, wanted in named.items():
-        dtype = next(each for each in dtypes.ALL if each.name == wanted)
+    for name, dtype_name in named.items():
+        dtype = next(d for d in dtypes.ALL if d.name == dtype_name)
 
         def convert(self: _Memory, dtype: Any = dtype) -> TypedStorage:
             return self._to(dtype)
@@ -193,17 +193,17 @@ _conversions()
 
 
 class TypedStorage(_Memory):
-    """Memory as elements of one dtype: what `tensor.storage()` gives.
+    """Memory as elements of one dtype: what `tensor.storage()` returns.
 
     Args:
-        args: how many elements, uninitialised; or a sequence of them.
-        dtype: of the elements.
-        device: where.
-        wrap_storage: the storage whose memory to take, instead of new memory.
+        args: the number of (uninitialised) elements, or a sequence of elements.
+        dtype: the dtype of the elements.
+        device: the device of the memory.
+        wrap_storage: an UntypedStorage whose memory to use, instead of new memory.
 
     Raises:
-        RuntimeError: beside `wrap_storage`, something else than `dtype` is given, or no dtype.
-        TypeError: data that is no sequence, or a storage to wrap that is none of bytes.
+        RuntimeError: with `wrap_storage`, `dtype` is missing or another argument is given.
+        TypeError: the data is not a sequence, or `wrap_storage` is not an UntypedStorage.
 
     >>> import flambeau as torch
     >>> torch.zeros(2, 2)[1].storage().size()
@@ -223,11 +223,11 @@ class TypedStorage(_Memory):
             return
         if len(args) > 1:
             raise RuntimeError(f"TypedStorage takes a size or a sequence, but got {len(args)} arguments")
-        given = args[0] if args else 0
-        if hasattr(given, "_array"):
-            raise TypeError(f"TypedStorage: argument type not recognized: {type(given).__name__}")
-        made = empty(given, dtype=dtype, device=device) if isinstance(given, int) else tensor(given, dtype=dtype, device=device)
-        self._untyped_storage = storage_of(made)
+        data = args[0] if args else 0
+        if hasattr(data, "_array"):
+            raise TypeError(f"TypedStorage: argument type not recognized: {type(data).__name__}")
+        elements = empty(data, dtype=dtype, device=device) if isinstance(data, int) else tensor(data, dtype=dtype, device=device)
+        self._untyped_storage = storage_of(elements)
 
     def untyped(self) -> UntypedStorage:
         return self._untyped_storage
@@ -242,7 +242,7 @@ class TypedStorage(_Memory):
         return self.dtype.itemsize  # type: ignore[no-any-return]  # `dtype` is Any
 
     def as_tensor(self, dtype: Any) -> Tensor:
-        """The memory as a one-dimensional tensor of its own dtype; RuntimeError for another one."""
+        """The memory as a one-dimensional tensor; RuntimeError if `dtype` is not the dtype of the storage."""
         if dtype is not self.dtype:
             raise RuntimeError(
                 f"Expected a Storage of type {dtype.legacy_name} or an UntypedStorage, but got {self.dtype.legacy_name}"
@@ -250,7 +250,7 @@ class TypedStorage(_Memory):
         return self._elements()
 
     def type(self, dtype: Any = None) -> Any:
-        """The name of the storage's type, such as `torch.FloatStorage`; or, given a dtype, a copy of the elements in that."""
+        """The name of the storage's type, such as `torch.FloatStorage`; or, given a dtype, a copy of the elements in it."""
         return f"torch.{self.dtype.legacy_name}Storage" if dtype is None else self._to(getattr(dtype, "dtype", dtype))
 
     def pickle_storage_type(self) -> str:
@@ -280,7 +280,7 @@ class TypedStorage(_Memory):
 
     @classmethod
     def from_buffer(cls, *args: Any, **kwargs: Any) -> TypedStorage:
-        """A storage holding a copy of an object with the buffer protocol, as `UntypedStorage.from_buffer` makes it.
+        """A storage with a copy of an object that has the buffer protocol; see `UntypedStorage.from_buffer`.
 
         Raises:
             RuntimeError: called on `TypedStorage` itself, which has no dtype.
@@ -290,11 +290,11 @@ class TypedStorage(_Memory):
 
     @classmethod
     def from_file(cls, filename: str, shared: bool, size: int) -> TypedStorage:
-        """`size` elements in a file that is mapped into memory, as `UntypedStorage.from_file` makes them.
+        """A storage of `size` elements that maps a file into memory; see `UntypedStorage.from_file`.
 
         Args:
             filename: the path of the file.
-            shared: whether writes reach the file, which is made, or grows, if need be.
+            shared: whether writes go to the file, which is created or extended if need be.
             size: the number of elements.
 
         Raises:
@@ -317,12 +317,12 @@ class TypedStorage(_Memory):
     def _title(self) -> str:
         return f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}"
 
-    # What libraries call that shard parameters and free them meanwhile
+    # Libraries that shard parameters call these, to free and restore the memory of the shards
     _size, _nbytes, _data_ptr, _resize_ = _Memory.size, _Memory.nbytes, _Memory.data_ptr, _Memory.resize_
 
 
 class _LegacyStorage(type):
-    """The class of `FloatStorage` and its like, which are names for `TypedStorage` of a dtype on a device type."""
+    """Metaclass of the legacy classes such as `FloatStorage`, which stand for `TypedStorage` of one dtype on one device type."""
 
     dtype: Any
     device_type: str
@@ -340,16 +340,16 @@ class _LegacyStorage(type):
 
 
 class UntypedStorage(_Memory):
-    """Memory as bytes: what `tensor.untyped_storage()` gives, the same object for all tensors in that memory.
+    """Memory as bytes: what `tensor.untyped_storage()` returns, the same object for all tensors in that memory.
 
-    A slice is a storage in the same memory.
+    A slice of a storage is a storage over a part of the same memory.
 
     Args:
-        data: how many bytes, uninitialised; or a sequence of bytes.
-        device: where.
+        data: the number of (uninitialised) bytes, or a sequence of bytes.
+        device: the device of the memory.
 
     Raises:
-        RuntimeError: `data` is neither, or the sequence holds something else.
+        RuntimeError: `data` is neither, or an item of the sequence is not an int.
 
     >>> import flambeau as torch
     >>> x = torch.zeros(2, dtype=torch.uint8)
@@ -358,45 +358,45 @@ class UntypedStorage(_Memory):
     """
 
     is_sparse_csr = False
-    _bytes: Tensor  # of one dimension: all of the memory
+    _bytes: Tensor  # all of the memory, as a one-dimensional tensor
 
     def __new__(cls, data: Any = 0, *, device: Any = None) -> UntypedStorage:
         if isinstance(data, int):
             return cls._over(empty(data, dtype=dtypes.uint8, device=device))
         if hasattr(data, "_array") or not hasattr(data, "__len__"):
             raise RuntimeError(f"torch.UntypedStorage(): Expected a sequence type, but got {type(data).__name__}")
-        wrong = next((each for each in data if not isinstance(each, int)), None)
+        wrong = next((item for item in data if not isinstance(item, int)), None)
         if wrong is not None:
             raise RuntimeError(
                 "torch.UntypedStorage(): tried to construct a storage from a sequence "
                 f"({type(data).__name__}), but one of the items was of type {type(wrong).__name__} instead of "
                 "int"
             )
-        return cls._over(tensor([each & 255 for each in data], dtype=dtypes.uint8, device=device))
+        return cls._over(tensor([item & 255 for item in data], dtype=dtypes.uint8, device=device))
 
     @classmethod
-    def _over(cls, found: Tensor) -> UntypedStorage:
-        """The storage of a memory, given as a one-dimensional tensor of bytes."""
+    def _over(cls, data: Tensor) -> UntypedStorage:
+        """The storage over memory that is given as a one-dimensional tensor of bytes."""
         storage = object.__new__(cls)
-        storage._bytes = found
+        storage._bytes = data
         return remembered(storage)
 
     @classmethod
     def from_buffer(
         cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: Any = None
     ) -> UntypedStorage:
-        """A storage holding a copy of an object with the buffer protocol.
+        """A storage with a copy of an object that has the buffer protocol.
 
         Args:
             buffer: the object.
-            byte_order: in which order the object has the bytes of an element: `"native"`, `"little"` or `"big"`.
-            count: how many elements to take; all by default.
-            offset: from which byte on.
-            dtype: what the elements are.
+            byte_order: the byte order of the elements: `"native"`, `"little"` or `"big"`.
+            count: the number of elements to copy; all by default.
+            offset: the byte to start from.
+            dtype: the dtype of the elements.
 
         Raises:
-            RuntimeError: there is no dtype, or no byte order although elements have several bytes.
-            ValueError: another byte order; or the buffer does not hold as many elements, or part of one.
+            RuntimeError: `dtype` is missing, or `byte_order` although elements have several bytes.
+            ValueError: an unknown byte order; or the buffer has fewer elements, or ends within one.
         """
         data = memoryview(buffer).cast("B")
         if dtype is None:
@@ -414,17 +414,17 @@ class UntypedStorage(_Memory):
 
     @classmethod
     def _holding(cls, buffer: Any) -> UntypedStorage:
-        """A storage in a copy of a buffer."""
+        """A storage with a copy of a buffer."""
         return storage_of(frombuffer(bytearray(buffer), dtype=dtypes.uint8).clone()) if len(buffer) else cls(device="cpu")
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The first bytes of a file, mapped into memory: they are read when they are used.
+        """A storage that maps the first bytes of a file into memory, so that they are read when they are used.
 
         Args:
             filename: the path of the file.
-            shared: whether writes reach the file, which is made, or grows, if need be.
-            nbytes: how many bytes.
+            shared: whether writes go to the file, which is created or extended if need be.
+            nbytes: the number of bytes.
 
         Raises:
             RuntimeError: the file cannot be opened, or is too small.
@@ -450,7 +450,7 @@ class UntypedStorage(_Memory):
         return self._bytes.cpu().numpy().tobytes()  # type: ignore[no-any-return]  # of the array library
 
     def as_tensor(self, dtype: Any) -> Tensor:
-        """The memory as a one-dimensional tensor of a dtype: as many elements as there are whole ones."""
+        """The memory as a one-dimensional tensor of a dtype; trailing bytes that are not a whole element are left out."""
         whole = self._bytes.numel() // dtype.itemsize * dtype.itemsize
         part = self._bytes.detach() if whole == self._bytes.numel() else self._bytes[:whole]
         if not part._key.backend.mutable:
@@ -459,7 +459,7 @@ class UntypedStorage(_Memory):
         return wrap(key.backend.reinterpret(part._array, dtype), key)
 
     def type(self, dtype: Any = None) -> Any:
-        """The name of the storage's type; or, given a dtype, a copy of the bytes as numbers of that."""
+        """The name of the storage's type; or, given a dtype, a copy of the bytes converted to numbers of that dtype."""
         return "torch.storage.UntypedStorage" if dtype is None else self._to(getattr(dtype, "dtype", dtype))
 
     def new(self) -> UntypedStorage:
@@ -490,7 +490,7 @@ class UntypedStorage(_Memory):
         return self
 
     def byteswap(self, dtype: Any) -> None:
-        """Turn the bytes of each element of a dtype around, in place; of a complex one, those of both of its parts."""
+        """Reverse the bytes of each element of a dtype in place; for a complex dtype, those of the real and imaginary parts."""
         size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
         whole = self.nbytes() // size
         elements = self._bytes[: whole * size].view(whole, size)
@@ -499,14 +499,14 @@ class UntypedStorage(_Memory):
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         return self.clone()  # type: ignore[no-any-return]  # of the same class
 
-    _resize: ClassVar[Callable[[UntypedStorage, int], None]]  # set where memory is moved, which stands on storages
+    _resize: ClassVar[Callable[[UntypedStorage, int], None]]  # set by the layer above, which moves memory
 
     def _title(self) -> str:
         return f"torch.storage.UntypedStorage(device={self.device}) of size {len(self)}"
 
 
 def _named(value: Any) -> str:
-    """The name of a type, as PyTorch has it in messages about storages."""
+    """The name of a value's type, as PyTorch writes it in messages about storages."""
     cls = type(value)
     return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
 
@@ -525,7 +525,7 @@ def _check_index(index: Any) -> None:
 
 
 def _check_extent(size: int, count: int, offset: int, itemsize: int) -> None:
-    """Refuse to take more elements from a buffer than it has, or part of one."""
+    """Raise if a buffer has fewer elements than asked for, or ends within one."""
     if offset < 0 or (size and offset >= size):
         raise ValueError(f"offset must be non-negative and no greater than buffer length ({size}) , but got {offset}")
     if count < 0 and (size - offset) % itemsize:
@@ -536,29 +536,29 @@ def _check_extent(size: int, count: int, offset: int, itemsize: int) -> None:
         )
 
 
-# --- which memory has which storage -------------------------------------------------------------------------------
+# --- the storage of each memory -----------------------------------------------------------------------------------
 
 _storages: weakref.WeakValueDictionary[tuple[Any, int, int], UntypedStorage] = weakref.WeakValueDictionary()
 
 
-def _key(found: Tensor) -> tuple[Any, int, int]:
-    """What no other memory has, of a memory given as a tensor of bytes; an address of 0 says nothing."""
-    backend, array = found._key.backend, found._array
+def _key(data: Tensor) -> tuple[Any, int, int]:
+    """A key that identifies memory, which is given as a tensor of bytes; with an address of 0 it identifies nothing."""
+    backend, array = data._key.backend, data._array
     size = array.shape[0]
     if backend.mutable:
-        return found.device, backend.data_ptr(array), size
-    root = memory_root(found)
-    return found.device, id(root) if root.nbytes == size else 0, size
+        return data.device, backend.data_ptr(array), size
+    root = memory_root(data)
+    return data.device, id(root) if root.nbytes == size else 0, size
 
 
 def remembered(storage: UntypedStorage) -> UntypedStorage:
-    """The storage that there is of this memory already, or else this one."""
+    """The existing storage over the same memory, or else `storage`, which is remembered as that."""
     key = _key(storage._bytes)
     return _storages.setdefault(key, storage) if key[1] else storage
 
 
 def forget(storage: UntypedStorage) -> None:
-    """Let a storage's memory be another one's: its own has moved."""
+    """Forget which storage this memory has, because the storage has moved to other memory."""
     key = _key(storage._bytes)
     if _storages.get(key) is storage:
         del _storages[key]
@@ -574,12 +574,12 @@ def storage_of(tensor: Tensor) -> UntypedStorage:
 
 
 def make_storage_classes(device_type: str = "cpu") -> dict[str, _LegacyStorage]:
-    """`FloatStorage` and its like."""
+    """The legacy storage classes of a device type, such as `FloatStorage`."""
     where = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
     classes = {}
-    for each in dtypes.ALL:
-        name = f"{each.legacy_name}Storage"
-        classes[name] = _LegacyStorage(name, (TypedStorage,), {"dtype": each, "device_type": device_type, "__module__": where})
+    for dtype in dtypes.ALL:
+        name = f"{dtype.legacy_name}Storage"
+        classes[name] = _LegacyStorage(name, (TypedStorage,), {"dtype": dtype, "device_type": device_type, "__module__": where})
     return classes
 
 
@@ -592,35 +592,38 @@ def is_storage(obj: Any, /) -> bool:
 
 
 def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
-    """The tensor, and the offset and strides of its elements in `flat_memory`; a copy, where no strides lead to them."""
+    """The tensor with the offset and strides of its elements in its root memory; a copy, if no strides describe them."""
     if tensor._key.backend.mutable or source_of(tensor) is None:
         return tensor, tensor.storage_offset(), tensor.stride()
     root = memory_root(tensor)
     if tensor.numel() and tensor.dtype is root.dtype:
-        found = _positions(tensor)
-        offset = int(found.reshape(-1)[0])
+        positions = _positions(tensor)
+        offset = int(positions.reshape(-1)[0])
         strides = tuple(
-            [int(found.select(dim, 1).reshape(-1)[0]) - offset if length > 1 else 1 for dim, length in enumerate(tensor.shape)]
+            [
+                int(positions.select(dim, 1).reshape(-1)[0]) - offset if length > 1 else 1
+                for dim, length in enumerate(tensor.shape)
+            ]
         )
         every = arange(root.numel(), device="cpu")
-        if bool((every.as_strided(tensor.shape, strides, offset) == found).all()):
+        if bool((every.as_strided(tensor.shape, strides, offset) == positions).all()):
             return tensor, offset, strides
     tensor = tensor.detach().clone()
     return tensor, 0, tensor.stride()
 
 
 def _positions(tensor: Tensor) -> Tensor:
-    """For each element, its place in `flat_memory`, on the CPU."""
+    """The index of each element in its root memory, as a tensor on the CPU."""
     key = dispatch_key(dtypes.int64, tensor.device)
 
-    def look(each: Tensor) -> Any:
-        shared = each.__dict__.get("_shares")
-        if shared is not None:
-            return look(shared)
-        if each._view is None:
-            return arange(each.numel(), device=each.device).view(each.shape)._array
-        parent, name, params, number = how_viewed(each)
-        made = key[name][0](look(parent), *params)
-        return made if number is None else made[number]
+    def look(view: Tensor) -> Any:
+        source = view.__dict__.get("_shares")
+        if source is not None:
+            return look(source)
+        if view._view is None:
+            return arange(view.numel(), device=view.device).view(view.shape)._array
+        parent, name, params, number = how_viewed(view)
+        positions = key[name][0](look(parent), *params)
+        return positions if number is None else positions[number]
 
     return wrap(look(tensor), key).cpu()

@@ -1,4 +1,4 @@
-"""Helpers for tests: comparing what should be close, random tensors of any kind, checks of printed text."""
+"""Helpers for tests: comparison of values, random tensors, checks of printed text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TOLERANCES: dict[Any, Tolerances] = {
     float: (1e-7, 1e-7),
     complex: (1e-7, 1e-7),
 }
-_WIDER = dict.fromkeys((dtypes.uint16, dtypes.uint32, dtypes.uint64), dtypes.int64)  # they promote to nothing
+_WIDER = dict.fromkeys((dtypes.uint16, dtypes.uint32, dtypes.uint64), dtypes.int64)  # these have no promotion of their own
 _LOOSER_TOLERANCES = {dtypes.float16: (1e-3, 1e-3), dtypes.float32: (1e-4, 1e-5), dtypes.float64: (1e-5, 1e-8)}
 
 
@@ -62,7 +62,7 @@ def assert_close(
             1.6e-2 and 1e-5 for bfloat16, zero for all others.
         equal_nan: count nan as close to nan.
         check_device, check_dtype, check_layout, check_stride: whether these must agree as well.
-        msg: what the error says, or a function from the message it would have had to that.
+        msg: the message of the error, or a function from the default message to that.
 
     Raises:
         AssertionError: the two are not close, or differ in structure, shape, or another attribute.
@@ -97,7 +97,7 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """Deprecated: `assert_close` with looser tolerances, whatever the dtypes.
+    """Deprecated: `assert_close` with looser tolerances and without a check of dtypes.
 
     >>> import flambeau as torch, warnings
     >>> with warnings.catch_warnings():
@@ -144,7 +144,7 @@ def _loosest(tolerances: Mapping[Any, Tolerances], *dtypes: Any) -> Tolerances:
 
 
 class _Failure(Exception):
-    """What is not close, or cannot be compared, and where in a nested structure it is."""
+    """Two values are not close or cannot be compared; `path` is their position in a nested structure."""
 
     def __init__(self, text: str, kind: type[Exception] = AssertionError) -> None:
         self.text = text
@@ -161,7 +161,7 @@ class _Failure(Exception):
 
 
 class _Pair(NamedTuple):
-    """Two things to compare, and how, and where in the structure they were found."""
+    """Two values to compare, the function that compares them, and their path in a nested structure."""
 
     function: Callable[..., None]
     args: tuple[Any, ...]
@@ -190,7 +190,7 @@ def _pairs(actual: Any, expected: Any, options: _Options, path: tuple[Any, ...] 
 
 
 def _common_keys(actual: Any, expected: Any) -> Sequence[Any] | None:
-    """The indices or keys of two containers that agree in them; None for what is not a pair of containers."""
+    """The common indices or keys of two containers, which must agree; None if the two are not containers."""
     if _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
             raise _Failure(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
@@ -215,7 +215,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _leaf(actual: Any, expected: Any, options: _Options) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    """Choose how two things that are not containers compare."""
+    """The function, with its arguments, that compares two values that are not containers."""
     if actual is None or expected is None:
         return _compare_identity, ("None", actual, expected)
     first, second = _python_scalar(actual), _python_scalar(expected)
@@ -224,8 +224,8 @@ def _leaf(actual: Any, expected: Any, options: _Options) -> tuple[Callable[..., 
     if isinstance(first, int | float | complex) and isinstance(second, int | float | complex):
         tolerances = options.tolerances(type(first), type(second))
         return _compare_numbers, (first, second, tolerances, options)
-    one, other = _tensor_pair(actual, expected, options.allow_subclasses)
-    return _compare_tensors, (one, other, options.tolerances(one.dtype, other.dtype), options)
+    first_tensor, second_tensor = _tensor_pair(actual, expected, options.allow_subclasses)
+    return _compare_tensors, (first_tensor, second_tensor, options.tolerances(first_tensor.dtype, second_tensor.dtype), options)
 
 
 def _python_scalar(value: Any) -> Any:
@@ -240,7 +240,7 @@ def _tensor_pair(actual: Any, expected: Any, allow_subclasses: bool) -> tuple[Te
     if related and (allow_subclasses or type(actual) is type(expected)):
         try:
             return torch.as_tensor(actual), torch.as_tensor(expected)
-        except Exception as error:  # whatever it was, the inputs are of no use as tensors
+        except Exception as error:  # whatever the reason, the inputs cannot be converted to tensors
             raise failure from error
     raise failure
 
@@ -262,15 +262,15 @@ def _compare_numbers(actual: Any, expected: Any, tolerances: Tolerances, options
 
 
 def _compare_tensors(actual: Tensor, expected: Tensor, tolerances: Tolerances, options: _Options) -> None:
-    for name, one, other in _attributes(actual, expected, options):
-        if one != other:
-            raise _Failure(f"The values for attribute '{name}' do not match: {one} != {other}.")
+    for name, actual_value, expected_value in _attributes(actual, expected, options):
+        if actual_value != expected_value:
+            raise _Failure(f"The values for attribute '{name}' do not match: {actual_value} != {expected_value}.")
     if "meta" in (actual.device.type, expected.device.type):
         return
     if actual.device != expected.device:
         actual, expected = actual.cpu(), expected.cpu()
     if actual.dtype != expected.dtype:
-        common = dtypes.promote_types(*(_WIDER.get(each.dtype, each.dtype) for each in (actual, expected)))
+        common = dtypes.promote_types(*(_WIDER.get(tensor.dtype, tensor.dtype) for tensor in (actual, expected)))
         actual, expected = actual.to(common), expected.to(common)
     actual, expected = actual.detach(), expected.detach()
     rtol, atol = tolerances
@@ -334,9 +334,9 @@ def _allowed(tolerances: Tolerances, tolerance: float) -> str:
 
 def _greatest(differences: Tensor) -> str:
     value, flat = differences.flatten().max(0)
-    rest, index = int(flat), []
+    remainder, index = int(flat), []
     for size in reversed(differences.shape):
-        rest, position = divmod(rest, size)
+        remainder, position = divmod(remainder, size)
         index.append(position)
     return f"{value.item()} at index {tuple(reversed(index))}"
 
@@ -359,11 +359,11 @@ def make_tensor(
 
     Args:
         shape: integers, or one sequence of them.
-        low, high: the range, cut to what the dtype can hold.  By default -9 to 9 for floating-point and
+        low, high: the range, clamped to that of the dtype.  By default -9 to 9 for floating-point and
             complex dtypes, -9 to 10 for signed integers, 0 to 10 for unsigned ones, 0 to 2 for bool.
-        noncontiguous: take every other element of a tensor twice the size.
-        exclude_zero: put the smallest positive number (1 for integers) in the place of zeros.
-        memory_format: the order of the elements in memory; not together with `noncontiguous`.
+        noncontiguous: return every other element of a tensor twice the size.
+        exclude_zero: replace zeros by the smallest positive number (1 for integers).
+        memory_format: the memory format of the result; not together with `noncontiguous`.
 
     Raises:
         ValueError: the range is empty, is nan, or holds nothing of the dtype; `requires_grad` with an
@@ -401,7 +401,7 @@ def make_tensor(
 
 
 def _bounds(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple[float, float]:
-    """The range to draw from: the one given, or the default, as far as `dtype` reaches."""
+    """The range to draw from: `low` and `high` or their defaults, clamped to the range of `dtype`."""
     if dtype.is_floating_point or dtype.is_complex:
         lowest, highest, default_high = dtypes.finfo(dtype).min, dtypes.finfo(dtype).max, 9
     elif dtype == dtypes.bool_:
@@ -432,9 +432,9 @@ def _bounds(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple
 
 def _uniform(shape: Sequence[int], dtype: dtypes.dtype, device: Any, low: float, high: float) -> Tensor:
     if dtype.is_complex:
-        made: Tensor = torch.view_as_complex(_uniform((*shape, 2), dtype.to_real(), device, low, high))
+        result: Tensor = torch.view_as_complex(_uniform((*shape, 2), dtype.to_real(), device, low, high))
     elif high - low >= dtypes.finfo(dtype).max:  # the width of the range must be finite
-        made = torch.empty(shape, dtype=dtype, device=device).uniform_(low / 2, high / 2).mul_(2)
+        result = torch.empty(shape, dtype=dtype, device=device).uniform_(low / 2, high / 2).mul_(2)
     else:
-        made = torch.empty(shape, dtype=dtype, device=device).uniform_(low, high)
-    return made
+        result = torch.empty(shape, dtype=dtype, device=device).uniform_(low, high)
+    return result

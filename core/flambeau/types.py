@@ -1,4 +1,4 @@
-"""Names for what arguments may be, for annotations: `Number`, `Device`, `FileLike`, `Storage`.
+"""Type aliases for annotations: `Number`, `Device`, `FileLike`, `Storage`.
 
 >>> import flambeau as torch
 >>> from flambeau.types import Number

@@ -1,6 +1,6 @@
-"""Versions: of flambeau, and of the PyTorch API that it provides.
+"""The versions of flambeau, and of the PyTorch API that it provides.
 
-`torch.__version__` is the latter, since that is what programs ask it for; flambeau's own follows the plus.
+`torch.__version__` is that of the API, as programs expect; flambeau's own version follows the plus sign.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _FINAL = "z"  # sorts after "dev", "a", "b" and "rc", as a release comes after i
 
 
 class TorchVersion(str):
-    """A version string that compares as a version with strings, tuples and `packaging`'s `Version`.
+    """A version string that can be compared with strings, tuples and `packaging`'s `Version`, by the order of versions.
 
-    What does not read as a version compares as a string.
+    Strings that are not versions are compared as strings.
 
     >>> TorchVersion("2.13.0+flambeau0.1.0") >= (2, 9), TorchVersion("2.13.0") > "2.2"
     (True, True)
@@ -61,7 +61,7 @@ class TorchVersion(str):
 
 
 def _sort_key(text: str) -> tuple[Any, ...] | None:
-    """The order of versions as pip sees it, None where `text` is not a version."""
+    """A sort key for the order of versions (PEP 440); None if `text` is not a version."""
     match = _PATTERN.fullmatch(text.lower())
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""`torch.xpu`: Intel's devices, of which there are none.
+"""`torch.xpu`: Intel's devices, which are not supported.
 
 >>> import flambeau as torch
 >>> torch.xpu.is_available()

@@ -1,4 +1,4 @@
-"""Arrays from shapes, ranges, data, and other libraries' arrays."""
+"""Creating arrays from shapes, ranges, data, and other libraries' arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Shape = int | tuple[int, ...]
 
 
 def asarray(obj: Any, /, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor of a scalar, of nested sequences, of a buffer or of another array; of a tensor, with its history."""
+    """A tensor from a scalar, nested sequences, a buffer or another array; a tensor keeps its autograd history."""
     if isinstance(obj, Tensor) and copy is not False:
         return obj.to(dtype=dtype, device=device, copy=bool(copy))
     return torch.asarray(obj, dtype=dtype, device=device, copy=copy)
@@ -32,23 +32,23 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
 
 
 def _of_shape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def made(shape: Shape, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    def create(shape: Shape, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
         return function((shape,) if isinstance(shape, int) else tuple(shape), dtype=dtype, device=device)
 
-    return _named(made, function)
+    return _named(create, function)
 
 
 def _like(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def made(x: Tensor, /, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    def create(x: Tensor, /, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
         return function(x, dtype=dtype, device=device)
 
-    return _named(made, function)
+    return _named(create, function)
 
 
-def _named(made: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    made.__name__ = made.__qualname__ = function.__name__
-    made.__doc__ = function.__doc__
-    return made  # type: ignore[no-any-return]
+def _named(wrapper: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    wrapper.__name__ = wrapper.__qualname__ = function.__name__
+    wrapper.__doc__ = function.__doc__
+    return wrapper  # type: ignore[no-any-return]
 
 
 empty, ones, zeros = _of_shape(torch.empty), _of_shape(torch.ones), _of_shape(torch.zeros)
@@ -68,11 +68,11 @@ def full_like(x: Tensor, /, fill_value: complex, *, dtype: dtype | None = None, 
 def arange(
     start: float, /, stop: float | None = None, step: float = 1, *, dtype: dtype | None = None, device: Any = None
 ) -> Tensor:
-    """`start`, `start + step`, ... below `stop`; empty where `stop` lies the other way."""
+    """`start`, `start + step`, ... below `stop`; empty if `step` leads away from `stop`."""
     if stop is None:
         start, stop = 0, start
     if ceil((stop - start) / step) <= 0:
-        whole = all(isinstance(each, int) for each in (start, stop, step))
+        whole = all(isinstance(value, int) for value in (start, stop, step))
         return torch.empty((0,), dtype=dtype or (torch.int64 if whole else None), device=device)
     return torch.arange(start, stop, step, dtype=dtype, device=device)
 
@@ -105,7 +105,7 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
 
 
 def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Coordinates of a grid from those along each axis."""
-    if len(arrays) < 2:  # the first two axes change places for "xy": there are none
+    """The coordinate arrays of a grid, from the coordinates along each axis."""
+    if len(arrays) < 2:  # "xy" swaps the first two axes, which there are not
         indexing = "ij"
     return tuple(torch.meshgrid(*arrays, indexing=indexing)) if arrays else ()

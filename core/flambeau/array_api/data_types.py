@@ -1,4 +1,4 @@
-"""Data types: kinds, limits, promotion by the standard's table, and what the namespace can do."""
+"""Data types: kinds, limits, promotion by the standard's table, and inspection of the namespace."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _GROUPS = {
 
 def _of_kind(kind: str) -> tuple[str, ...]:
     try:
-        return tuple(name for each in _GROUPS.get(kind, (kind,)) for name in _BY_KIND[each])
+        return tuple(name for member in _GROUPS.get(kind, (kind,)) for name in _BY_KIND[member])
     except KeyError:
         raise ValueError(f"unsupported kind {kind!r}: expected one of {[*_BY_KIND, *_GROUPS]}") from None
 
 
 def isdtype(dtype: dtype, kind: dtype | str | tuple[dtype | str, ...]) -> bool:
-    """Whether a dtype is another, is of a kind such as `"real floating"`, or is any of several of these.
+    """Whether a dtype is `kind`: another dtype, a kind such as `"real floating"`, or any of a tuple of these.
 
-    Half precision is not of the standard; it is `"real floating"` all the same.
+    Half precision, which is not in the standard, counts as `"real floating"`.
     """
     if isinstance(kind, tuple):
-        return any(isdtype(dtype, each) for each in kind)
+        return any(isdtype(dtype, k) for k in kind)
     if not isinstance(kind, str):
         return dtype is kind
     return dtype.name in _of_kind(kind) or (kind in ("real floating", "numeric") and dtype in dtypes.HALF)
@@ -52,7 +52,7 @@ def promoted(type1: dtype, type2: dtype) -> dtype:
     if type1.category != dtypes.INTEGER or type2.category != dtypes.INTEGER:
         return dtypes.promote_types(type1, type2)
     if type1.is_signed == type2.is_signed:
-        return max(type1, type2, key=lambda each: each.itemsize)
+        return max(type1, type2, key=lambda d: d.itemsize)
     signed, unsigned = (type1, type2) if type1.is_signed else (type2, type1)
     size = max(signed.itemsize, 2 * unsigned.itemsize)
     if size > 8:
@@ -67,36 +67,36 @@ def with_scalar(tensor_dtype: dtype, scalar: Any) -> dtype:
 
 def result_type(*arrays_and_dtypes: Tensor | dtype | complex) -> dtype:
     """The dtype that tensors, dtypes and Python scalars promote to together."""
-    found = [each.dtype if isinstance(each, Tensor) else each for each in arrays_and_dtypes]
-    given = [each for each in found if isinstance(each, dtype)]
-    if not given:
+    operands = [operand.dtype if isinstance(operand, Tensor) else operand for operand in arrays_and_dtypes]
+    tensor_dtypes = [operand for operand in operands if isinstance(operand, dtype)]
+    if not tensor_dtypes:
         raise ValueError("result_type() needs at least one array or dtype")
-    result = given[0]
-    for each in given[1:]:
-        result = promoted(result, each)
-    for scalar in found:
+    result = tensor_dtypes[0]
+    for operand in tensor_dtypes[1:]:
+        result = promoted(result, operand)
+    for scalar in operands:
         if not isinstance(scalar, dtype):
             result = with_scalar(result, scalar)
     return result
 
 
 def can_cast(from_: dtype | Tensor, to: dtype, /) -> bool:
-    """Whether promotion of the two gives `to`."""
-    given = from_.dtype if isinstance(from_, Tensor) else from_
+    """Whether the two promote to `to`."""
+    source = from_.dtype if isinstance(from_, Tensor) else from_
     try:
-        return promoted(given, to) is to
+        return promoted(source, to) is to
     except TypeError:
         return False
 
 
 def astype(x: Tensor, dtype: dtype, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """The elements as another dtype (on another device); without `copy`, `x` itself where nothing changes."""
+    """The elements in another dtype (and on another device); without `copy`, `x` itself if nothing changes."""
     return x.to(dtype=dtype, device=x.device if device is None else device, copy=copy)
 
 
 @dataclass(frozen=True)
 class FloatingPointLimits:
-    """What `finfo` gives."""
+    """The result of `finfo`."""
 
     bits: int
     eps: float
@@ -108,7 +108,7 @@ class FloatingPointLimits:
 
 @dataclass(frozen=True)
 class IntegerLimits:
-    """What `iinfo` gives."""
+    """The result of `iinfo`."""
 
     bits: int
     max: int
@@ -117,28 +117,28 @@ class IntegerLimits:
 
 
 def finfo(type: dtype | Tensor, /) -> FloatingPointLimits:
-    """The limits of a floating-point dtype; of its parts, for a complex one."""
-    given = type.dtype if isinstance(type, Tensor) else type
-    found = dtypes.finfo(given)
-    return FloatingPointLimits(found.bits, found.eps, found.max, found.min, found.smallest_normal, given.to_real())
+    """The limits of a floating-point dtype; for a complex dtype, those of its parts."""
+    input_dtype = type.dtype if isinstance(type, Tensor) else type
+    limits = dtypes.finfo(input_dtype)
+    return FloatingPointLimits(limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, input_dtype.to_real())
 
 
 def iinfo(type: dtype | Tensor, /) -> IntegerLimits:
     """The limits of an integer dtype."""
-    given = type.dtype if isinstance(type, Tensor) else type
-    found = dtypes.iinfo(given)
-    return IntegerLimits(found.bits, found.max, found.min, given)
+    input_dtype = type.dtype if isinstance(type, Tensor) else type
+    limits = dtypes.iinfo(input_dtype)
+    return IntegerLimits(limits.bits, limits.max, limits.min, input_dtype)
 
 
 class __array_namespace_info__:
-    """What the namespace has: capabilities, devices, and dtypes by kind."""
+    """Inspection of the namespace: capabilities, devices, and dtypes by kind."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Masks as an index and data-dependent shapes are there; dimensions as many as NumPy's."""
+        """Boolean indexing and data-dependent shapes are supported; the maximal number of dimensions is NumPy's."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> device:
-        """Where arrays are created if no device is given."""
+        """The device on which arrays are created by default."""
         return devices.get_default_device()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, dtype]:
@@ -152,11 +152,11 @@ class __array_namespace_info__:
         }
 
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, dtype]:
-        """The standard's dtypes that the device has, by name: of all kinds, of one, or of several."""
+        """The standard's dtypes that the device supports, by name: of all kinds, or of the given kind or kinds."""
         place = devices.get_default_device() if device is None else devices.device(device)
         offered = devices.dispatch_key(dtypes.bool_, place).backend.dtypes
         kinds = tuple(_BY_KIND) if kind is None else (kind,) if isinstance(kind, str) else kind
-        names = [name for each in kinds for name in _of_kind(each)]
+        names = [name for k in kinds for name in _of_kind(k)]
         return {name: dtypes.BY_NAME[name] for name in names if dtypes.BY_NAME[name] in offered}
 
     def devices(self) -> tuple[device, ...]:

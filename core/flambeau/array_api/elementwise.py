@@ -1,4 +1,4 @@
-"""Functions of each element, or of the elements of two arrays that broadcast."""
+"""Elementwise functions of one array, or of two arrays that broadcast."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BINARY = {
 
 
 def together(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors of the dtype that they promote to, whatever their dimensions; one may be a Python scalar."""
+    """The two operands as tensors of their promoted dtype, where 0-d tensors count like others; one may be a Python scalar."""
     if not isinstance(x1, Tensor):
         second, first = together(x2, x1)
         return first, second
@@ -48,23 +48,23 @@ def together(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
 
 
 def _unary(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def made(x: Tensor, /) -> Tensor:
+    def wrapper(x: Tensor, /) -> Tensor:
         return function(x)
 
-    return _named(made, name, function)
+    return _named(wrapper, name, function)
 
 
 def _binary(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def made(x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
+    def wrapper(x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
         return function(*together(x1, x2))
 
-    return _named(made, name, function)
+    return _named(wrapper, name, function)
 
 
-def _named(made: Any, name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = function.__doc__
-    return made  # type: ignore[no-any-return]
+def _named(wrapper: Any, name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
+    wrapper.__name__ = wrapper.__qualname__ = name
+    wrapper.__doc__ = function.__doc__
+    return wrapper  # type: ignore[no-any-return]
 
 
 for _make, _names in ((_unary, _UNARY), (_binary, _BINARY)):
@@ -74,12 +74,12 @@ for _make, _names in ((_unary, _UNARY), (_binary, _BINARY)):
 
 
 def _constant_for_integers(value: bool, function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    def made(x: Tensor, /) -> Tensor:
+    def wrapper(x: Tensor, /) -> Tensor:
         if x.dtype.category < FLOATING:
             return torch.full(x.shape, value, dtype=torch.bool, device=x.device)
         return function(x)
 
-    return _named(made, function.__name__, function)
+    return _named(wrapper, function.__name__, function)
 
 
 isfinite = _constant_for_integers(True, torch.isfinite)
@@ -88,45 +88,45 @@ isnan = _constant_for_integers(False, torch.isnan)
 
 
 def expm1(x: Tensor, /) -> Tensor:
-    """`exp(x) - 1`, accurate near 0; of complex numbers that are not finite what `exp` says, where PyTorch has NaN."""
-    made = torch.expm1(x)
+    """`exp(x) - 1`, accurate near 0; for non-finite complex numbers as computed by `exp`, where PyTorch has NaN."""
+    result = torch.expm1(x)
     if x.dtype.category < COMPLEX:
-        return made
-    made = torch.where(torch.isfinite(x), made, torch.exp(x) - 1)
-    return torch.complex(made.real + 0.0, made.imag)  # the standard has no real part of -0
+        return result
+    result = torch.where(torch.isfinite(x), result, torch.exp(x) - 1)
+    return torch.complex(result.real + 0.0, result.imag)  # the standard has no real part of -0
 
 
 def tanh(x: Tensor, /) -> Tensor:
-    """The hyperbolic tangent; of a complex number with an infinite real part 1 or -1, and 0 of the imaginary part's sign."""
-    made = torch.tanh(x)
+    """The hyperbolic tangent; for a complex number with infinite real part, 1 or -1 plus a signed zero as imaginary part."""
+    result = torch.tanh(x)
     if x.dtype.category < COMPLEX:
-        return made
+        return result
     limit = torch.complex(torch.sign(x.real), torch.copysign(torch.zeros_like(x.imag), x.imag))
-    return torch.where(torch.isinf(x.real), limit, made)  # type: ignore[no-any-return]
+    return torch.where(torch.isinf(x.real), limit, result)  # type: ignore[no-any-return]
 
 
 def floor_divide(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
-    """The quotient rounded down; of infinities what division says of them, where PyTorch has NaN."""
+    """The quotient rounded down; for infinities the truncated quotient, where PyTorch has NaN."""
     x1, x2 = together(x1, x2)
-    made = torch.floor_divide(x1, x2)
-    if made.dtype.category < FLOATING:
-        return made
-    return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.trunc(torch.divide(x1, x2)), made)  # type: ignore[no-any-return]
+    quotient = torch.floor_divide(x1, x2)
+    if quotient.dtype.category < FLOATING:
+        return quotient
+    return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.trunc(torch.divide(x1, x2)), quotient)  # type: ignore[no-any-return]
 
 
 def round(x: Tensor, /) -> Tensor:
-    """The nearest integer, of two the even one; of both parts of a complex number."""
+    """Round to the nearest integer, ties to the even one; for a complex number, both parts."""
     if x.dtype.category == COMPLEX:
         return torch.complex(torch.round(x.real), torch.round(x.imag))
     return torch.round(x)
 
 
 def sign(x: Tensor, /) -> Tensor:
-    """-1, 0 or 1 (NaN for NaN); a complex number divided by its absolute value (NaN of both parts, for a NaN in one)."""
-    made = torch.sgn(x)
+    """-1, 0 or 1 (NaN for NaN); a complex number divided by its absolute value (both parts NaN if one is)."""
+    result = torch.sgn(x)
     if x.dtype.category < FLOATING:
-        return made
-    return torch.where(torch.isnan(x), complex(nan, nan) if x.dtype.category == COMPLEX else nan, made)  # type: ignore[no-any-return]
+        return result
+    return torch.where(torch.isnan(x), complex(nan, nan) if x.dtype.category == COMPLEX else nan, result)  # type: ignore[no-any-return]
 
 
 def real(x: Tensor, /) -> Tensor:
@@ -140,7 +140,7 @@ def imag(x: Tensor, /) -> Tensor:
 
 
 def clip(x: Tensor, /, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
-    """The elements, none below `min` nor above `max`; the dtype of `x` stays."""
+    """The elements clamped to `min` and `max`, in the dtype of `x`."""
     if min is not None:
         x = torch.maximum(*_bounded(x, min))
     if max is not None:
@@ -156,5 +156,5 @@ def where(condition: Tensor, x1: Tensor | complex, x2: Tensor | complex, /) -> T
     """`x1` where the condition holds, else `x2`."""
     if not isinstance(x1, Tensor) and not isinstance(x2, Tensor):
         x1 = torch.asarray(x1, device=condition.device)
-    made: Tensor = torch.where(condition, *together(x1, x2))
-    return made
+    result: Tensor = torch.where(condition, *together(x1, x2))
+    return result

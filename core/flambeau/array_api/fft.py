@@ -31,25 +31,25 @@ _fft: Any = torch.fft
 
 
 def _along_one(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def made(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-        return function(x, n, axis, norm).resolve_conj()  # other libraries take memory as it is
+    def wrapper(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+        return function(x, n, axis, norm).resolve_conj()  # other libraries know no lazy conjugation
 
-    return _named(made, function)
+    return _named(wrapper, function)
 
 
 def _along_several(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def made(
+    def wrapper(
         x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
     ) -> Tensor:
         return function(x, s, axes, norm)
 
-    return _named(made, function)
+    return _named(wrapper, function)
 
 
-def _named(made: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    made.__name__ = made.__qualname__ = function.__name__
-    made.__doc__ = function.__doc__
-    return made  # type: ignore[no-any-return]
+def _named(wrapper: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    wrapper.__name__ = wrapper.__qualname__ = function.__name__
+    wrapper.__doc__ = function.__doc__
+    return wrapper  # type: ignore[no-any-return]
 
 
 fft, ifft, rfft, irfft = map(_along_one, (_fft.fft, _fft.ifft, _fft.rfft, _fft.irfft))
@@ -73,5 +73,5 @@ def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor
 
 
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """What undoes `fftshift`."""
+    """The inverse of `fftshift`."""
     return _fft.ifftshift(x, axes)  # type: ignore[no-any-return]

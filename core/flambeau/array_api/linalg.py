@@ -1,4 +1,4 @@
-"""The linear algebra extension, and the products that are in the standard's main namespace."""
+"""The linear algebra extension of the array API, and the products in its main namespace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _linalg: Any = torch.linalg
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The matrix product of stacks that broadcast; vectors count as a row before and a column after."""
+    """The matrix product, with broadcast batch dimensions; a vector is a row on the left and a column on the right."""
     return torch.matmul(*together(x1, x2))
 
 
@@ -36,14 +36,14 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
-    """The sum of products over the last `axes` of one and the first of the other, or over axes given for both."""
+    """The sum of products over the last `axes` axes of `x1` and the first of `x2`, or over the axes given for both."""
     return torch.tensordot(*together(x1, x2), dims=axes)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The sum of products of the conjugated `x1` with `x2` along an axis, counted from the last.
 
-    ValueError where the two are not of one length along it: it does not broadcast.
+    ValueError if the two have different lengths along that axis, which does not broadcast.
     """
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"vecdot() expects vectors of one length, not of {x1.shape[axis]} and {x2.shape[axis]}")
@@ -61,12 +61,12 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The cross products of vectors of length 3 along an axis, counted from the last."""
     x1, x2 = together(x1, x2)
     ndim = max(x1.ndim, x2.ndim)
-    x1, x2 = (each[(None,) * (ndim - each.ndim)] for each in (x1, x2))
+    x1, x2 = (array[(None,) * (ndim - array.ndim)] for array in (x1, x2))
     return _linalg.cross(x1, x2, dim=axis)  # type: ignore[no-any-return]
 
 
 def matrix_power(x: Tensor, n: int, /) -> Tensor:
-    """The matrices multiplied with themselves `n` times; their inverses, for a negative `n`."""
+    """The `n`-th power of the matrices; of their inverses for a negative `n`."""
     return _linalg.matrix_power(x, n)  # type: ignore[no-any-return]
 
 
@@ -99,7 +99,7 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Te
 
 
 def vector_norm(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2) -> Tensor:
-    """The norms of the elements over these axes taken as vectors."""
+    """The vector norms over these axes (all elements as one vector, for None)."""
     axes = axes_of(x, axis)
     if x.ndim and not axes:
         return torch.abs(x) if ord else (x != 0).to(x.dtype.to_real())
@@ -107,7 +107,7 @@ def vector_norm(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = Fals
 
 
 def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
-    """How many singular values of each matrix are above `rtol` times the largest."""
+    """The number of singular values of each matrix above `rtol` times the largest."""
     return _linalg.matrix_rank(x, rtol=rtol)  # type: ignore[no-any-return]
 
 
@@ -120,12 +120,12 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
 
 
 def eig(x: Tensor, /) -> Any:
-    """The eigenvalues and eigenvectors of square matrices, complex ones."""
+    """The eigenvalues and eigenvectors of square matrices, as complex numbers."""
     return _linalg.eig(x)
 
 
 def eigvals(x: Tensor, /) -> Tensor:
-    """The eigenvalues of square matrices, complex ones."""
+    """The eigenvalues of square matrices, as complex numbers."""
     return _linalg.eigvals(x)  # type: ignore[no-any-return]
 
 
@@ -165,7 +165,7 @@ def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The solutions of the systems; `x2` is one vector if it has one dimension, and else a stack of matrices."""
+    """The solution of the linear systems `x1 @ x = x2`; a one-dimensional `x2` is a vector, otherwise a stack of matrices."""
     x1, x2 = together(x1, x2)
     if x2.ndim == 1:
         return _linalg.solve(x1, x2[:, None])[..., 0]  # type: ignore[no-any-return]

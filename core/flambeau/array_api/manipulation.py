@@ -1,4 +1,4 @@
-"""Arrays put together, taken apart and given other shapes."""
+"""Joining, splitting and reshaping arrays."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ Axes = int | tuple[int, ...]
 
 
 def axes_of(x: Tensor, axis: Axes | None) -> tuple[int, ...]:
-    """The axes meant (all, for None), counted from 0.  IndexError if one does not exist or comes twice."""
+    """The axes (all, for None) as non-negative numbers.  IndexError if one does not exist, ValueError if one is repeated."""
     if axis is None:
         return tuple(range(x.ndim))
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
-    if any(not -x.ndim <= each < x.ndim for each in given):
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    if any(not -x.ndim <= a < x.ndim for a in axes):
         raise IndexError(f"axis {axis} is out of bounds for an array of {x.ndim} dimensions")
-    made = tuple(each % x.ndim for each in given)
-    if len(set(made)) != len(made):
+    normalized = tuple(a % x.ndim for a in axes)
+    if len(set(normalized)) != len(normalized):
         raise ValueError(f"axis {axis} names a dimension twice")
-    return made
+    return normalized
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that shapes broadcast to.  ValueError where they do not."""
+    """The shape that shapes broadcast to.  ValueError if they do not broadcast."""
     try:
         return tuple(torch.broadcast_shapes(*shapes))
     except RuntimeError as error:
@@ -50,35 +50,35 @@ def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
 
 
 def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
-    """The arrays one after the other along an axis; flattened first, for None."""
+    """The arrays concatenated along an axis; for None they are flattened first."""
     common = result_type(*arrays)
-    parts = [each.to(common) if axis is not None else each.to(common).reshape(-1) for each in arrays]
+    parts = [array.to(common) if axis is not None else array.to(common).reshape(-1) for array in arrays]
     return torch.cat(parts, axis or 0)
 
 
 def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
-    """The arrays side by side along a new axis."""
+    """The arrays stacked along a new axis."""
     common = result_type(*arrays)
-    return torch.stack([each.to(common) for each in arrays], axis)
+    return torch.stack([array.to(common) for array in arrays], axis)
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The parts of an array along an axis, without it."""
+    """The slices of an array along an axis, without that axis."""
     return tuple(torch.unbind(x, axis))
 
 
 def expand_dims(x: Tensor, /, axis: Axes) -> Tensor:
-    """The array with new axes of length one at these places of the result."""
+    """The array with new axes of length one at these positions of the result."""
     count = x.ndim + (1 if isinstance(axis, int) else len(axis))
-    for each in sorted(axes_of(torch.empty((1,) * count), axis)):
-        x = x.unsqueeze(each)
+    for a in sorted(axes_of(torch.empty((1,) * count), axis)):
+        x = x.unsqueeze(a)
     return x
 
 
 def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
-    """The array without these axes.  ValueError where one is longer than one."""
+    """The array without these axes.  ValueError if one of them is longer than one."""
     axes = axes_of(x, axis)
-    if any(x.shape[each] != 1 for each in axes):
+    if any(x.shape[a] != 1 for a in axes):
         raise ValueError(f"cannot squeeze axis {axis} of an array of shape {tuple(x.shape)}: its length is not 1")
     return torch.squeeze(x, axes)
 
@@ -89,7 +89,7 @@ def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
 
 
 def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
-    """The array with these axes moved to other places."""
+    """The array with these axes moved to other positions."""
     return torch.moveaxis(x, source, destination)
 
 
@@ -99,7 +99,7 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
 
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
-    """The elements in another shape: as a view, for `copy=False`, as a copy, for True, and as it comes, for None."""
+    """The elements in another shape: a view for `copy=False`, a copy for True, and a view if possible for None."""
     if copy is False:
         try:
             return x.view(shape)
@@ -115,7 +115,7 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
 
 
 def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
-    """The array turned round along these axes (flattened, for None)."""
+    """The array rolled along these axes (flattened, for None)."""
     if axis is None:
         return torch.roll(x, shift)
     shifts = (shift,) if isinstance(shift, int) else tuple(shift)
@@ -124,5 +124,5 @@ def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
 
 
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
-    """Copies of the array side by side."""
+    """The array repeated along its axes."""
     return torch.tile(x, repetitions)

@@ -30,18 +30,18 @@ __all__ = [
 
 
 def over(function: Callable[[Tensor], Tensor], x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
-    """`function` of the last axis, applied to all these axes as one."""
+    """Apply `function`, which reduces the last axis, to these axes flattened into one."""
     axes = axes_of(x, axis)
-    kept = [each for each in range(x.ndim) if each not in axes]
+    remaining = [d for d in range(x.ndim) if d not in axes]
     count = 1
-    for each in axes:
-        count *= x.shape[each]
-    made = function(x.permute((*kept, *axes)).reshape([x.shape[each] for each in kept] + [count]))
-    return made.reshape([1 if each in axes else x.shape[each] for each in range(x.ndim)]) if keepdims else made
+    for d in axes:
+        count *= x.shape[d]
+    result = function(x.permute((*remaining, *axes)).reshape([x.shape[d] for d in remaining] + [count]))
+    return result.reshape([1 if d in axes else x.shape[d] for d in range(x.ndim)]) if keepdims else result
 
 
 def summable(x: Tensor, dtype: dtype | None) -> dtype | None:
-    """The dtype to sum in: integers in 64 bits, of their own sign."""
+    """The dtype to sum in: int64 or uint64 for integers."""
     if dtype is not None or x.dtype.category > INTEGER:
         return dtype
     return torch.uint64 if isdtype(x.dtype, "unsigned integer") else torch.int64
@@ -95,7 +95,7 @@ def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Te
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """How many elements over these axes are not zero."""
+    """The number of nonzero elements over these axes."""
     return over(lambda rows: torch.sum(rows != 0, -1), x, axis, keepdims)
 
 
@@ -106,22 +106,22 @@ def _cumulative(
         if x.ndim > 1:
             raise ValueError(f"axis has to be given for an array of {x.ndim} dimensions")
         x, axis = x.reshape(-1), 0
-    made = function(x, axis, dtype=summable(x, dtype))
+    result = function(x, axis, dtype=summable(x, dtype))
     if not include_initial:
-        return made
-    shape = [1 if each == axis % x.ndim else size for each, size in enumerate(x.shape)]
-    return torch.cat([torch.full(shape, first, dtype=made.dtype, device=made.device), made], axis)
+        return result
+    shape = [1 if d == axis % x.ndim else size for d, size in enumerate(x.shape)]
+    return torch.cat([torch.full(shape, first, dtype=result.dtype, device=result.device), result], axis)
 
 
 def cumulative_sum(x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False) -> Tensor:
-    """The sums of the elements so far along an axis, from 0 on with `include_initial`."""
+    """The cumulative sum along an axis, starting with 0 if `include_initial`."""
     return _cumulative(torch.cumsum, 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
     x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
 ) -> Tensor:
-    """The products of the elements so far along an axis, from 1 on with `include_initial`."""
+    """The cumulative product along an axis, starting with 1 if `include_initial`."""
     return _cumulative(torch.cumprod, 1, x, axis, dtype, include_initial)
 
 

@@ -29,34 +29,34 @@ __all__ = [
 
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Where the first of the largest elements is."""
+    """The index of the first of the largest elements."""
     return over(lambda rows: torch.argmax(rows, -1), x, axis, keepdims)
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Where the first of the smallest elements is."""
+    """The index of the first of the smallest elements."""
     return over(lambda rows: torch.argmin(rows, -1), x, axis, keepdims)
 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The elements in order along an axis."""
+    """The elements sorted along an axis."""
     return torch.sort(x, dim=axis, descending=descending, stable=stable).values  # type: ignore[no-any-return]
 
 
 def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The indices that put the elements in order along an axis."""
+    """The indices that sort the elements along an axis."""
     return torch.argsort(x, dim=axis, descending=descending, stable=stable)
 
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
-    """The indices of the elements that are not zero, an array for each dimension.  ValueError for a 0-d array."""
+    """The indices of the nonzero elements, one array per dimension.  ValueError for a 0-d array."""
     if not x.ndim:
         raise ValueError("nonzero() expects an array of at least one dimension, not a 0-d one")
     return tuple(torch.nonzero(x, as_tuple=True))
 
 
 def searchsorted(x1: Tensor, x2: Tensor | float, /, *, side: str = "left", sorter: Tensor | None = None) -> Tensor:
-    """Where the values `x2` belong in `x1`, which is sorted (by `sorter`, if it is given)."""
+    """The indices at which to insert the values `x2` into `x1`, which is sorted (by `sorter`, if given)."""
     sequence, values = together(x1, x2)
     if sorter is not None:
         sequence = sequence[sorter]
@@ -69,7 +69,7 @@ def isin(x1: Tensor | complex, x2: Tensor | complex, /, *, invert: bool = False)
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
-    """The parts at these indices along an axis, which an array of one dimension need not name."""
+    """The slices at these indices along an axis, which is optional for a one-dimensional array."""
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"axis has to be given for an array of {x.ndim} dimensions")
@@ -79,7 +79,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
-    """For each index, the element at it along an axis; the other dimensions broadcast."""
+    """The elements at these indices along an axis; the other dimensions broadcast."""
     indices = indices.to(torch.int64)
     return torch.take_along_dim(x, torch.where(indices < 0, indices + x.shape[axis], indices), axis)
 
@@ -88,7 +88,7 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` gives."""
+    """The result of `unique_all`."""
 
     values: Tensor
     indices: Tensor
@@ -97,23 +97,23 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` gives."""
+    """The result of `unique_counts`."""
 
     values: Tensor
     counts: Tensor
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` gives."""
+    """The result of `unique_inverse`."""
 
     values: Tensor
     inverse_indices: Tensor
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
-    """The distinct elements in order, where each comes first, which one each element is, and how often each comes.
+    """The sorted distinct elements, the index of the first occurrence of each, the inverse indices, and the counts.
 
-    Every NaN is distinct.
+    NaNs count as distinct from each other.
     """
     flat = x.reshape(-1)
     order = _order(flat)
@@ -121,8 +121,8 @@ def unique_all(x: Tensor, /) -> UniqueAll:
     is_new = torch.ones(ordered.shape, dtype=torch.bool, device=x.device)
     is_new[1:] = ordered[1:] != ordered[:-1]
     starts: Any = torch.nonzero(is_new).reshape(-1)
-    place = torch.argsort(order)
-    inverse = (torch.cumsum(is_new, 0) - 1)[place].reshape(x.shape)
+    ranks = torch.argsort(order)
+    inverse = (torch.cumsum(is_new, 0) - 1)[ranks].reshape(x.shape)
     counts = torch.diff(starts, append=torch.full((1,), flat.numel(), device=x.device))
     return UniqueAll(ordered[starts], order[starts], inverse, counts)
 
@@ -135,17 +135,17 @@ def _order(flat: Tensor) -> Tensor:
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:
-    """The distinct elements in order, and how often each comes."""
-    found = unique_all(x)
-    return UniqueCounts(found.values, found.counts)
+    """The sorted distinct elements, and the count of each."""
+    unique = unique_all(x)
+    return UniqueCounts(unique.values, unique.counts)
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
-    """The distinct elements in order, and which one each element is."""
-    found = unique_all(x)
-    return UniqueInverse(found.values, found.inverse_indices)
+    """The sorted distinct elements, and for each element of `x` its index among them."""
+    unique = unique_all(x)
+    return UniqueInverse(unique.values, unique.inverse_indices)
 
 
 def unique_values(x: Tensor, /) -> Tensor:
-    """The distinct elements in order."""
+    """The sorted distinct elements."""
     return unique_all(x).values

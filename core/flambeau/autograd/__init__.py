@@ -34,7 +34,7 @@ def variable(*args: Any, **kwargs: Any) -> None:
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 
-variable.Variable = Variable  # type: ignore[attr-defined]  # the module of this name, which the function hides, has it
+variable.Variable = Variable  # type: ignore[attr-defined]  # defined in the module of this name, which the function shadows
 
 
 def __getattr__(name: str) -> Any:

@@ -37,10 +37,10 @@ def backward(
     Args:
         tensors: one tensor or a sequence.
         grad_tensors: a weight per tensor, of its shape; may be None for tensors of one element.
-        retain_graph: keep what was saved, for another backward; by default as `create_graph`.
+        retain_graph: keep the saved tensors for another backward; defaults to `create_graph`.
         create_graph: record the backward itself, for higher derivatives.
         inputs: accumulate only into these.
-        grad_variables, retain_variables: the names in PyTorch 0.2 of `grad_tensors` and `retain_graph`.
+        grad_variables, retain_variables: the legacy names (PyTorch 0.2) of `grad_tensors` and `retain_graph`.
 
     Raises:
         RuntimeError: a tensor needs no gradient, or a weight is missing or of the wrong shape, or the graph was freed.
@@ -114,10 +114,10 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     if isinstance(inputs, dict):
-        given = dict(inputs)
-        found = grad(
+        by_name = dict(inputs)
+        gradients = grad(
             outputs,
-            tuple(given.values()),
+            tuple(by_name.values()),
             grad_outputs,
             retain_graph,
             create_graph,
@@ -126,7 +126,7 @@ def grad(
             is_grads_batched,
             materialize_grads,
         )
-        return dict(zip(given, found, strict=True))  # type: ignore[return-value]  # a dict for a dict
+        return dict(zip(by_name, gradients, strict=True))  # type: ignore[return-value]  # a dict for a dict
     involved = overriding.relevant([outputs, inputs])
     if overriding.wanted(involved, name="grad"):
         return overriding.handle_torch_function(  # type: ignore[no-any-return]  # an override may return anything
@@ -158,9 +158,9 @@ def grad(
     )
     assert result is not None
     if materialize_grads:
-        result = [_zeros_like(each, create_graph) if g is None else g for g, each in zip(result, inputs, strict=True)]
-    elif not allow_unused and any(each is None for each in result):
-        index = next(index for index, each in enumerate(result) if each is None)
+        result = [_zeros_like(input, create_graph) if g is None else g for g, input in zip(result, inputs, strict=True)]
+    elif not allow_unused and any(gradient is None for gradient in result):
+        index = next(index for index, gradient in enumerate(result) if gradient is None)
         raise RuntimeError(
             f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
             "allow_unused=True if this is the desired behavior."
@@ -178,13 +178,13 @@ def batched_grad(
     materialize: bool,
 ) -> tuple[Any, ...]:
     """`grad` for a batch of weights at once."""
-    from ..transforms.batching.vmap import vmap  # which few programs need
+    from ..transforms.batching.vmap import vmap  # imported here because few programs need it
 
     weights = (weights,) if isinstance(weights, Tensor) else tuple(weights)
     unused: list[int] = []
 
     def pull(*batch: Any) -> tuple[Any, ...]:
-        found = grad(
+        gradients = grad(
             outputs,
             inputs,
             batch,
@@ -193,8 +193,8 @@ def batched_grad(
             allow_unused=allow_unused,
             materialize_grads=materialize,
         )
-        unused[:] = [index for index, each in enumerate(found) if each is None]
-        return tuple(each for each in found if each is not None)
+        unused[:] = [index for index, gradient in enumerate(gradients) if gradient is None]
+        return tuple(gradient for gradient in gradients if gradient is not None)
 
     for index, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
         if tuple(weight.shape[1:]) != tuple(output.shape):
@@ -205,8 +205,8 @@ def batched_grad(
                 f"{weight.shape[1:]} and output[{index}] has a shape of {output.shape}. If you only want some "
                 "tensors in `grad_output` to be considered batched, consider using vmap."
             )
-    found = iter(vmap(pull)(*weights))
-    return tuple(None if index in unused else next(found) for index in range(len(inputs)))
+    gradients = iter(vmap(pull)(*weights))
+    return tuple(None if index in unused else next(gradients) for index in range(len(inputs)))
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
@@ -222,12 +222,12 @@ def _inputs(what: str, inputs: Any, refusal: str = "One of the differentiated Te
     """The tensors to differentiate by, checked."""
     if isinstance(inputs, Mapping):
         raise TypeError(f"{what} must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
-    given = _sequence(inputs)
-    if not given:
+    tensors = _sequence(inputs)
+    if not tensors:
         raise RuntimeError(f"{what} cannot be empty.")
-    if any(not isinstance(each, graph.GradientEdge) and not each._requires_grad for each in given):
+    if any(not isinstance(tensor, graph.GradientEdge) and not tensor._requires_grad for tensor in tensors):
         raise RuntimeError(refusal)
-    return given
+    return tensors
 
 
 def _zeros_like(input: Any, requires_grad: bool) -> Tensor:
@@ -241,7 +241,7 @@ def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
     weights = _sequence(weights) or (None,) * len(outputs)
     if len(weights) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(weights)} gradients")
-    return [_root(each, weight, index) for index, (each, weight) in enumerate(zip(outputs, weights, strict=False))]
+    return [_root(output, weight, index) for index, (output, weight) in enumerate(zip(outputs, weights, strict=False))]
 
 
 def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
@@ -306,7 +306,7 @@ def _backward(
         and self._array.shape == ()
         and self._key.dtype.category == dtypes.FLOATING
     ):
-        engine.run_scalar(self, bool(retain_graph))  # the usual loss: no more to be checked
+        engine.run_scalar(self, bool(retain_graph))  # the common case, a scalar loss, needs no further checks
         return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
 

@@ -1,7 +1,8 @@
-"""`Function`: operations with a backward of one's own.
+"""`Function`: custom operations with a user-defined backward.
 
-A Function's instance is the *context* of one call: what `forward` leaves there, `backward` finds.  In the static style
-`Foo.apply(x)` makes the context and hands it over as `ctx`; in the style of PyTorch 0.2, `Foo()(x)`, it is `self`.
+An instance of a Function is the *context* of one call, in which `forward` stores what `backward` needs.  In the current style
+`Foo.apply(x)` makes the context and passes it to static methods as `ctx`; in the legacy style of PyTorch 0.2, `Foo()(x)`, the
+context is `self`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "on
 class FunctionCtx:
     """The context of one call of a `Function`, which `forward` fills for `backward`."""
 
-    clear_saved_tensors_on_access = False  # whether saved tensors are let go once backward has asked for them
+    clear_saved_tensors_on_access = False  # whether saved tensors are released once backward has read them
 
     needs_input_grad: tuple[bool, ...] = ()
     to_save: tuple[Any, ...] | None = None
@@ -56,15 +57,15 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs were modified in place; they must be returned."""
+        """Declare which inputs were modified in place; they must be returned as outputs."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs have no gradient."""
+        """Declare which outputs have no gradient."""
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Does nothing: shared memory is noticed without it."""
+        """Deprecated, does nothing: shared storages are tracked automatically."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
             "calls to `set_()` are not tracked",
@@ -80,7 +81,7 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept.  RuntimeError where it was freed, or modified in place since."""
+        """The tensors given to `save_for_backward`.  RuntimeError if they were freed, or modified in place since."""
         if self._in_jvp:
             return self.saved_for_forward or ()
         node = self._node()
@@ -94,9 +95,9 @@ class FunctionCtx:
             )
         if self._saved is RELEASED:
             check_saved(RELEASED, node)
-        found = tuple(unpack_tensor(each, node) for each in self._saved)
+        tensors = tuple(unpack_tensor(saved, node) for saved in self._saved)
         self.maybe_clear_saved_tensors()
-        return found
+        return tensors
 
     saved_variables = saved_tensors
 
@@ -108,7 +109,7 @@ class FunctionCtx:
         return tuple(SavedTensor(node, self, "_saved", position) for position in range(len(self._saved)))
 
     def maybe_clear_saved_tensors(self) -> None:
-        """Let the saved tensors go, if `clear_saved_tensors_on_access` asks for it."""
+        """Release the saved tensors, if `clear_saved_tensors_on_access` is set."""
         if self.clear_saved_tensors_on_access:
             self._saved = _ACCESSED
 
@@ -147,8 +148,8 @@ class Function(FunctionCtx):
 
     Override `forward(ctx, *args)` and `backward(ctx, *grads)` as static methods and call `apply`.  `backward` gets a
     gradient for each output and returns one (or None) for each argument of `forward`.  Alternatively `forward(*args)`
-    takes no context, and `setup_context(ctx, inputs, output)` fills it.  Written as ordinary methods, the two find the
-    context in `self`, and the operation is called as `Foo()(*args)`.
+    takes no context, and `setup_context(ctx, inputs, output)` fills it.  In the legacy style both are ordinary methods with the
+    context as `self`, and the operation is called as `Foo()(*args)`.
 
     >>> import flambeau as torch
     >>> class Cube(torch.autograd.Function):
@@ -165,8 +166,8 @@ class Function(FunctionCtx):
     tensor(12.)
     """
 
-    generate_vmap_rule = False  # whether the forward, being made of operations, may be batched as it is
-    boxed_grads_call = False  # whether backward takes its gradients as one list, which it may empty as it goes
+    generate_vmap_rule = False  # whether vmap may batch forward and backward through the operations that they consist of
+    boxed_grads_call = False  # whether backward takes its gradients as one list, from which it may remove them to free memory
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -203,7 +204,7 @@ class Function(FunctionCtx):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """A batched forward, `(output, out_dims)`, for where the plain one cannot be batched."""
+        """The forward for batched arguments; returns `(output, out_dims)`.  Needed unless `generate_vmap_rule` is set."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )
@@ -212,7 +213,7 @@ class Function(FunctionCtx):
 
     @classmethod
     def has_own(cls, name: str) -> bool:
-        """Whether the class defines the static method of that name, which `Function` has for all."""
+        """Whether the class overrides the static method `name` of `Function`."""
         return getattr(cls, name) is not getattr(Function, name)
 
     @classmethod
@@ -226,7 +227,7 @@ class Function(FunctionCtx):
         if isinstance(inspect.getattr_static(self, "forward"), staticmethod):
             raise RuntimeError(f"{type(self).__name__} has a static forward: call {type(self).__name__}.apply(...)")
         context = self
-        if "needs_input_grad" in self.__dict__:  # called before: that call's graph still needs its context
+        if "needs_input_grad" in self.__dict__:  # called before: the graph of that call still needs its own context
             context = object.__new__(type(self))
             context.__dict__.update(self.__dict__)
             context.__dict__.pop("_node", None)
@@ -234,16 +235,17 @@ class Function(FunctionCtx):
 
 
 def _by_position(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments as PyTorch takes them, of each of which it wants a gradient; and those that `forward` takes by name alone.
+    """Move keyword arguments that `forward` could take by position there, as `backward` returns a gradient for each of those.
 
-    Defaults are arguments where there is a `setup_context`, which is given them.
+    Returns the positional arguments and the remaining, keyword-only ones.  With a `setup_context`, defaults are filled in too,
+    because `setup_context` receives them among its inputs.
     """
     signature = inspect.signature(cls.forward)
     if cls.setup_context is not Function.setup_context:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args, bound.kwargs
-    names = [each.name for each in signature.parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD][1:]
+    names = [p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD][1:]
     left, ordered = dict(kwargs), list(args)
     for position, name in enumerate(names[len(args) :], len(args)):
         if left.keys().isdisjoint(names):
@@ -277,29 +279,29 @@ class FunctionNode(Node):
 
     def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
         gradients = self._for_arguments(_differentiate(self.ctx, g))
-        return tuple(each for each, wanted in zip(gradients, self.from_tensor, strict=True) if wanted)
+        return tuple(gradient for gradient, is_tensor in zip(gradients, self.from_tensor, strict=True) if is_tensor)
 
-    def _for_arguments(self, made: Any) -> Sequence[Any]:
-        """What backward returned, checked: one gradient per argument."""
-        gradients = made if isinstance(made, tuple) else (made,)
+    def _for_arguments(self, returned: Any) -> Sequence[Any]:
+        """The values that `backward` returned, checked: one gradient per argument of `forward`."""
+        gradients = returned if isinstance(returned, tuple) else (returned,)
         count, name = len(self.from_tensor), self.name()
-        if len(gradients) > count and all(each is None for each in gradients[count:]):
+        if len(gradients) > count and all(gradient is None for gradient in gradients[count:]):
             gradients = gradients[:count]
         if len(gradients) != count:
             raise RuntimeError(
                 f"function {name} returned an incorrect number of gradients (expected {count}, got {len(gradients)})"
             )
         edges = iter(self.edges)
-        for position, (each, is_tensor) in enumerate(zip(gradients, self.from_tensor, strict=True)):
+        for position, (gradient, is_tensor) in enumerate(zip(gradients, self.from_tensor, strict=True)):
             edge = next(edges) if is_tensor else None
-            if each is None:
+            if gradient is None:
                 continue
             if not is_tensor:
                 raise RuntimeError(
                     f"function {name} returned a gradient different than None at position {position + 1}, but the "
                     "corresponding forward input was not a Variable"
                 )
-            _check_gradient(each, edge, name, position)
+            _check_gradient(gradient, edge, name, position)
         return gradients
 
     def __getattr__(self, name: str) -> Any:
@@ -325,7 +327,7 @@ def _differentiate(ctx: Function, gradients: list[Any]) -> Any:
 
 
 def _bound(ctx: Function, name: str) -> Callable[..., Any]:
-    """A user's function with the context filled in: a static or an ordinary method, or any callable that stands for one."""
+    """The user's method `name` with the context bound to it; it may be a static or an ordinary method, or any callable."""
     return functools.partial(getattr(type(ctx), name), ctx)
 
 
@@ -336,11 +338,11 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
         raise RuntimeError(f"expected Variable or None (got {type(gradient).__name__})")
     if edge is None:
         return
-    given, wanted = gradient._array.shape, engine.shape_of(edge)
-    if given != wanted and not engine.is_expansion(given, wanted):
+    shape, expected = gradient._array.shape, engine.shape_of(edge)
+    if shape != expected and not engine.is_expansion(shape, expected):
         raise RuntimeError(
-            f"Function {name} returned an invalid gradient at index {position} - got {list(given)} but expected "
-            f"shape compatible with {list(wanted)}"
+            f"Function {name} returned an invalid gradient at index {position} - got {list(shape)} but expected "
+            f"shape compatible with {list(expected)}"
         )
 
 
@@ -348,7 +350,7 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
 
 
 def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the operation, with the tangents that its `jvp` computes where an argument has any."""
+    """Call the operation; where an argument has a tangent, its `jvp` computes those of the outputs."""
     if in_transform():
         from ..transforms.batching.functions import check_transformable
 
@@ -361,33 +363,33 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return call_in_batch(type(ctx), args, lambda: _run(ctx, args, kwargs))
         return _run(ctx, args, kwargs)
     return forward_ad.propagate(
-        level, args, lambda: _call(ctx, args, kwargs), lambda given, result: _tangents(ctx, args, given, result)
+        level, args, lambda: _call(ctx, args, kwargs), lambda tangents, result: _tangents(ctx, args, tangents, result)
     )
 
 
-def _tangents(ctx: Function, args: tuple[Any, ...], given: list[Any], result: Any) -> Sequence[Any]:
-    """What the user's `jvp` makes of the tangents of the arguments."""
+def _tangents(ctx: Function, args: tuple[Any, ...], tangents: list[Any], result: Any) -> Sequence[Any]:
+    """The tangents of the outputs, computed by the user's `jvp` from those of the arguments."""
     from ..tensors.tensor import Tensor
 
     if ctx.materialize_grads:
-        given = [
-            each.detach().new_zeros(each.shape)
-            if tangent is None and isinstance(each, Tensor) and each.is_floating_point()
+        tangents = [
+            arg.detach().new_zeros(arg.shape)
+            if tangent is None and isinstance(arg, Tensor) and arg.is_floating_point()
             else tangent
-            for each, tangent in zip(args, given, strict=True)
+            for arg, tangent in zip(args, tangents, strict=True)
         ]
     ctx._in_jvp = True
-    derived = _bound(ctx, "jvp")(*given)
+    derived = _bound(ctx, "jvp")(*tangents)
     del ctx._in_jvp
-    results, derived = (each if isinstance(each, tuple) else (each,) for each in (result, derived))
+    results, derived = (values if isinstance(values, tuple) else (values,) for values in (result, derived))
     if len(results) != len(derived):
         raise RuntimeError(
             f"Function's jvp returned an invalid number of forward gradients (expected {len(results)} but got {len(derived)})"
         )
-    for index, each in enumerate(derived):
-        if each is not None and not isinstance(each, Tensor):
-            raise RuntimeError(f"expected Variable or None (got {type(each).__name__}) for grad output {index}.")
-    return [tangent if isinstance(each, Tensor) else None for each, tangent in zip(results, derived, strict=True)]
+    for index, tangent in enumerate(derived):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {index}.")
+    return [tangent if isinstance(output, Tensor) else None for output, tangent in zip(results, derived, strict=True)]
 
 
 def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -399,9 +401,9 @@ def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         bound = inspect.signature(cls.forward).bind(*args, **kwargs)
         bound.apply_defaults()
         args, kwargs = bound.args, bound.kwargs
-    is_tensor = tuple(isinstance(each, Tensor) for each in args)
-    ctx.needs_input_grad = tuple(is_t and each._requires_grad for each, is_t in zip(args, is_tensor, strict=True))
-    tensors = [each for each, is_t in zip(args, is_tensor, strict=True) if is_t]
+    is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
+    ctx.needs_input_grad = tuple(flag and arg._requires_grad for arg, flag in zip(args, is_tensor, strict=True))
+    tensors = [arg for arg, flag in zip(args, is_tensor, strict=True) if flag]
     node = None
     if _grad.get() and any(ctx.needs_input_grad):
         node = _make_node(ctx, tensors, is_tensor)
@@ -420,7 +422,7 @@ def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _make_node(ctx: Function, tensors: Sequence[Tensor], is_tensor: tuple[bool, ...]) -> FunctionNode:
     node = object.__new__(ctx._backward_cls)
     node.seq, node.hooks, node.outputs = next_seq(), None, None
-    node.edges = tuple((each._node or each) if each._requires_grad else None for each in tensors)
+    node.edges = tuple((tensor._node or tensor) if tensor._requires_grad else None for tensor in tensors)
     node.ctx, node.from_tensor = ctx, is_tensor
     ctx._node = weakref.ref(node)
     if state.anomaly_mode:
@@ -429,18 +431,18 @@ def _make_node(ctx: Function, tensors: Sequence[Tensor], is_tensor: tuple[bool, 
 
 
 def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], outputs: Sequence[Any]) -> list[Any]:
-    """The outputs with their place in the graph."""
+    """Connect the outputs to the graph: each gets an edge to `node`, unless it has no gradient."""
     from ..tensors.tensor import Tensor
 
     dirty = ctx.dirty_tensors or ()
-    for each in dirty:
-        if _is_among(each, inputs) and not _is_among(each, outputs):
+    for tensor in dirty:
+        if _is_among(tensor, inputs) and not _is_among(tensor, outputs):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs "
                 "that are modified inplace must all be outputs of the Function."
             )
-    several = sum(isinstance(each, Tensor) for each in outputs) > 1
-    if node is not None and several and any(each._view is not None for each in dirty):
+    several = sum(isinstance(output, Tensor) for output in outputs) > 1
+    if node is not None and several and any(tensor._view is not None for tensor in dirty):
         raise RuntimeError(
             "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
             "return more than one Tensor. This is not supported by the current autograd engine. You should either "
@@ -451,32 +453,32 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
         )
     results: list[Any] = []
     metadata: list[Any] = []
-    for index, each in enumerate(outputs):
-        if not isinstance(each, Tensor):
-            results.append(each)
+    for index, output in enumerate(outputs):
+        if not isinstance(output, Tensor):
+            results.append(output)
             metadata.append(None)
             continue
-        metadata.append((each._key.materialized, each._array.shape))
-        modified = _is_among(each, dirty) and _is_among(each, inputs)
-        constant = each._key.dtype.category < 2 or _is_among(each, ctx.non_differentiable or ())
+        metadata.append((output._key.materialized, output._array.shape))
+        modified = _is_among(output, dirty) and _is_among(output, inputs)
+        constant = output._key.dtype.category < 2 or _is_among(output, ctx.non_differentiable or ())
         if modified:
-            _modified(each, None if node is None or constant else Output(node, index))
+            _modified(output, None if node is None or constant else Output(node, index))
         else:
-            each = _returned(each, _is_among(each, inputs), node, index, constant)
-        results.append(each)
+            output = _returned(output, _is_among(output, inputs), node, index, constant)
+        results.append(output)
     if node is not None:
         node.outputs = tuple(metadata)
-        first: Any = next((each for each in metadata if each is not None), (None, ()))
+        first: Any = next((entry for entry in metadata if entry is not None), (None, ()))
         node.key, node.shape = first[0], first[1]
     return results
 
 
 def _is_among(value: Any, values: Sequence[Any]) -> bool:
-    return any(value is each for each in values)
+    return any(value is candidate for candidate in values)
 
 
 def _modified(tensor: Tensor, edge: Output | None) -> None:
-    """Give an input that was modified in place its new history."""
+    """Rebase the history of an input that was modified in place."""
     from ..calls import inplace
 
     if edge is not None:
@@ -490,7 +492,7 @@ def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: 
     from ..tensors.storage import IN_CUSTOM_FUNCTION
     from ..tensors.tensor import alias
 
-    if is_input:  # another face of the input: the input itself must keep its history
+    if is_input:  # return a view of the input, because the input itself must keep its history
         parent, tensor = tensor, alias(tensor)
         tensor._storage = parent._storage or parent._own_storage()
         if _grad.get():
@@ -506,21 +508,21 @@ def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: 
 
 
 def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
-    """Turn what `save_for_backward` was given into saved tensors."""
+    """Turn the tensors given to `save_for_backward` into saved tensors of the node."""
     from ..calls.nodes import save, save_output
     from ..tensors.tensor import Tensor
 
     saved: list[Any] = []
-    for index, each in enumerate(ctx.to_save or ()):
-        if each is not None and not isinstance(each, Tensor):
-            raise TypeError(f"save_for_backward can only save variables, but argument {index} is of type {type(each).__name__}")
-        place = next((i for i, result in enumerate(results) if result is each), None)
-        if each is None:
+    for index, value in enumerate(ctx.to_save or ()):
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"save_for_backward can only save variables, but argument {index} is of type {type(value).__name__}")
+        output_index = next((i for i, result in enumerate(results) if result is value), None)
+        if value is None:
             saved.append(None)
-        elif place is not None and isinstance(each._node, Output) and each._node.node is node:
-            saved.append(save_output(each, place))
+        elif output_index is not None and isinstance(value._node, Output) and value._node.node is node:
+            saved.append(save_output(value, output_index))
         else:
-            saved.append(save(each))
+            saved.append(save(value))
     ctx._saved = tuple(saved)
     ctx.to_save = None
 
@@ -529,7 +531,7 @@ def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a `backward` that is not itself made of differentiable operations: differentiating twice is an error."""
+    """Decorator for a `backward` that is not differentiable itself: differentiating twice raises an error."""
 
     @functools.wraps(function)
     def backward(ctx: Any, *args: Any) -> Any:
@@ -537,7 +539,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
         with no_grad():
             outputs = function(ctx, *args)
-        if not _grad.get() or not any(isinstance(each, Tensor) and each._requires_grad for each in args):
+        if not _grad.get() or not any(isinstance(arg, Tensor) and arg._requires_grad for arg in args):
             return outputs
         barred = tuple(map(_barred, outputs if isinstance(outputs, tuple) else (outputs,)))
         return barred if isinstance(outputs, tuple) else barred[0]
@@ -546,27 +548,27 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _barred(tensor: Tensor | None) -> Tensor | None:
-    """The tensor with a history that raises when it is gone into."""
+    """The tensor with a `grad_fn` that raises when it is differentiated."""
     if tensor is None:
         return None
     message = "trying to differentiate twice a function that was marked with @once_differentiable"
-    made = tensor.detach()
-    made._node, made._requires_grad = Error.before(tensor, message), True
-    return made
+    barred = tensor.detach()
+    barred._node, barred._requires_grad = Error.before(tensor, message), True
+    return barred
 
 
-# --- styles of old ------------------------------------------------------------------------------------------------
+# --- legacy styles ------------------------------------------------------------------------------------------------
 
 
 class InplaceFunction(Function):
-    """A Function that remembers whether it was asked to work in place."""
+    """A legacy Function with a flag for whether it works in place."""
 
     def __init__(self, inplace: bool = False) -> None:
         self.inplace = inplace
 
 
 class NestedIOFunction(Function):
-    """A Function, in the style of PyTorch 0.2, whose arguments and results are nested lists and tuples of tensors.
+    """A Function in the legacy style of PyTorch 0.2, whose arguments and results are nested lists and tuples of tensors.
 
     Override `forward_extended(self, *nested)` and `backward_extended(self, *nested_grads)`.
     """
@@ -618,8 +620,8 @@ def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
     if isinstance(value, Tensor) or (value is None and keep_none):
         yield value
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _tensors_in(each, keep_none)
+        for item in value:
+            yield from _tensors_in(item, keep_none)
     elif isinstance(value, dict):
         yield from _tensors_in(list(value.values()), keep_none)
     elif value is not None:
@@ -630,13 +632,13 @@ def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
 
 
 def _nested_like(pattern: Any, flat: Iterator[Any]) -> Any:
-    """Values from `flat` in the place of the tensors of `pattern`."""
+    """The nested structure `pattern`, with its tensors replaced by the values of `flat` in order."""
     from ..tensors.tensor import Tensor
 
     if isinstance(pattern, Tensor):
         return next(flat)
     if isinstance(pattern, (list, tuple)):
-        return type(pattern)([_nested_like(each, flat) for each in pattern])
+        return type(pattern)([_nested_like(item, flat) for item in pattern])
     if isinstance(pattern, dict):
-        return {key: _nested_like(each, flat) for key, each in pattern.items()}
+        return {key: _nested_like(item, flat) for key, item in pattern.items()}
     return pattern

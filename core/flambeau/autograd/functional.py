@@ -1,6 +1,6 @@
-"""Products with Jacobians and Hessians, and these matrices themselves, of functions of tensors.
+"""Jacobians and Hessians of functions of tensors, and products of vectors with them.
 
-The transforms in `flambeau.func` do the same for functions of any structure.
+The transforms in `flambeau.func` do the same for functions of nested arguments.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def vjp(
         "The vector v can only be None if the user-provided function returns a single Tensor with a single element.",
     )
     with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = call.filled(_gradients(call.outputs, call.inputs, weights, create_graph), call.inputs, "back")
-    return call.results(found, call.single_input)
+        gradients = call.filled(_gradients(call.outputs, call.inputs, weights, create_graph), call.inputs, "back")
+    return call.results(gradients, call.single_input)
 
 
 def jvp(
@@ -60,12 +60,12 @@ def jvp(
         "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
     )
     with enable_grad():  # the gradients are linear in the weights, so their derivative by the weights is J
-        weights = tuple(torch.zeros_like(each, requires_grad=True) for each in call.outputs)
+        weights = tuple(torch.zeros_like(output, requires_grad=True) for output in call.outputs)
         pulled = _gradients(call.outputs, call.inputs, weights, True)
         call.require("grad_inputs", pulled)
     with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = call.filled(_gradients(pulled, weights, tangents, create_graph), call.outputs, "back_trick")
-    return call.results(found, call.single_output)
+        products = call.filled(_gradients(pulled, weights, tangents, create_graph), call.outputs, "back_trick")
+    return call.results(products, call.single_output)
 
 
 def vhp(
@@ -79,8 +79,8 @@ def vhp(
     """
     call, jacobian, v = _first_derivative("vhp", func, inputs, v, create_graph, strict)
     with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = call.filled(_gradients(jacobian, call.inputs, v, create_graph), call.inputs, "double_back")
-    return call.results(found, call.single_input)
+        products = call.filled(_gradients(jacobian, call.inputs, v, create_graph), call.inputs, "double_back")
+    return call.results(products, call.single_input)
 
 
 def hvp(
@@ -89,11 +89,11 @@ def hvp(
     """`(func(*inputs), H v)`: as `vhp`, which is faster and, the Hessian being symmetric, gives the same."""
     call, jacobian, v = _first_derivative("hvp", func, inputs, v, create_graph, strict)
     with enable_grad():
-        weights = tuple(torch.zeros_like(each, requires_grad=True) for each in call.inputs)
+        weights = tuple(torch.zeros_like(input, requires_grad=True) for input in call.inputs)
         pulled = _gradients(jacobian, call.inputs, weights, True)
     with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = call.filled(_gradients(pulled, weights, v, create_graph), call.inputs, "double_back_trick")
-    return call.results(found, call.single_input)
+        products = call.filled(_gradients(pulled, weights, v, create_graph), call.inputs, "double_back_trick")
+    return call.results(products, call.single_input)
 
 
 def _first_derivative(name: str, func: Any, inputs: Any, v: Any, create_graph: bool, strict: bool) -> tuple[_Call, Any, Any]:
@@ -150,70 +150,70 @@ def jacobian(
         )
     with enable_grad():
         rows = _all_rows if vectorize else _row_by_row
-        made = [
-            tuple(part.reshape(each.shape + given.shape) for part, given in zip(parts, call.inputs, strict=True))
-            for each, parts in zip(call.outputs, rows(call), strict=True)
+        jacobians = [
+            tuple(part.reshape(output.shape + input.shape) for part, input in zip(parts, call.inputs, strict=True))
+            for output, parts in zip(call.outputs, rows(call), strict=True)
         ]
     if not create_graph:
-        made = [tuple(part.detach() for part in parts) for parts in made]
-    return _unpacked([_unpacked(parts, call.single_input) for parts in made], call.single_output)
+        jacobians = [tuple(part.detach() for part in parts) for parts in jacobians]
+    return _unpacked([_unpacked(parts, call.single_input) for parts in jacobians], call.single_output)
 
 
 def _row_by_row(call: _Call) -> list[list[Any]]:
     """For each output and input, the rows of the Jacobian, by one backward pass each."""
-    made = []
+    jacobians = []
     for i, output in enumerate(call.outputs):
         rows: list[list[Any]] = [[] for _ in call.inputs]
         for element in output.reshape(-1).unbind(0):
-            found = _gradients((element,), call.inputs, None, call.create_graph, retain_graph=True)
-            for j, (place, each, given) in enumerate(zip(rows, found, call.inputs, strict=True)):
-                if each is None and call.strict:
+            gradients = _gradients((element,), call.inputs, None, call.create_graph, retain_graph=True)
+            for j, (column, gradient, input) in enumerate(zip(rows, gradients, call.inputs, strict=True)):
+                if gradient is None and call.strict:
                     raise RuntimeError(
                         f"Output {i} of the user-provided function is independent of input {j}. This is not "
                         "allowed in strict mode."
                     )
-                if each is not None and call.strict and call.create_graph and not each.requires_grad:
+                if gradient is not None and call.strict and call.create_graph and not gradient.requires_grad:
                     raise RuntimeError(
                         f"The jacobian of the user-provided function is independent of input {i}. This is not "
                         "allowed in strict mode when create_graph=True."
                     )
-                place.append(torch.zeros_like(given) if each is None else each)
-        made.append(
+                column.append(torch.zeros_like(input) if gradient is None else gradient)
+        jacobians.append(
             [
-                torch.stack(place) if place else given.new_zeros((0, *given.shape))
-                for place, given in zip(rows, call.inputs, strict=True)
+                torch.stack(column) if column else input.new_zeros((0, *input.shape))
+                for column, input in zip(rows, call.inputs, strict=True)
             ]
         )
-    return made
+    return jacobians
 
 
 def _all_rows(call: _Call) -> list[list[Any]]:
-    """The same, all rows as one batch."""
-    numels = [each.numel() for each in call.outputs]
-    flat = tuple(each.reshape(-1) for each in call.outputs)
-    found = _gradients(flat, call.inputs, standard_basis(flat), call.create_graph, is_grads_batched=True)
+    """As `_row_by_row`, by one batched backward pass for all rows."""
+    numels = [output.numel() for output in call.outputs]
+    flat = tuple(output.reshape(-1) for output in call.outputs)
+    gradients = _gradients(flat, call.inputs, standard_basis(flat), call.create_graph, is_grads_batched=True)
     by_input = [
-        (given.new_zeros((sum(numels), *given.shape)) if each is None else each).split(numels)
-        for each, given in zip(found, call.inputs, strict=True)
+        (input.new_zeros((sum(numels), *input.shape)) if gradient is None else gradient).split(numels)
+        for gradient, input in zip(gradients, call.inputs, strict=True)
     ]
-    return [list(each) for each in zip(*by_input, strict=True)]
+    return [list(blocks) for blocks in zip(*by_input, strict=True)]
 
 
 def standard_basis(tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """Unit vectors of the space of all elements of the tensors: a batch of them, cut up to the tensors' shapes."""
-    total, start, made = sum(each.numel() for each in tensors), 0, []
-    for each in tensors:
-        block = torch.zeros(total, each.numel(), dtype=each.dtype, device=each.device)
-        block[start : start + each.numel()] = torch.eye(each.numel(), dtype=each.dtype, device=each.device)
-        made.append(block.reshape(total, *each.shape))
-        start += each.numel()
-    return tuple(made)
+    """The standard basis of the space of all elements of the tensors together, as a batch, split up into the tensors' shapes."""
+    total, start, basis = sum(tensor.numel() for tensor in tensors), 0, []
+    for tensor in tensors:
+        block = torch.zeros(total, tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+        block[start : start + tensor.numel()] = torch.eye(tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+        basis.append(block.reshape(total, *tensor.shape))
+        start += tensor.numel()
+    return tuple(basis)
 
 
 def _forward_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
     name = "torch.autograd.functional.jacobian: "
-    for wanted, option in ((create_graph, "create_graph"), (strict, "strict")):
-        if wanted:
+    for requested, option in ((create_graph, "create_graph"), (strict, "strict")):
+        if requested:
             error_type = NotImplementedError if option == "create_graph" else RuntimeError
             raise error_type(
                 f'{name}`{option}=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
@@ -224,24 +224,27 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
         )
     single_input, tensors = _tensors(inputs, "inputs", "jacobian")
-    numels = [each.numel() for each in tensors]
-    seen: list[Any] = []
+    numels = [tensor.numel() for tensor in tensors]
+    structure: list[Any] = []
 
     def push(*tangents: Any) -> tuple[Any, ...]:
         with forward_ad.dual_level():
-            duals = [forward_ad.make_dual(each, tangent) for each, tangent in zip(tensors, tangents, strict=True)]
+            duals = [forward_ad.make_dual(tensor, tangent) for tensor, tangent in zip(tensors, tangents, strict=True)]
             single, outputs = _tensors(func(*duals), "outputs", "jacobian")
-            pairs = [forward_ad.unpack_dual(each) for each in outputs]
-        seen[:] = [single, [value.shape for value, _ in pairs]]
+            pairs = [forward_ad.unpack_dual(output) for output in outputs]
+        structure[:] = [single, [value.shape for value, _ in pairs]]
         return tuple(torch.zeros_like(value) if tangent is None else tangent for value, tangent in pairs)
 
     columns = torch.vmap(push, out_dims=-1)(*standard_basis(tensors))
-    single_output, shapes = seen
-    made = [
-        tuple(part.reshape(tuple(shape) + tuple(each.shape)) for part, each in zip(of.split(numels, -1), tensors, strict=True))
-        for of, shape in zip(columns, shapes, strict=True)
+    single_output, shapes = structure
+    jacobians = [
+        tuple(
+            part.reshape(tuple(shape) + tuple(tensor.shape))
+            for part, tensor in zip(block.split(numels, -1), tensors, strict=True)
+        )
+        for block, shape in zip(columns, shapes, strict=True)
     ]
-    return _unpacked([_unpacked(parts, single_input) for parts in made], single_output)
+    return _unpacked([_unpacked(parts, single_input) for parts in jacobians], single_output)
 
 
 def hessian(
@@ -277,81 +280,81 @@ def hessian(
 
     def gradient(*args: Any) -> Any:
         if outer_jacobian_strategy == "forward-mode":
-            for each in args:
-                each.requires_grad = True
-        found = jacobian(number, args, create_graph=True)
-        _require("jacobian", found, strict)
-        return found
+            for arg in args:
+                arg.requires_grad = True
+        gradients = jacobian(number, args, create_graph=True)
+        _require("jacobian", gradients, strict)
+        return gradients
 
-    made = jacobian(gradient, tensors, create_graph, strict, vectorize, outer_jacobian_strategy)
-    return made[0][0] if single_input else made
+    rows = jacobian(gradient, tensors, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return rows[0][0] if single_input else rows
 
 
 # --- a call of a user's function ----------------------------------------------------------------------------------
 
 
 class _Call:
-    """A function called at points to differentiate by; what it returned; and the options of the request."""
+    """One call of a user's function at inputs to differentiate by: inputs, outputs, and the options of the caller."""
 
     def __init__(self, name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool) -> None:
         self.name, self.create_graph, self.strict = name, create_graph, strict
         with enable_grad():
             self.single_input, tensors = _tensors(inputs, "inputs", name)
-            self.inputs = tuple(self.point(each, True) for each in tensors)
+            self.inputs = tuple(self.point(tensor, True) for tensor in tensors)
             self.single_output, self.outputs = _tensors(func(*self.inputs), "outputs of the user-provided function", name)
         self.require("outputs", self.outputs)
 
     def point(self, tensor: Any, leaf: bool) -> Any:
-        """The tensor in the graph that it is in, if that is to be differentiated; else on its own."""
+        """A view of the tensor in its graph, if the result must be differentiable (`create_graph`); else a detached tensor."""
         if self.create_graph and tensor.requires_grad:
             return tensor.view_as(tensor)
-        made = tensor.detach()
-        made.requires_grad = leaf
-        return made
+        point = tensor.detach()
+        point.requires_grad = leaf
+        return point
 
     def vector(self, v: Any, like: Sequence[Any], single: bool, missing: str) -> Any:
-        """The given vector, checked against the tensors whose shapes it has to have."""
+        """The vector `v` as a tuple of tensors, whose shapes are checked against those of `like`."""
         if v is None:
             if len(like) != 1 or like[0].numel() != 1:
                 raise RuntimeError(missing)
             return None
         with enable_grad():
-            given = tuple(self.point(each, False) for each in _tensors(v, "v", self.name)[1])
-        if len(given) != len(like):
+            vectors = tuple(self.point(vector, False) for vector in _tensors(v, "v", self.name)[1])
+        if len(vectors) != len(like):
             raise RuntimeError(
                 "The given v should contain a single Tensor."
                 if single
-                else f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}."
+                else f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."
             )
-        for index, (each, other) in enumerate(zip(given, like, strict=True)):
-            if each.shape != other.shape:
+        for index, (vector, expected) in enumerate(zip(vectors, like, strict=True)):
+            if vector.shape != expected.shape:
                 where = "" if single else f"Entry {index} in "
-                raise RuntimeError(f"{where}v has invalid size: should be {other.shape} but got {each.shape}.")
-        return given
+                raise RuntimeError(f"{where}v has invalid size: should be {expected.shape} but got {vector.shape}.")
+        return vectors
 
     def require(self, what: str, tensors: Sequence[Any]) -> None:
         _require(what, tensors, self.strict)
 
-    def filled(self, found: Sequence[Any], like: Sequence[Any], stage: str) -> tuple[Any, ...]:
+    def filled(self, gradients: Sequence[Any], like: Sequence[Any], stage: str) -> tuple[Any, ...]:
         """Zeros where there is no gradient; in strict mode, an error."""
-        made = []
-        for index, (each, other) in enumerate(zip(found, like, strict=True)):
-            if each is None and self.strict:
+        filled = []
+        for index, (gradient, tensor) in enumerate(zip(gradients, like, strict=True)):
+            if gradient is None and self.strict:
                 raise RuntimeError(_INDEPENDENT[stage].format(index))
-            if each is not None and self.strict and self.create_graph and not each.requires_grad:
+            if gradient is not None and self.strict and self.create_graph and not gradient.requires_grad:
                 what = "hessian" if "double" in stage else "jacobian"
                 raise RuntimeError(
                     f"The {what} of the user-provided function is independent of input {index}. This is not "
                     "allowed in strict mode when create_graph=True."
                 )
-            made.append(torch.zeros_like(other) if each is None else each)
-        return tuple(made)
+            filled.append(torch.zeros_like(tensor) if gradient is None else gradient)
+        return tuple(filled)
 
-    def results(self, found: tuple[Any, ...], single: bool) -> tuple[Any, Any]:
+    def results(self, values: tuple[Any, ...], single: bool) -> tuple[Any, Any]:
         outputs = self.outputs
         if not self.create_graph:
-            outputs, found = (tuple(each.detach() for each in of) for of in (outputs, found))
-        return _unpacked(outputs, self.single_output), _unpacked(found, single)
+            outputs, values = (tuple(tensor.detach() for tensor in tensors) for tensors in (outputs, values))
+        return _unpacked(outputs, self.single_output), _unpacked(values, single)
 
 
 _INDEPENDENT = {
@@ -375,23 +378,23 @@ _NOT_DIFFERENTIABLE = {
 
 
 def _require(what: str, tensors: Sequence[Any], strict: bool) -> None:
-    """In strict mode: refuse tensors that do not require grad."""
-    for index, each in enumerate(tensors if strict else ()):
-        if each is None:
+    """In strict mode, raise if any of the tensors does not require grad."""
+    for index, tensor in enumerate(tensors if strict else ()):
+        if tensor is None:
             raise RuntimeError(_INDEPENDENT["back"].format(index))
-        if not each.requires_grad:
+        if not tensor.requires_grad:
             raise RuntimeError(_NOT_DIFFERENTIABLE[what].format(index))
 
 
 def _tensors(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
-    """Whether it is a single tensor, and a tuple of tensors."""
+    """Whether `value` is a single tensor, and its tensors as a tuple."""
     single = not isinstance(value, tuple)
     values = (value,) if single else value
-    for index, each in enumerate(values):
-        if not isinstance(each, torch.Tensor):
+    for index, item in enumerate(values):
+        if not isinstance(item, torch.Tensor):
             where = f"given {what} has" if single else f"value at index {index} has"
             raise TypeError(
-                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} type {type(each)}."
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} type {type(item)}."
             )
     return single, values
 
@@ -403,16 +406,16 @@ def _unpacked(values: Any, single: bool) -> Any:
 def _gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, create_graph: bool, **options: Any
 ) -> tuple[Any, ...]:
-    """`autograd.grad` of those outputs that have a gradient."""
+    """`autograd.grad` of those outputs that require grad."""
     pairs = [
-        (each, weight)
-        for each, weight in zip(outputs, weights or (None,) * len(outputs), strict=True)
-        if each is not None and each.requires_grad
+        (output, weight)
+        for output, weight in zip(outputs, weights or (None,) * len(outputs), strict=True)
+        if output is not None and output.requires_grad
     ]
     if not pairs:
         return (None,) * len(inputs)
     return torch.autograd.grad(
-        [each for each, _ in pairs],
+        [output for output, _ in pairs],
         inputs,
         [weight for _, weight in pairs],
         create_graph=create_graph,

@@ -56,7 +56,7 @@ def gradcheck(
         check_batched_grad, check_batched_forward_grad: check the derivatives under `torch.vmap` too.
         check_forward_ad, check_backward_ad: which modes of differentiation to check.
         fast_mode: compare one random projection of the Jacobian instead of all of it.
-        masked: accepted; it is about sparse tensors.
+        masked: accepted without effect; it concerns sparse tensors.
 
     Raises:
         GradcheckError: a derivative is wrong.
@@ -136,21 +136,21 @@ def gradgradcheck(
     weights = (
         _as_tuple(grad_outputs)
         if grad_outputs is not None
-        else tuple(_random_weight(each, gen_non_contig_grad_outputs) for each in _differentiable(func(*inputs)))
+        else tuple(_random_weight(output, gen_non_contig_grad_outputs) for output in _differentiable(func(*inputs)))
     )
-    wanted = [isinstance(each, Tensor) and each.requires_grad for each in (*inputs, *weights)]
+    requires_grad = [isinstance(tensor, Tensor) and tensor.requires_grad for tensor in (*inputs, *weights)]
 
     def gradient(*args: Any) -> tuple[Any, ...]:
-        given = [each.requires_grad_() if wants else each for each, wants in zip(args, wanted, strict=True)]
-        tensors, outer = given[: len(inputs)], given[len(inputs) :]
-        found = grad(
+        leaves = [arg.requires_grad_() if flag else arg for arg, flag in zip(args, requires_grad, strict=True)]
+        tensors, outer = leaves[: len(inputs)], leaves[len(inputs) :]
+        gradients = grad(
             _differentiable(func(*tensors)),
-            [each for each, wants in zip(tensors, wanted, strict=False) if wants],
+            [tensor for tensor, flag in zip(tensors, requires_grad, strict=False) if flag],
             outer,
             create_graph=True,
             allow_unused=True,
         )
-        return tuple(each for each in found if each is not None)
+        return tuple(gradient for gradient in gradients if gradient is not None)
 
     return gradcheck(
         gradient,
@@ -184,7 +184,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _differentiable(outputs: Any) -> tuple[Any, ...]:
-    return tuple(each for each in _as_tuple(outputs) if isinstance(each, Tensor) and each.requires_grad)
+    return tuple(output for output in _as_tuple(outputs) if isinstance(output, Tensor) and output.requires_grad)
 
 
 def _is_floating(value: Any) -> bool:
@@ -198,7 +198,7 @@ def _random_weight(like: Any, noncontiguous: bool) -> Any:
 
 
 def _on_cpu(tensor: Any) -> Any:
-    """A copy on the CPU.  What is checked runs where it is; what it gives is compared here, whichever devices it moves to."""
+    """A copy on the CPU.  The function under test runs on its own devices; its results are compared on the CPU."""
     return tensor.detach().to("cpu", copy=True)
 
 
@@ -246,24 +246,24 @@ class _Check:
     ) -> None:
         self.func, self.inputs, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
         self.nondet_tol, self.check_dtypes, self.fast = nondet_tol, check_dtypes, fast
-        self.wanted = [index for index, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
+        self.indices = [index for index, input in enumerate(inputs) if isinstance(input, Tensor) and input.requires_grad]
         self.check_inputs()
         self.outputs = _differentiable(func(*inputs))
 
     def check_inputs(self) -> None:
-        if not self.wanted:
+        if not self.indices:
             raise ValueError(
                 "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
             )
-        for index in self.wanted:
-            each = self.inputs[index]
-            if each.dtype not in (dtypes.float64, dtypes.complex128):
+        for index in self.indices:
+            input = self.inputs[index]
+            if input.dtype not in (dtypes.float64, dtypes.complex128):
                 warnings.warn(
                     f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
                     "check will likely fail if all the inputs are not of double precision floating point or complex. ",
                     stacklevel=4,
                 )
-            if any(step == 0 and size > 1 for step, size in zip(each.stride(), each.shape, strict=True)):
+            if any(step == 0 and size > 1 for step, size in zip(input.stride(), input.shape, strict=True)):
                 raise RuntimeError(
                     f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                     "non-overlapping to be able to compute the numerical gradients correctly. You should call "
@@ -282,26 +282,26 @@ class _Check:
             compare(part, outputs, prefix)
 
     def output_parts(self) -> list[tuple[Callable[..., Any], Callable[[int], str]]]:
-        """The function, or for complex outputs its imaginary and its real part; and what to say of either in an error."""
-        if not any(each.is_complex() for each in self.outputs):
+        """The functions to check, each with a prefix for error messages: `func`, or its imaginary and real part if complex."""
+        if not any(output.is_complex() for output in self.outputs):
             return [(self.func, lambda output: "")]
 
         def part(name: str) -> tuple[Callable[..., Any], Callable[[int], str]]:
-            take = F.imag if name == "imaginary" else F.real
+            component = F.imag if name == "imaginary" else F.real
 
             def of_outputs(*inputs: Any) -> Any:
                 return tuple(
-                    take(each) if isinstance(each, Tensor) and each.is_complex() else each
-                    for each in _as_tuple(self.func(*inputs))
+                    component(output) if isinstance(output, Tensor) and output.is_complex() else output
+                    for output in _as_tuple(self.func(*inputs))
                 )
 
-            told = f"While considering the {name} part of complex outputs only, "
-            return of_outputs, lambda output: told if self.outputs[output].is_complex() else ""
+            prefix = f"While considering the {name} part of complex outputs only, "
+            return of_outputs, lambda output: prefix if self.outputs[output].is_complex() else ""
 
         return [part("imaginary"), part("real")]
 
     def compare_jacobians(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
-        numerical = [self.numerical_jacobian(func, self.inputs[index]) for index in self.wanted]
+        numerical = [self.numerical_jacobian(func, self.inputs[index]) for index in self.indices]
         for i, output in enumerate(outputs):
             for j, analytical in enumerate(self.analytical_jacobians(output)):
                 if not _close(analytical, numerical[j][i], self.rtol, self.atol):
@@ -314,77 +314,77 @@ class _Check:
             row = self.difference(func, target, direction)
             if target.is_complex():  # the gradient is d/dRe + i d/dIm
                 row = [re + 1j * im for re, im in zip(row, self.difference(func, target, 1j * direction), strict=True)]
-            rows.append([each.reshape(-1) for each in row])
+            rows.append([derivative.reshape(-1) for derivative in row])
         if not rows:
             outputs = _differentiable(func(*self.inputs))
-            return [zeros(0, each.numel(), dtype=each.dtype, device="cpu") for each in outputs]
-        return [F.stack(each) for each in zip(*rows, strict=True)]
+            return [zeros(0, output.numel(), dtype=output.dtype, device="cpu") for output in outputs]
+        return [F.stack(column) for column in zip(*rows, strict=True)]
 
     def difference(self, func: Callable[..., Any], target: Any, direction: Any) -> list[Any]:
         """The derivative of the differentiable outputs along `direction`, by a central difference."""
         data = target.data
         original = _on_cpu(data)
         data.copy_(original + self.eps * direction)
-        above = [_on_cpu(each) for each in _differentiable(func(*self.inputs))]
+        above = [_on_cpu(output) for output in _differentiable(func(*self.inputs))]
         data.copy_(original - self.eps * direction)
-        below = [_on_cpu(each) for each in _differentiable(func(*self.inputs))]
+        below = [_on_cpu(output) for output in _differentiable(func(*self.inputs))]
         data.copy_(original)
-        for one, other in zip(above, below, strict=True):
-            if one.shape != other.shape or one.dtype != other.dtype:
-                what = "shape" if one.shape != other.shape else "dtype"
+        for plus, minus in zip(above, below, strict=True):
+            if plus.shape != minus.shape or plus.dtype != minus.dtype:
+                what = "shape" if plus.shape != minus.shape else "dtype"
                 raise AssertionError(
                     f"Expected `func` to return outputs with the same {what} when inputs are perturbed by "
-                    f"{self.eps}, but got: {what}s {getattr(one, what)} and "
-                    f"{getattr(other, what)}."
+                    f"{self.eps}, but got: {what}s {getattr(plus, what)} and "
+                    f"{getattr(minus, what)}."
                 )
-        return [(one - other) / (2 * self.eps) for one, other in zip(above, below, strict=True)]
+        return [(plus - minus) / (2 * self.eps) for plus, minus in zip(above, below, strict=True)]
 
     def analytical_jacobians(self, output: Any) -> list[Any]:
         """The Jacobians of one output with respect to each input, by a backward pass per element."""
-        targets = [self.inputs[index] for index in self.wanted]
+        targets = [self.inputs[index] for index in self.indices]
         columns: list[list[Any]] = [[] for _ in targets]
         for weight in _directions(output):
-            for place, target, found in zip(columns, targets, self.gradients(output, targets, weight), strict=True):
-                place.append(zeros_like(target, device="cpu").reshape(-1) if found is None else found.reshape(-1))
+            for column, target, gradient in zip(columns, targets, self.gradients(output, targets, weight), strict=True):
+                column.append(zeros_like(target, device="cpu").reshape(-1) if gradient is None else gradient.reshape(-1))
         return [
-            F.stack(each, 1) if each else zeros(target.numel(), 0, dtype=target.dtype, device="cpu")
-            for each, target in zip(columns, targets, strict=True)
+            F.stack(column, 1) if column else zeros(target.numel(), 0, dtype=target.dtype, device="cpu")
+            for column, target in zip(columns, targets, strict=True)
         ]
 
     def gradients(self, output: Any, targets: Tensors, weight: Any) -> list[Any]:
-        """Gradients of the targets, which must come out the same twice."""
-        found, again = (
+        """The gradients of the targets; raises if two backward passes give different ones."""
+        first, second = (
             [
-                None if each is None else _on_cpu(each)
-                for each in grad(output, targets, weight.to(output.device, copy=True), retain_graph=True, allow_unused=True)
+                None if gradient is None else _on_cpu(gradient)
+                for gradient in grad(output, targets, weight.to(output.device, copy=True), retain_graph=True, allow_unused=True)
             ]
             for _ in range(2)
         )
-        for one, other, target in zip(found, again, targets, strict=True):
-            if one is None:
+        for a, b, target in zip(first, second, targets, strict=True):
+            if a is None:
                 continue
-            if self.check_dtypes and one.dtype != target.dtype:
+            if self.check_dtypes and a.dtype != target.dtype:
                 raise GradcheckError("Gradient has dtype mismatch")
-            if one.shape != target.shape:
+            if a.shape != target.shape:
                 raise GradcheckError("Analytical gradient has incorrect size")
-            if one.numel() and bool((one - other).abs().max() > self.nondet_tol):
+            if a.numel() and bool((a - b).abs().max() > self.nondet_tol):
                 raise GradcheckError(
                     "Backward is not reentrant, i.e., running backward with same input and grad_output "
                     "multiple times gives different values, although analytical gradient matches numerical "
                     f"gradient.The tolerance for nondeterminism was {self.nondet_tol}."
                 )
-        return found
+        return first
 
     def compare_projections(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
-        """Compare one number per input and output: the Jacobian between a random direction and a random weight."""
-        for j, index in enumerate(self.wanted):
+        """Compare one number per input and output: the Jacobian projected on a random direction and a random weight."""
+        for j, index in enumerate(self.indices):
             target = self.inputs[index]
             direction = _random_direction(target)
             slopes = self.difference(func, target, direction)
             for i, output in enumerate(outputs):
                 weight = _random_direction(output)
-                (found,) = self.gradients(output, [target], weight)
-                analytical = zeros((), device="cpu") if found is None else (found.conj() * direction).sum()
+                (gradient,) = self.gradients(output, [target], weight)
+                analytical = zeros((), device="cpu") if gradient is None else (gradient.conj() * direction).sum()
                 analytical = analytical.real if analytical.is_complex() else analytical
                 numerical = (slopes[i] * weight).sum()
                 scale = max(1.0, float(direction.abs().sum()) * float(weight.abs().sum()))
@@ -392,15 +392,15 @@ class _Check:
                     raise GradcheckError(prefix(i) + _mismatch(i, j, numerical, analytical))
 
     def nothing_to_differentiate(self) -> None:
-        """No output requires grad: then none may depend on the inputs."""
-        floating = [each for each in _as_tuple(self.func(*self.inputs)) if _is_floating(each)]
+        """Check, where no output requires grad, that no output depends on the inputs."""
+        floating = [output for output in _as_tuple(self.func(*self.inputs)) if _is_floating(output)]
         if not floating:
             return
 
         def as_leaves(*inputs: Any) -> Any:  # outputs that count as differentiable, so that they are compared
-            return tuple(each.detach().requires_grad_() for each in _as_tuple(self.func(*inputs)) if _is_floating(each))
+            return tuple(output.detach().requires_grad_() for output in _as_tuple(self.func(*inputs)) if _is_floating(output))
 
-        for index in self.wanted:
+        for index in self.indices:
             for jacobian in self.numerical_jacobian(as_leaves, self.inputs[index]):
                 if not _is_zero(jacobian):
                     raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -408,82 +408,82 @@ class _Check:
     # --- forward mode ---
 
     def forward(self) -> None:
-        for j, index in enumerate(self.wanted):
+        for j, index in enumerate(self.indices):
             target = self.inputs[index]
             for part in (1, 1j) if target.is_complex() else (1,):
                 for direction in [_random_direction(target)] if self.fast else _directions(target):
                     direction = part * direction
                     numerical = self.difference(self.func, target, direction)
                     with forward_ad.dual_level():
-                        inputs = [each.detach() if isinstance(each, Tensor) else each for each in self.inputs]
+                        inputs = [input.detach() if isinstance(input, Tensor) else input for input in self.inputs]
                         inputs[index] = forward_ad.make_dual(inputs[index], direction.to(target.device))
                         results = zip(_as_tuple(self.func(*inputs)), _as_tuple(self.func(*self.inputs)), strict=True)
-                        duals = [each for each, o in results if isinstance(o, Tensor) and o.requires_grad]
-                        tangents = [forward_ad.unpack_dual(each).tangent for each in duals]
+                        duals = [dual for dual, output in results if isinstance(output, Tensor) and output.requires_grad]
+                        tangents = [forward_ad.unpack_dual(dual).tangent for dual in duals]
                     self.compare_tangents(j, numerical, tangents, "imaginary" if part == 1j else "real", target.is_complex())
 
     def compare_tangents(self, j: int, numerical: Tensors, tangents: Tensors, part: str, is_complex: bool) -> None:
         prefix = f"While considering the {part} part of complex inputs only, " if is_complex else ""
         for i, (expected, tangent) in enumerate(zip(numerical, tangents, strict=True)):
-            found = zeros_like(expected) if tangent is None else _on_cpu(tangent)
-            if self.check_dtypes and found.dtype != expected.dtype:
+            analytical = zeros_like(expected) if tangent is None else _on_cpu(tangent)
+            if self.check_dtypes and analytical.dtype != expected.dtype:
                 raise GradcheckError("Forward AD gradient has dtype mismatch.")
-            if not _close(found, expected, self.rtol, self.atol):
-                raise GradcheckError(prefix + _mismatch(i, j, expected, found, "computed with forward mode "))
+            if not _close(analytical, expected, self.rtol, self.atol):
+                raise GradcheckError(prefix + _mismatch(i, j, expected, analytical, "computed with forward mode "))
 
     # --- other properties ---
 
     def batched_backward(self) -> None:
-        """A batch of weights gives the same as one weight after another."""
-        targets = [self.inputs[index] for index in self.wanted]
+        """The vjp of a batch of weights equals the vjp of each weight."""
+        targets = [self.inputs[index] for index in self.indices]
         for i, output in enumerate(self.outputs):
 
             def vjp(weight: Any, output: Any = output) -> tuple[Any, ...]:
-                found = grad(output, targets, weight, retain_graph=True, allow_unused=True)
-                return tuple(zeros_like(t) if g is None else g for g, t in zip(found, targets, strict=True))
+                gradients = grad(output, targets, weight, retain_graph=True, allow_unused=True)
+                return tuple(zeros_like(t) if g is None else g for g, t in zip(gradients, targets, strict=True))
 
             weights = _random_batch(output)
             self.compare_batched(vjp, weights, f"For output {i} and input {{}}:\n")
 
     def batched_forward(self) -> None:
-        """A batch of tangents gives the same as one tangent after another."""
-        for j, index in enumerate(self.wanted):
+        """The jvp of a batch of tangents equals the jvp of each tangent."""
+        for j, index in enumerate(self.indices):
 
             def jvp(tangent: Any, index: int = index) -> tuple[Any, ...]:
-                inputs = [each.detach() if isinstance(each, Tensor) else each for each in self.inputs]
+                inputs = [input.detach() if isinstance(input, Tensor) else input for input in self.inputs]
                 with forward_ad.dual_level():
                     inputs[index] = forward_ad.make_dual(inputs[index], tangent)
-                    pairs = [forward_ad.unpack_dual(each) for each in _as_tuple(self.func(*inputs)) if _is_floating(each)]
+                    pairs = [forward_ad.unpack_dual(output) for output in _as_tuple(self.func(*inputs)) if _is_floating(output)]
                 return tuple(zeros_like(value) if tangent is None else tangent for value, tangent in pairs)
 
             tangents = _random_batch(self.inputs[index])
             self.compare_batched(jvp, tangents, f"For output {{}} and input {j} (forward mode):\n")
 
     def compare_batched(self, function: Callable[..., tuple[Any, ...]], batch: Any, where: str) -> None:
-        expected = [F.stack(each) for each in zip(*(function(each) for each in batch), strict=True)]
+        expected = [F.stack(row) for row in zip(*(function(row) for row in batch), strict=True)]
         try:
-            found = vmap(function)(batch)
+            actual = vmap(function)(batch)
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
-        for index, (one, other) in enumerate(zip(found, expected, strict=True)):
-            if not F.allclose(one, other):
+        for index, (a, b) in enumerate(zip(actual, expected, strict=True)):
+            if not F.allclose(a, b):
                 raise GradcheckError(
-                    f"{where.format(index)}\ngot:\n{one}\n\nexpected:\n{other}\n\nBatched and single gradients differ."
+                    f"{where.format(index)}\ngot:\n{a}\n\nexpected:\n{b}\n\nBatched and single gradients differ."
                 )
 
     def proportional_to_grad_output(self) -> None:
         """Zero weights give zero gradients, of the right type and shape."""
         if not self.outputs:
             return
-        targets = [self.inputs[index] for index in self.wanted]
-        weights = [zeros_like(each) for each in self.outputs]
-        for found, target in zip(grad(self.outputs, targets, weights, allow_unused=True), targets, strict=True):
-            if found is None:
+        targets = [self.inputs[index] for index in self.indices]
+        weights = [zeros_like(output) for output in self.outputs]
+        for gradient, target in zip(grad(self.outputs, targets, weights, allow_unused=True), targets, strict=True):
+            if gradient is None:
                 continue
-            if not _is_zero(found):
+            if not _is_zero(gradient):
                 raise GradcheckError("backward not multiplied by grad_output")
             for what, label in (("dtype", "type"), ("device", "device"), ("shape", "size")):
-                if getattr(found, what) != getattr(target, what):
+                if getattr(gradient, what) != getattr(target, what):
                     raise GradcheckError(f"grad is incorrect {label}")
 
     def undefined_gradients(self) -> None:
@@ -493,13 +493,13 @@ class _Check:
         everything = set(range(len(self.outputs)))
         for undefined in [everything, *([{index} for index in everything] if len(everything) > 1 else [])]:
             outputs = _differentiable(self.func(*self.inputs))
-            cut = [_CutOff.apply(each) if index in undefined else each for index, each in enumerate(outputs)]
-            targets = [self.inputs[index] for index in self.wanted]
+            cut = [_CutOff.apply(output) if index in undefined else output for index, output in enumerate(outputs)]
+            targets = [self.inputs[index] for index in self.indices]
             try:
-                gradients = grad(cut, targets, [zeros_like(each) for each in cut], allow_unused=True)
+                gradients = grad(cut, targets, [zeros_like(output) for output in cut], allow_unused=True)
             except RuntimeError as error:
                 raise GradcheckError("Expected backward function to handle undefined output grads.") from error
-            if not all(each is None or _is_zero(each) for each in gradients):
+            if not all(gradient is None or _is_zero(gradient) for gradient in gradients):
                 raise GradcheckError(
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
                 )

@@ -1,4 +1,4 @@
-"""Looking at the recorded graph and taking part in it: nodes, edges, hooks on several tensors, hooks on saved tensors."""
+"""Inspecting and extending the recorded graph: nodes, edges, hooks on several tensors, hooks on saved tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class GradientEdge(NamedTuple):
-    """Where in the graph a tensor's gradient arrives; serves as an input or output of `grad` and `backward`."""
+    """The edge of the graph on which a tensor's gradient arrives; can be an input or output of `grad` and `backward`."""
 
     node: Node
     output_nr: int
@@ -56,7 +56,7 @@ def _node_or_accumulator(tensor: Tensor) -> Node:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Say that tensors were modified in place by means that flambeau does not see.
+    """Declare that tensors were modified in place in a way that flambeau cannot notice.
 
     >>> import flambeau as torch
     >>> x = torch.ones(2)
@@ -65,9 +65,9 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """
     from ..tensors.tensor import Tensor
 
-    for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        if not each.is_inference():
-            each._bump_version()
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not t.is_inference():
+            t._bump_version()
 
 
 # --- hooks on several tensors -------------------------------------------------------------------------------------
@@ -78,8 +78,8 @@ class _MultiHandle(RemovableHandle):
         self.handles = tuple(handles)
 
     def remove(self) -> None:
-        for each in self.handles:
-            each.remove()
+        for handle in self.handles:
+            handle.remove()
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
@@ -91,33 +91,33 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    assert mode == "any" or all(each.requires_grad for each in tensors), "Expected gradient function to be set"
+    assert mode == "any" or all(tensor.requires_grad for tensor in tensors), "Expected gradient function to be set"
     state.leaf_hooks = True  # a pass has to know which gradients it is going to compute
     arrived: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
     def collect(index: int, gradient: Tensor) -> None:
         task = current_task.get()
         assert task is not None, "expected this hook to be called inside a backward call"
-        found = arrived.setdefault(task, {})
-        first = not found
-        found[index] = gradient
+        gradients = arrived.setdefault(task, {})
+        first = not gradients
+        gradients[index] = gradient
         if mode == "any":
             if first:
                 fn(gradient)
-        elif len(found) == sum(map(task.will_reach, tensors)):
-            fn([found.get(each) for each in range(len(tensors))])
+        elif len(gradients) == sum(map(task.will_reach, tensors)):
+            fn([gradients.get(position) for position in range(len(tensors))])
 
-    wanted = [each.requires_grad or mode == "all" for each in tensors]
-    return _MultiHandle([each.register_hook(partial(collect, index)) for index, each in enumerate(tensors) if wanted[index]])
+    hooked = [tensor.requires_grad or mode == "all" for tensor in tensors]
+    return _MultiHandle([tensor.register_hook(partial(collect, index)) for index, tensor in enumerate(tensors) if hooked[index]])
 
 
 # --- hooks on saved tensors ---------------------------------------------------------------------------------------
 
 
 class saved_tensors_hooks:
-    """Context in which `pack_hook(tensor)` decides what the graph keeps, and `unpack_hook(packed)` brings it back.
+    """Context in which the graph saves `pack_hook(tensor)` instead of a tensor, and `unpack_hook(packed)` restores it.
 
-    The innermost context counts.
+    Of nested contexts only the innermost is in effect.
 
     >>> import flambeau as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -141,10 +141,10 @@ class saved_tensors_hooks:
         SAVE_HOOKS.remove(self)
 
     def pack(self, tensor: Tensor) -> Any:
-        """What a node keeps of `tensor`."""
+        """The packed form in which a node saves `tensor`."""
         if threading.get_ident() == self._thread:
             return pack(tensor, self.pack_hook, self.unpack_hook)
-        mine = [each for each in SAVE_HOOKS if each._thread == threading.get_ident()]
+        mine = [hooks for hooks in SAVE_HOOKS if hooks._thread == threading.get_ident()]
         return mine[-1].pack(tensor) if mine else (tensor, tensor._array, tensor._version)
 
 
@@ -152,11 +152,11 @@ _refusal: ContextVar[str | None] = ContextVar("refusal", default=None)  # why sa
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Context in which what is saved for backward waits in the CPU's memory, and goes back to its device when needed.
+    """Context in which tensors saved for backward are kept in CPU memory, and copied back to their device when needed.
 
     Args:
         pin_memory: use page-locked memory, from which a device copies faster.
-        device_type: the kind of device in use.
+        device_type: the type of the device in use.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
@@ -182,14 +182,14 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 class _AllowMutation(saved_tensors_hooks):
-    """Saves copies, good as long as the context lasts."""
+    """Saves copies, which can be unpacked until the context ends."""
 
     def __init__(self) -> None:
         self.active = True
         super().__init__(lambda tensor: tensor.detach().clone(), self._unpack)
 
     def clear(self) -> None:
-        """Let the context end here: there is no backward any more through what was recorded in it."""
+        """End the context: what was recorded in it can no longer be differentiated."""
         self.active = False
 
     def _unpack(self, copy: Any) -> Any:
@@ -216,7 +216,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[saved_tensors_hooks]:
     >>> x.grad
     tensor([2., 2.])
     """
-    if any(isinstance(each, _AllowMutation) for each in SAVE_HOOKS):
+    if any(isinstance(hooks, _AllowMutation) for hooks in SAVE_HOOKS):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     copies = _AllowMutation()
     with copies:
@@ -230,7 +230,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[saved_tensors_hooks]:
 
 
 def region_activation_memory_budget(budget: float) -> AbstractContextManager[None]:
-    """Is for compiled regions, of which flambeau has none: checks its argument and raises RuntimeError."""
+    """For `torch.compile` regions, which flambeau does not have: checks its argument and raises RuntimeError."""
     what = "torch.autograd.graph.region_activation_memory_budget"
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
         raise TypeError(f"{what}: expects a float, got {type(budget).__name__}")
@@ -240,8 +240,8 @@ def region_activation_memory_budget(budget: float) -> AbstractContextManager[Non
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Accepted: a gradient is accumulated on the stream that computed it, so there is nothing to warn of."""
+    """Accepted without effect: a gradient is accumulated on the stream that computed it, so there is nothing to warn about."""
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Accepted: nodes remember no stream that could be stale."""
+    """Accepted without effect: nodes remember no stream that could be stale."""

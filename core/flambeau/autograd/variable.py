@@ -1,4 +1,4 @@
-"""`Variable`, which since PyTorch 0.4 is the tensor itself."""
+"""`Variable`, the legacy wrapper of tensors; since PyTorch 0.4, tensors are Variables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Variable", "VariableMeta"]
 
 
 class VariableMeta(type):
-    """Lets every tensor count as a Variable."""
+    """Makes every tensor an instance of Variable."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)
@@ -20,7 +20,7 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """`Variable(data, requires_grad=False, volatile=False)`: a tensor that shares the memory of `data`.
 
-    What is computed from a volatile tensor is volatile too, and requires no grad whatever else goes into it.
+    The result of an operation with a volatile argument is volatile too, and does not require grad whatever the other arguments.
 
     >>> import flambeau as torch
     >>> from flambeau.autograd import Variable
@@ -35,7 +35,7 @@ class Variable(metaclass=VariableMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if requires_grad and volatile:
             raise ValueError("Variable can't be volatile and require_grad at the same time!")
-        made = data.detach()
-        made.requires_grad = requires_grad
-        made.volatile = volatile
-        return made
+        tensor = data.detach()
+        tensor.requires_grad = requires_grad
+        tensor.volatile = volatile
+        return tensor

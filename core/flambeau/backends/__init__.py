@@ -1,7 +1,7 @@
-"""`torch.backends`: switches of the libraries that PyTorch runs on, and what is known about them here.
+"""`torch.backends`: settings of, and information about, the libraries that PyTorch uses.
 
-Programs set these to choose between speed and exactness.  Where a library is not in use, a switch keeps its value
-and changes nothing, as in PyTorch.  Each library is a module, and a switch a variable of it.
+Programs set them to choose between speed and accuracy.  The settings of a library that is not in use keep their values but have
+no effect, as in PyTorch.  Each library is a module, and each setting is a variable of it.
 
 >>> import flambeau as torch
 >>> with torch.backends.cudnn.flags(enabled=True, deterministic=True):

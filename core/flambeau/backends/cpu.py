@@ -6,7 +6,7 @@ __all__ = ["get_cpu_capability"]
 
 
 def get_cpu_capability() -> str:
-    """The processor's vector instructions, as the CPU backend's library sees them."""
+    """The vector instructions of the processor that the CPU backend's library detects."""
     from ..backend import for_device_type
 
     capability: str = getattr(for_device_type("cpu"), "cpu_capability", lambda: "DEFAULT")()

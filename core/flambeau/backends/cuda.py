@@ -1,4 +1,4 @@
-"""`torch.backends.cuda`: how products and attention are computed on CUDA devices."""
+"""`torch.backends.cuda`: settings for matrix products and attention on CUDA devices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ matmul = SimpleNamespace(
     allow_fp16_accumulation=False, fp32_precision="none",
 )  # fmt: skip
 
-_flash = _mem_efficient = _math = _cudnn = True  # which ways of computing attention may be taken
+_flash = _mem_efficient = _math = _cudnn = True  # the implementations of attention that may be used
 
 
 def is_available() -> bool:
@@ -76,7 +76,7 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> AbstractContextManager[None]:
-    """A context in which only these ways of computing attention may be taken."""
+    """Deprecated: context in which only these implementations of attention may be used."""
     from ..runtime.warning import warn_once
 
     warn_once(

@@ -24,19 +24,19 @@ rnn = SimpleNamespace(fp32_precision="tf32")
 
 
 def version() -> int | None:
-    """cuDNN's version, such as 91002; None where it is not in use."""
+    """The version of cuDNN, such as 91002; None if it is not in use."""
     return _backend_version() if is_available() else None
 
 
 def _backend_version() -> int | None:
     from ..runtime import cuda as runtime
 
-    found: int | None = getattr(runtime.backend(), "cudnn_version", lambda: None)()
-    return found
+    number: int | None = getattr(runtime.backend(), "cudnn_version", lambda: None)()
+    return number
 
 
 def is_available() -> bool:
-    """Whether cuDNN is in use here."""
+    """Whether cuDNN is in use."""
     from .. import cuda
 
     return cuda.is_available() and _backend_version() is not None
@@ -54,7 +54,7 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> AbstractContextManager[None]:
-    """A context with these switches."""
+    """Context with these settings."""
     return changed(
         globals(),
         enabled=enabled,

@@ -8,7 +8,7 @@ _fastpath = True
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether layers of a transformer may be computed in one operation."""
+    """Whether transformer layers may be computed by fused operations."""
     return _fastpath
 
 

@@ -19,12 +19,12 @@ def is_available() -> bool:
 
 
 def set_flags(_enabled: bool) -> bool:
-    """Set `enabled`; returns what it was."""
+    """Set `enabled`; returns its previous value."""
     global enabled
     before, enabled = enabled, _enabled
     return before
 
 
 def flags(enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True) -> AbstractContextManager[None]:
-    """A context with these switches."""
+    """Context with these settings."""
     return changed(globals(), enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32)

@@ -17,12 +17,12 @@ def is_available() -> bool:
 
 
 def set_flags(_enabled: bool) -> bool:
-    """Set `enabled`; returns what it was."""
+    """Set `enabled`; returns its previous value."""
     global enabled
     before, enabled = enabled, _enabled
     return before
 
 
 def flags(enabled: bool = False) -> AbstractContextManager[None]:
-    """A context in which the library is enabled or not."""
+    """Context with this setting."""
     return changed(globals(), enabled=enabled)

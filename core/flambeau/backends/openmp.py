@@ -6,5 +6,5 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """True: work is shared out among threads."""
+    """True: work is distributed over threads."""
     return True

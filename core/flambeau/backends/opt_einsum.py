@@ -15,12 +15,12 @@ strategy: str
 
 
 def is_available() -> bool:
-    """Whether the package `opt_einsum` is installed, which finds good orders."""
+    """Whether the package `opt_einsum` is installed, which finds good contraction orders."""
     return find_spec("opt_einsum") is not None
 
 
 class _Options(ModuleType):
-    """The module, whose variables are the options that `einsum` reads."""
+    """The class of this module, which makes its variables the options that `einsum` reads."""
 
     @property
     def enabled(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the libraries' modules share: contexts in which some switches are set otherwise."""
+"""Shared by the modules of the libraries: a context with changed settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["changed"]
 
 @contextmanager
 def changed(library: dict[str, Any], **switches: Any) -> Iterator[None]:
-    """A context with these switches of a module, given as its `globals()`; None leaves one as it is."""
+    """Context in which these variables of a module, given by its `globals()`, are changed; None leaves a variable as it is."""
     before = {name: library[name] for name in switches}
     library.update({name: value for name, value in switches.items() if value is not None})
     try:

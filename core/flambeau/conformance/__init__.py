@@ -1,4 +1,4 @@
-"""The conformance kit: whether all of flambeau works on a backend.
+"""The conformance kit: checks that all of flambeau works on a backend.
 
 `python -m flambeau conformance NAME` runs it.  In a plugin's tests::
 
@@ -7,8 +7,8 @@
 
     @pytest.mark.parametrize("family", FAMILIES)
     def test_conformance(family):
-        (found,) = run("mylibrary", [family])
-        assert not found.failures, "\\n".join(found.failures)
+        (result,) = run("mylibrary", [family])
+        assert not result.failures, "\\n".join(result.failures)
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Checker:
 
     @cached_property
     def np(self) -> Any:
-        """The CPU's array library, in which samples have their references."""
+        """The CPU's array library, in which the reference results of samples are computed."""
         return for_device_type("cpu").xp
 
     @cached_property
@@ -45,7 +45,7 @@ class Checker:
     @cached_property
     def supported(self) -> set[str]:
         """The names of the dtypes that the device has."""
-        return {each.name for each in self.backend.dtypes}
+        return {dtype.name for dtype in self.backend.dtypes}
 
     @property
     def has_double(self) -> bool:
@@ -56,58 +56,60 @@ class Checker:
         return self.backend.mutable  # type: ignore[no-any-return]  # `backend` is Any
 
     def dtypes(self, sample: Sample) -> list[str]:
-        return [each for each in sample.dtypes if each in self.supported]
+        return [dtype for dtype in sample.dtypes if dtype in self.supported]
 
     # --- the checks ---
 
     def values(self, sample: Sample) -> None:
-        """The values, shapes and dtypes of the results are the formula's."""
+        """The values, shapes and dtypes of the results are those of the sample's reference."""
         for dtype in self.dtypes(sample):
             self._compare(sample, sample.arrays(self.np, dtype), dtype)
 
     def shapes(self, sample: Sample) -> None:
-        """So they are for 0-d, empty and broadcast inputs, and for random shapes."""
+        """The same for 0-d, empty and broadcast inputs, and for random shapes."""
         dtype = self.dtypes(sample)[0]
         for shapes in (*SHAPES, self._random_shapes()):
             arrays = sample.arrays(self.np, dtype, shapes=shapes[: len(sample.inputs)])
             self._compare(sample, arrays, dtype)
 
     def layouts(self, sample: Sample) -> None:
-        """Inputs that are not contiguous, and memory that cannot be written, give the same; inputs stay as they are."""
+        """Inputs that are not contiguous or read-only give the same results, and the inputs are not changed."""
         dtype = self.dtypes(sample)[0]
         arrays = sample.arrays(self.np, dtype)
         expected = self._results(sample.call(torch, *self._tensors(arrays)))
         for arrange in (_transposed, _strided):
-            tensors = [arrange(each) for each in self._tensors(arrays)]
+            tensors = [arrange(tensor) for tensor in self._tensors(arrays)]
             self._same(sample, self._results(sample.call(torch, *tensors)), expected, arrange.__name__)
             for tensor, array in zip(tensors, arrays, strict=True):
                 self.np.testing.assert_array_equal(self._to_numpy(tensor), array, "an input was changed")
         locked = self._tensors(arrays)
-        for each in locked:
-            _lock(each)
+        for tensor in locked:
+            _lock(tensor)
         self._same(sample, self._results(sample.call(torch, *locked)), expected, "read-only")
 
     def forms(self, sample: Sample) -> None:
-        """The method, the in-place method and `out=` give what the function gives."""
+        """The method, the in-place method and `out=` give the same results as the function."""
         for dtype in self.dtypes(sample):
             arrays = sample.arrays(self.np, dtype)
             expected = self._results(sample.call(torch, *self._tensors(arrays)))
             for word, form in self._forms(sample, expected):
-                got = self._results(sample.call(replaced(torch, sample.name, form), *self._tensors(arrays)))
-                self._same(sample, got, expected, f"{word}, {dtype}")
+                actual = self._results(sample.call(replaced(torch, sample.name, form), *self._tensors(arrays)))
+                self._same(sample, actual, expected, f"{word}, {dtype}")
 
     def gradients(self, sample: Sample) -> None:
-        """The derivatives are those of finite differences."""
+        """The gradients agree with finite differences."""
         tensors = self.differentiable(sample)
         torch.autograd.gradcheck(_of_floats(sample), tensors, nondet_tol=0.0)
 
     def second_gradients(self, sample: Sample) -> None:
-        """So are the derivatives of the derivatives."""
+        """The second derivatives agree with finite differences."""
         tensors = self.differentiable(sample)
-        torch.autograd.gradgradcheck(_of_floats(sample), tensors, [each.clone() for each in self._like_results(sample, tensors)])
+        torch.autograd.gradgradcheck(
+            _of_floats(sample), tensors, [tensor.clone() for tensor in self._like_results(sample, tensors)]
+        )
 
     def forward_mode(self, sample: Sample) -> None:
-        """Derivatives along a direction, computed forward, are those of finite differences too."""
+        """The derivatives by forward mode agree with finite differences."""
         torch.autograd.gradcheck(
             _of_floats(sample),
             self.differentiable(sample),
@@ -117,14 +119,14 @@ class Checker:
         )
 
     def vmap(self, sample: Sample) -> None:
-        """A batch of calls at once gives what the calls give one by one."""
+        """`vmap` over a batch gives the same results as a call for each example."""
         call, examples = self.examples(sample, 3)
-        expected = [self._results(call(*each)) for each in examples]
-        made = self._results(torch.vmap(call)(*(torch.stack(each) for each in zip(*examples, strict=True))))
-        self._same(sample, made, [self.np.stack(each) for each in zip(*expected, strict=True)], "vmap")
+        expected = [self._results(call(*tensors)) for tensors in examples]
+        actual = self._results(torch.vmap(call)(*(torch.stack(tensors) for tensors in zip(*examples, strict=True))))
+        self._same(sample, actual, [self.np.stack(arrays) for arrays in zip(*expected, strict=True)], "vmap")
 
     def examples(self, sample: Sample, count: int) -> tuple[Callable[..., Any], list[list[Any]]]:
-        """The sample's call, giving only tensors, and inputs for it to be made a batch of."""
+        """The sample's call, reduced to the results that are tensors, and `count` lists of inputs to batch."""
         dtype = self.dtypes(sample)[0]
 
         def call(*tensors: Any) -> tuple[Any, ...]:
@@ -133,29 +135,29 @@ class Checker:
         return call, [self._tensors(sample.arrays(self.np, dtype, seed)) for seed in range(count)]
 
     def promotion(self, sample: Sample) -> None:
-        """Inputs of two dtypes, with dimensions or without, give what inputs of the dtype that they promote to give."""
-        for given in itertools.permutations(self.dtypes(sample), 2):
+        """Inputs of two dtypes, 0-d or not, give the same results as inputs converted to the promoted dtype."""
+        for dtypes in itertools.permutations(self.dtypes(sample), 2):
             for shapes in (((2, 3), (3,)), ((2, 3), ()), ((), (3,))):
                 count = len(sample.inputs)
-                ends = [self._tensors(sample.arrays(self.np, dtype, shapes=(shapes * 2)[:count])) for dtype in given]
+                ends = [self._tensors(sample.arrays(self.np, dtype, shapes=(shapes * 2)[:count])) for dtype in dtypes]
                 mixed = [ends[number % 2][number] for number in range(count)]
                 common = torch.result_type(mixed[0], mixed[1])
                 if common.name in sample.dtypes:
-                    expected = self._results(sample.call(torch, *(each.to(common) for each in mixed)))
-                    self._same(sample, self._results(sample.call(torch, *mixed)), expected, f"{given} {shapes}")
+                    expected = self._results(sample.call(torch, *(tensor.to(common) for tensor in mixed)))
+                    self._same(sample, self._results(sample.call(torch, *mixed)), expected, f"{dtypes} {shapes}")
 
     def raises(self, bad: Bad) -> None:
-        """A bad call raises the error that it should, with a message."""
+        """A bad call raises the expected error, with a message."""
         import builtins
 
-        wanted = getattr(builtins, bad.error)
+        expected = getattr(builtins, bad.error)
         if (bad.strides and not self.mutable) or (bad.values and self.backend.asynchronous):
             return
         tensors = self._tensors(bad.arrays(self.np, bad.dtype))
         try:
             bad.call(torch, *tensors)
         except Exception as error:
-            assert type(error) is wanted, f"{type(error).__name__} ({error}) instead of {bad.error}"
+            assert type(error) is expected, f"{type(error).__name__} ({error}) instead of {bad.error}"
             assert str(error), f"{bad.error} without a message"
         else:
             raise AssertionError(f"no {bad.error} was raised")
@@ -163,42 +165,48 @@ class Checker:
     # --- parts ---
 
     def _tensors(self, arrays: Sequence[Any]) -> list[Any]:
-        return [torch.tensor(each, device=self.device) for each in arrays]
+        return [torch.tensor(array, device=self.device) for array in arrays]
 
     def _to_numpy(self, value: Any) -> Any:
         return value.detach().cpu().numpy(force=True) if isinstance(value, torch.Tensor) else self.np.asarray(value)
 
-    def _results(self, made: Any) -> list[Any]:
-        return [self._to_numpy(each) for each in results_of(made)]
+    def _results(self, value: Any) -> list[Any]:
+        return [self._to_numpy(result) for result in results_of(value)]
 
     def _compare(self, sample: Sample, arrays: Sequence[Any], dtype: str) -> None:
-        made = sample.call(torch, *self._tensors(arrays))
+        actual = sample.call(torch, *self._tensors(arrays))
         with self.np.errstate(all="ignore"):
-            expected = sample.reference(self.np, *(self._widened(each) for each in arrays))
+            expected = sample.reference(self.np, *(self._widened(array) for array in arrays))
         expected = results_of(expected)
-        made = self._results(made)
-        assert len(made) == len(expected), f"{len(made)} results instead of {len(expected)}"
-        rules = sample.result if isinstance(sample.result, tuple) else (sample.result,) * len(made)
-        for got, wanted, rule in zip(made, expected, rules, strict=True):
-            assert got.dtype.name == result_dtype(rule, dtype), f"{dtype} gave {got.dtype.name}, not {result_dtype(rule, dtype)}"
+        actual = self._results(actual)
+        assert len(actual) == len(expected), f"{len(actual)} results instead of {len(expected)}"
+        rules = sample.result if isinstance(sample.result, tuple) else (sample.result,) * len(actual)
+        for result, reference, rule in zip(actual, expected, rules, strict=True):
+            assert result.dtype.name == result_dtype(rule, dtype), (
+                f"{dtype} gave {result.dtype.name}, not {result_dtype(rule, dtype)}"
+            )
             with self.np.errstate(all="ignore"):
                 self._close(
-                    got, self.np.asarray(wanted).astype(got.dtype), dtype, sample.atol, f"{dtype}{[a.shape for a in arrays]}"
+                    result,
+                    self.np.asarray(reference).astype(result.dtype),
+                    dtype,
+                    sample.atol,
+                    f"{dtype}{[a.shape for a in arrays]}",
                 )
 
-    def _close(self, got: Any, wanted: Any, dtype: str, atol: float, what: str) -> None:
-        assert got.shape == wanted.shape, f"shape {got.shape}, not {wanted.shape}: {what}"
+    def _close(self, actual: Any, expected: Any, dtype: str, atol: float, what: str) -> None:
+        assert actual.shape == expected.shape, f"shape {actual.shape}, not {expected.shape}: {what}"
         rtol, least = TOLERANCES.get(dtype, (2e-5, 2e-6))
-        self.np.testing.assert_allclose(got, wanted, rtol, atol + least, err_msg=what)
+        self.np.testing.assert_allclose(actual, expected, rtol, atol + least, err_msg=what)
 
-    def _same(self, sample: Sample, got: Sequence[Any], expected: Sequence[Any], what: str) -> None:
-        assert len(got) == len(expected), what
-        for a, b in zip(got, expected, strict=True):
+    def _same(self, sample: Sample, actual: Sequence[Any], expected: Sequence[Any], what: str) -> None:
+        assert len(actual) == len(expected), what
+        for a, b in zip(actual, expected, strict=True):
             assert a.dtype == b.dtype, f"{a.dtype}, not {b.dtype}: {what}"
             self._close(a, b, a.dtype.name, sample.atol, what)
 
     def _widened(self, array: Any) -> Any:
-        """An input in the precision that formulas are given."""
+        """An input in the precision in which references are computed."""
         wide = {"f": "float64", "c": "complex128", "i": "int64", "u": "int64", "b": "bool"}
         return array.astype(wide[array.dtype.kind])
 
@@ -224,41 +232,43 @@ class Checker:
             yield "out=", lambda *args, **kwargs: self._into(function, args, kwargs)
 
     def _into(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        places = [torch.empty(each.shape, dtype=each.dtype, device=self.device) for each in results_of(function(*args, **kwargs))]
-        made = function(*args, **kwargs, out=places[0] if len(places) == 1 else tuple(places))
-        for place, each in zip(places, results_of(made), strict=True):
-            assert each is place, "the result is not what out= was given"
-        return made
+        outs = [
+            torch.empty(result.shape, dtype=result.dtype, device=self.device) for result in results_of(function(*args, **kwargs))
+        ]
+        results = function(*args, **kwargs, out=outs[0] if len(outs) == 1 else tuple(outs))
+        for out, result in zip(outs, results_of(results), strict=True):
+            assert result is out, "the result is not what out= was given"
+        return results
 
     def differentiable(self, sample: Sample) -> tuple[Any, ...]:
-        dtype = next(each for each in sample.dtypes if each in ("float64", "complex128"))
+        dtype = next(dtype for dtype in sample.dtypes if dtype in ("float64", "complex128"))
         tensors = self._tensors(sample.arrays(self.np, dtype))
-        for each, made_from in zip(tensors, sample.inputs, strict=True):
-            each.requires_grad_(is_varied(made_from) and (each.is_floating_point() or each.is_complex()))
+        for tensor, input in zip(tensors, sample.inputs, strict=True):
+            tensor.requires_grad_(is_varied(input) and (tensor.is_floating_point() or tensor.is_complex()))
         return tuple(tensors)
 
     def _like_results(self, sample: Sample, tensors: Sequence[Any]) -> list[Any]:
-        made = results_of(_of_floats(sample)(*tensors))
+        results = results_of(_of_floats(sample)(*tensors))
         rng = self.np.random.default_rng(1)
         return [
-            torch.tensor(rng.uniform(-1, 1, each.shape), dtype=each.dtype, device=self.device).requires_grad_()
-            for each in made
-            if each.requires_grad
+            torch.tensor(rng.uniform(-1, 1, result.shape), dtype=result.dtype, device=self.device).requires_grad_()
+            for result in results
+            if result.requires_grad
         ]
 
 
-def results_of(made: Any) -> Sequence[Any]:
-    """What a call gave, as a sequence."""
-    return made if isinstance(made, (tuple, list)) else (made,)
+def results_of(value: Any) -> Sequence[Any]:
+    """The result of a call as a sequence."""
+    return value if isinstance(value, (tuple, list)) else (value,)
 
 
 def is_tensor(value: Any) -> bool:
     return isinstance(value, torch.Tensor)
 
 
-def is_varied(made_from: Input) -> bool:
-    """Whether derivatives by this input are asked for."""
-    return made_from.dtype is None
+def is_varied(input: Input) -> bool:
+    """Whether derivatives with respect to this input are checked."""
+    return input.dtype is None
 
 
 def takes_out(function: Callable[..., Any]) -> bool:
@@ -270,7 +280,7 @@ def takes_out(function: Callable[..., Any]) -> bool:
 
 
 def result_dtype(rule: str, dtype: str) -> str:
-    """The dtype of a result by a sample's rule."""
+    """The dtype of a result according to a sample's rule."""
     whole = dtype in ("bool", "uint8", "int64")
     if rule == "same":
         return dtype
@@ -286,42 +296,42 @@ def result_dtype(rule: str, dtype: str) -> str:
 
 
 def _of_floats(sample: Sample) -> Callable[..., Any]:
-    """The sample's call, giving only the results that have derivatives."""
+    """The sample's call, reduced to the results that are differentiable."""
 
     def call(*tensors: Any) -> Any:
-        made = sample.call(torch, *tensors)
-        if not isinstance(made, (tuple, list)):
-            return made
-        return tuple(each for each in made if each.is_floating_point() or each.is_complex())
+        results = sample.call(torch, *tensors)
+        if not isinstance(results, (tuple, list)):
+            return results
+        return tuple(result for result in results if result.is_floating_point() or result.is_complex())
 
     return call
 
 
 def _in_place(write: Any, function: Any, x: Any, expected: Sequence[Any], args: Any, kwargs: Any) -> Any:
-    """`write(x, ...)` on a copy, where the result fits into `x`; else the result as it is."""
+    """`write(x, ...)` on a copy of `x`, if the result fits into `x`; else `function(x, ...)`."""
     place = x.clone()
     if len(expected) > 1 or tuple(place.shape) != expected[0].shape or place.dtype != getattr(torch, expected[0].dtype.name):
         return function(x, *args, **kwargs)
-    made = write(place, *args, **kwargs)
-    assert made is place, f"{write.__name__} did not return its tensor"
-    return made
+    result = write(place, *args, **kwargs)
+    assert result is place, f"{write.__name__} did not return its tensor"
+    return result
 
 
 def _transposed(tensor: Any) -> Any:
-    """The same values in memory of the reversed order."""
+    """The same values in memory with the dimensions reversed."""
     dims = tuple(reversed(range(tensor.ndim)))
     return tensor.permute(dims).contiguous().permute(dims)
 
 
 def _strided(tensor: Any) -> Any:
-    """The same values as every other element of a larger memory."""
+    """The same values with a stride of 2 in the last dimension."""
     if not tensor.ndim:
         return torch.stack([tensor, tensor])[1]
     return torch.stack([tensor, tensor], -1)[..., 0]
 
 
 def _lock(tensor: Any) -> None:
-    """Let writes to the tensor's memory fail, where arrays have a flag for it."""
+    """Make the tensor's memory read-only, where arrays have a flag for that."""
     flags = getattr(tensor._array, "flags", None)
     if flags is not None and hasattr(flags, "writeable"):
         flags.writeable = False
@@ -340,8 +350,8 @@ CHECKS: dict[str, Callable[[Sample], bool]] = {  # the name of a method, and whi
 }
 
 
-IN_DOUBLE = frozenset({"gradients", "second_gradients", "forward_mode"})  # finite differences say nothing in less
+IN_DOUBLE = frozenset({"gradients", "second_gradients", "forward_mode"})  # finite differences are too inaccurate in float32
 
 
 def _has_double(sample: Sample) -> bool:
-    return any(each in sample.dtypes for each in ("float64", "complex128")) and any(map(is_varied, sample.inputs))
+    return any(dtype in sample.dtypes for dtype in ("float64", "complex128")) and any(map(is_varied, sample.inputs))

@@ -1,4 +1,4 @@
-"""What the sample table covers, as the table in `docs/operations.md`: `python -m flambeau.conformance.coverage`."""
+"""The coverage of the sample table, as the table in `docs/operations.md`: `python -m flambeau.conformance.coverage`."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ COLUMNS: dict[str, Callable[[Sample], bool]] = {
 
 
 def table() -> str:
-    """For each family, of how many operations its samples show that they have what the column says."""
+    """A table with, for each family and column, the number of operations whose samples check that property."""
     lines = [f"| family | {' | '.join(COLUMNS)} |", f"|---|{'---:|' * len(COLUMNS)}"]
     every: list[Sample] = []
-    for name, found in families().items():
-        every += found
-        lines.append(_row(f"`{name}`: {_about(name)}", found))
+    for name, samples in families().items():
+        every += samples
+        lines.append(_row(f"`{name}`: {_about(name)}", samples))
     return "\n".join([*lines, _row("all", every), ""])
 
 
 def _about(family: str) -> str:
-    """The family's own words, to the first stop."""
+    """The family's docstring up to the first punctuation mark."""
     text = (getattr(_samples, family).__doc__ or "").strip().splitlines()[0]
     return text.partition(".")[0].partition(";")[0].partition(":")[0].lower()
 
 
-def _row(title: str, found: Sequence[Sample]) -> str:
-    counts = [len({each.name for each in found if holds(each)}) for holds in COLUMNS.values()]
+def _row(title: str, samples: Sequence[Sample]) -> str:
+    counts = [len({sample.name for sample in samples if holds(sample)}) for holds in COLUMNS.values()]
     return f"| {title} | {' | '.join(map(str, counts))} |"
 
 

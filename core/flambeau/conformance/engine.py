@@ -1,4 +1,4 @@
-"""What tensors do beside operations: memory, history, copies, files, random numbers."""
+"""Checks of the engine: shared memory, autograd, copies, files, random numbers."""
 
 from __future__ import annotations
 
@@ -167,10 +167,10 @@ def _views_in_copies_and_files() -> None:
     file = io.BytesIO()
     torch.save(views, file)
     file.seek(0)
-    for made in (copy.deepcopy(views), torch.load(file)):
-        assert [each.tolist() for each in made] == [each.tolist() for each in views]
-        made[0][3] = 9
-        assert made[1].tolist() == [2, 9, 4, 5] and made[2].tolist() == [[0, 9], [1, 4], [2, 5]]
+    for copies in (copy.deepcopy(views), torch.load(file)):
+        assert [view.tolist() for view in copies] == [view.tolist() for view in views]
+        copies[0][3] = 9
+        assert copies[1].tolist() == [2, 9, 4, 5] and copies[2].tolist() == [[0, 9], [1, 4], [2, 5]]
     assert base.data_ptr() == views[2].data_ptr() != base.clone().data_ptr(), "data_ptr() does not tell memory apart"
 
 
@@ -231,7 +231,7 @@ def _to_the_cpu_and_back() -> None:
 
 
 def _named(*checks: Callable[[], None]) -> dict[str, Callable[[], None]]:
-    return {each.__name__.strip("_").replace("_", " "): each for each in checks}
+    return {check.__name__.strip("_").replace("_", " "): check for check in checks}
 
 
 AUTOGRAD = _named(

@@ -1,4 +1,4 @@
-"""Running all checks on one backend, and the table of how it did."""
+"""Runs all checks on one backend, and prints a table of the results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Check = Callable[[], None]
 
 @dataclass
 class Family:
-    """How the checks of one family went."""
+    """The results of the checks of one family."""
 
     name: str
     passed: int = 0
@@ -35,11 +35,11 @@ class Family:
 
 
 def run(name: str, only: Sequence[str] = FAMILIES) -> Iterator[Family]:
-    """Run the checks of some families, or of all, on the backend called `name`; a family at a time.
+    """Run the checks of families (by default all) on the backend called `name`; yields the results family by family.
 
     Raises:
-        RuntimeError: no such backend, or it cannot be imported.
-        ValueError: no such family.
+        RuntimeError: there is no such backend, or it cannot be imported.
+        ValueError: there is no such family.
     """
     unknown = sorted({*only}.difference(FAMILIES))
     if unknown:
@@ -56,7 +56,7 @@ def _run(device: str, only: Sequence[str]) -> Iterator[Family]:
 
 
 def _checks(family: str, device: str) -> Iterator[tuple[str, _Check]]:
-    """What to check of a family, by name."""
+    """The checks of a family, by name."""
     if family == "autograd":
         yield from engine.AUTOGRAD.items()
     elif family == "tensors":
@@ -92,19 +92,19 @@ def _try(family: Family, what: str, check: _Check, device: str) -> None:
 
 
 def main(name: str, only: Sequence[str] = FAMILIES, file: TextIO | None = None) -> int:
-    """Print a line for each family as it is done, then what failed; the exit code is 1 if anything did."""
+    """Print a line for each family when it is done, then the failures; returns the exit code, 1 if there are any."""
     file = file or sys.stdout
-    found = run(name, only)
+    results = run(name, only)
     print(f"{'family':<20}{'passed':>8}{'failed':>8}{'seconds':>9}", file=file, flush=True)
     failures: list[str] = []
     passed, begin = 0, time.perf_counter()
     start = begin
-    for family in found:
+    for family in results:
         now = time.perf_counter()
         print(f"{family.name:<20}{family.passed:>8}{len(family.failures):>8}{now - start:>9.1f}", file=file, flush=True)
         start, passed = now, passed + family.passed
         failures += family.failures
     print(f"{'all':<20}{passed:>8}{len(failures):>8}{start - begin:>9.1f}", file=file)
-    for each in failures:
-        print(f"FAILED {each}", file=file)
+    for failure in failures:
+        print(f"FAILED {failure}", file=file)
     return 1 if failures else 0

@@ -1,4 +1,4 @@
-"""Layers, and a small network in training, on the backend and on the CPU: the same parameters, the same results."""
+"""Layers, and the training of a small network: the same parameters give the same results on the backend and on the CPU."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ def _SelfAttention(nn: Any) -> Any:
 
 
 def layer(name: str, device: Any) -> None:
-    """The output of a layer, and the gradients of its input and parameters, are those on the CPU."""
+    """Check that the output of a layer, and the gradients of its input and parameters, are the same as on the CPU."""
     from flambeau import nn
 
     make, shape = LAYERS[name]
-    found = []
+    results = []
     for place in ("cpu", device):
         torch.manual_seed(0)
         with torch.device("cpu"):
             module, x = make(nn), torch.randn(*shape)
         module, x = module.to(place), x.to(place).requires_grad_()
-        made = module(x)
-        made = made[0] if isinstance(made, tuple) else made
-        (made * made).sum().backward()
-        found.append([made, x.grad, *(each.grad for each in module.parameters())])
-    for there, here in zip(*found, strict=True):
-        torch.testing.assert_close(here.cpu(), there, rtol=1e-3, atol=1e-4)
+        output = module(x)
+        output = output[0] if isinstance(output, tuple) else output
+        (output * output).sum().backward()
+        results.append([output, x.grad, *(parameter.grad for parameter in module.parameters())])
+    for expected, actual in zip(*results, strict=True):
+        torch.testing.assert_close(actual.cpu(), expected, rtol=1e-3, atol=1e-4)
 
 
 def training(device: Any, steps: int = 8) -> None:
-    """A small convolutional network learns on the device what, and as fast as, it does on the CPU."""
+    """Check that the training of a small convolutional network has the same losses on the device as on the CPU."""
     curves = [_losses(place, steps) for place in ("cpu", device)]
-    for there, here in zip(*curves, strict=True):
-        assert abs(here - there) < 1e-3 * max(1.0, abs(there)), f"losses {curves[1]}, on the CPU {curves[0]}"
+    for expected, actual in zip(*curves, strict=True):
+        assert abs(actual - expected) < 1e-3 * max(1.0, abs(expected)), f"losses {curves[1]}, on the CPU {curves[0]}"
     assert curves[1][-1] < curves[1][0], f"the loss did not fall: {curves[1]}"
 
 

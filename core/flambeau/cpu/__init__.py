@@ -1,4 +1,4 @@
-"""`torch.cpu`: what `torch.cuda` has, for programs that are written for any device.  Nothing has to be waited for here.
+"""`torch.cpu`: the counterpart of `torch.cuda`, for programs that work with any device.  Work on the CPU is never queued.
 
 >>> import flambeau as torch
 >>> torch.cpu.is_available(), torch.cpu.current_device()
@@ -26,35 +26,35 @@ def __getattr__(name: str) -> Any:
 
 
 class Stream:
-    """A queue of work, in which nothing ever waits."""
+    """A queue of work, which is always empty, as operations on the CPU are synchronous."""
 
     def __init__(self, priority: int = -1) -> None:
         pass
 
     def wait_stream(self, stream: Any) -> None:
-        """Let this stream wait for another."""
+        """Make this stream wait for another one; returns at once."""
 
     def record_event(self) -> None:
-        """Put an event at the end of the queue."""
+        """Record an event at the end of the queue."""
 
     def wait_event(self, event: Any) -> None:
-        """Let this stream wait for an event."""
+        """Make this stream wait for an event; returns at once."""
 
 
 class Event:
-    """A mark in a stream, that has always been reached."""
+    """A marker in a stream, which has always been reached."""
 
     def query(self) -> bool:
         return True
 
     def record(self, stream: Any = None) -> None:
-        """Put the event at the end of a stream's queue."""
+        """Record the event at the end of a stream's queue."""
 
     def synchronize(self) -> None:
         """Wait until it has been reached."""
 
     def wait(self, stream: Any = None) -> None:
-        """Let a stream wait for it."""
+        """Make a stream wait for the event; returns at once."""
 
 
 _current = Stream()
@@ -66,7 +66,7 @@ def current_stream(device: Any = None) -> Stream:
 
 
 class StreamContext:
-    """A region in which another stream is the current one; None changes nothing."""
+    """Context in which another stream is the current one; None changes nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -98,7 +98,7 @@ def is_initialized() -> bool:
 
 
 def device_count() -> int:
-    """How many CPU devices there are: 1, unless `FLAMBEAU_CPU_DEVICES` says otherwise."""
+    """The number of CPU devices: 1, unless `FLAMBEAU_CPU_DEVICES` sets it."""
     return backends.for_device_type("cpu").device_count()
 
 
@@ -108,8 +108,8 @@ def current_device() -> str:
 
 
 def set_device(device: Any) -> None:
-    """Change nothing: there is no current device among CPUs."""
+    """Has no effect: CPUs have no current device."""
 
 
 def synchronize(device: Any = None) -> None:
-    """Return at once: an operation on the CPU is done when it returns."""
+    """Return at once, because operations on the CPU are synchronous."""

@@ -1,7 +1,7 @@
-"""CUDA devices: the ones there are, their streams, memory and random numbers.
+"""CUDA devices, their streams, memory and random numbers.
 
-Importing this needs no driver, and neither do questions such as `is_available()`; a device is first touched when one
-is first needed.  Without a backend for CUDA such calls raise `AssertionError: Torch not compiled with CUDA enabled`.
+Neither the import nor queries such as `is_available()` need a driver; CUDA is initialized when a device is first used.
+Without a backend for CUDA such a use raises `AssertionError: Torch not compiled with CUDA enabled`.
 
 >>> import flambeau as torch
 >>> device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -33,11 +33,11 @@ _MODULES = {"amp": "flambeau_nnlib.amp.cuda", "comm": "flambeau_nnlib.nn.paralle
 
 
 class GreenContext:
-    """A part of a device's multiprocessors, where the backend can divide a device."""
+    """A CUDA green context: a part of a device's multiprocessors, if the backend supports that."""
 
     @staticmethod
     def create(num_sms: int, device_id: int = 0) -> Any:
-        """A context with this many multiprocessors.  RuntimeError where the backend cannot make one."""
+        """A context with this many multiprocessors.  RuntimeError if the backend does not support it."""
         divide = getattr(runtime.init(), "create_green_context", None)
         if divide is None:
             raise RuntimeError(f"the {runtime.backend().name} backend has no green contexts")
@@ -45,7 +45,7 @@ class GreenContext:
 
 
 def __getattr__(name: str) -> Any:
-    """Names that need modules above the core, or that are many: tensor types and storages."""
+    """Look up names that are defined outside the core, and the legacy tensor types and storages, which are made on demand."""
     from importlib import import_module
 
     if name == "default_generators":
@@ -54,15 +54,15 @@ def __getattr__(name: str) -> Any:
         return import_module(_MODULES[name])
     from ..subclasses.tensor_types import TENSOR_TYPES
 
-    found = TENSOR_TYPES["cuda"].get(name) or _storages().get(name)
-    if found is None:
+    attribute = TENSOR_TYPES["cuda"].get(name) or _storages().get(name)
+    if attribute is None:
         raise AttributeError(f"module 'flambeau.cuda' has no attribute '{name}'")
-    globals()[name] = found
-    return found
+    globals()[name] = attribute
+    return attribute
 
 
 def _storages() -> dict[str, Any]:
-    """`FloatStorage` and its like."""
+    """The legacy storage classes, such as `FloatStorage`."""
     from .. import storage
 
     return storage.make_storage_classes("cuda")

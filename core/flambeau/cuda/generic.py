@@ -1,4 +1,4 @@
-"""`torch.Stream` and `torch.Event`: queues of work on any device type, and the modules that go with device types."""
+"""`torch.Stream` and `torch.Event` for all device types, and the modules of device types."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_devic
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device has not enough memory left."""
+    """A device does not have enough memory left."""
 
 
 class AcceleratorError(RuntimeError):
-    """A call of a device's runtime has failed."""
+    """A call to the runtime of a device has failed."""
 
 
 OutOfMemoryError.__module__ = AcceleratorError.__module__ = "flambeau"
@@ -30,15 +30,15 @@ def _place(device: Any) -> devices.device:
 
 
 class Stream:
-    """A queue of work on a device.  The CPU has one, and nothing ever waits in it.
+    """A queue of work on a device.  On the CPU, work is done at once, so the queue is always empty.
 
     >>> import flambeau as torch
     >>> torch.Stream("cpu").query()
     True
     """
 
-    of_cuda: ClassVar[type[Stream]]  # what `torch.Stream("cuda")` is: set where that is defined
-    raw: Any = None  # the library's own stream, where the device has any
+    of_cuda: ClassVar[type[Stream]]  # the class of `torch.Stream("cuda")`, set by the module that defines it
+    raw: Any = None  # the stream of the array library, if the device has streams
 
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
         if cls is Stream and _place(device).type == "cuda":
@@ -62,20 +62,20 @@ class Stream:
         return True
 
     def synchronize(self) -> None:
-        """Wait until it has."""
+        """Wait until all queued work has finished."""
 
     def record_event(self, event: Any = None) -> Any:
-        """Put an event, a new one if none is given, at the end of the queue."""
+        """Record an event (by default a new one) at the end of the queue."""
         event = Event(self.device) if event is None else event
         event.record(self)
         return event
 
     def wait_event(self, event: Any) -> None:
-        """Let work queued from now on wait for an event."""
+        """Make work that is queued from now on wait for an event."""
         event.synchronize()
 
     def wait_stream(self, stream: Any) -> None:
-        """Let work queued from now on wait for what is queued in another stream now."""
+        """Make work that is queued from now on wait for the work that another stream has queued so far."""
         self.wait_event(stream.record_event())
 
     def __eq__(self, other: object) -> bool:
@@ -89,9 +89,9 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream that can be waited for, and whose time can be taken."""
+    """A marker in a stream, which can be waited for and can measure time."""
 
-    of_cuda: ClassVar[Callable[..., Event]]  # likewise
+    of_cuda: ClassVar[Callable[..., Event]]  # set like that of `Stream`
 
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
         if cls is Event and device is not None and devices.device(device).type == "cuda":
@@ -107,7 +107,7 @@ class Event:
         self._time: float | None = None
 
     def record(self, stream: Any = None) -> None:
-        """Put the event at the end of a stream's queue (the current stream's if none is given)."""
+        """Record the event at the end of a stream's queue (by default the current stream's)."""
         self._time = time.perf_counter()
 
     def query(self) -> bool:
@@ -115,13 +115,13 @@ class Event:
         return True
 
     def synchronize(self) -> None:
-        """Wait until it has."""
+        """Wait until the work before the event has finished."""
 
     def wait(self, stream: Any = None) -> None:
-        """Let a stream (the current one if none is given) wait for the event."""
+        """Make a stream (by default the current one) wait for the event."""
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds between this event and a later one.  Both need `enable_timing=True` and have been recorded."""
+        """The milliseconds from this event to a later one.  Both must have `enable_timing=True` and must have been recorded."""
         if not (self._timed and end_event._timed):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._time is None or end_event._time is None:
@@ -137,7 +137,7 @@ Stream.__module__ = Event.__module__ = "flambeau"
 
 
 def get_device_module(device: Any = None) -> ModuleType:
-    """The module of a device type: `torch.cuda` for `"cuda"`.  RuntimeError where the type has none.
+    """The module of a device type: `torch.cuda` for `"cuda"`.  RuntimeError if the type has none.
 
     >>> import flambeau as torch
     >>> torch.get_device_module("cuda") is torch.cuda

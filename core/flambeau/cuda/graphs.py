@@ -1,4 +1,4 @@
-"""CUDA graphs: work that is captured once and replayed at the cost of one launch."""
+"""CUDA graphs: work that is captured once and then replayed with a single launch."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from . import streams
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
 
 _next_pool = itertools.count(1).__next__
-_pools: dict[Any, Any] = {}  # by handle: the pools that graphs share
+_pools: dict[Any, Any] = {}  # the memory pools that graphs share, by handle
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether work in the current stream is being captured instead of run."""
+    """Whether the current stream is being captured into a graph."""
     return runtime.is_available() and runtime.init().is_capturing()
 
 
 def graph_pool_handle() -> tuple[int, int]:
-    """A handle by which graphs can share memory."""
+    """A handle of a memory pool that graphs can share."""
     return 0, _next_pool()
 
 
 class CUDAGraph:
-    """Work captured from a stream, to be replayed on the same memory.  See `graph`."""
+    """Work captured from a stream, which can be replayed on the same memory.  See `graph`."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         if not runtime.is_available():
@@ -39,12 +39,12 @@ class CUDAGraph:
         self._handle: Any = None
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
-        """Capture what the current stream is given from now on; it must not be the default stream."""
+        """Start capturing the current stream, which must not be the default stream."""
         self._handle = getattr(pool, "id", pool) or graph_pool_handle()
         cuda = runtime.init()
         if self._handle not in _pools:
             _pools[self._handle] = getattr(pool, "raw", None) or cuda.create_pool()
-        # Memory of a graph is its own: replays write to it whatever else happens.
+        # A graph needs memory that nothing else uses, because every replay writes to it.
         self._pool = _pools[self._handle]
         self._using = cuda.using_pool(self._pool)
         self._using.__enter__()
@@ -64,17 +64,17 @@ class CUDAGraph:
         self._raw.launch(runtime.init().current_stream(runtime.current_device()))
 
     def reset(self) -> None:
-        """Forget the captured work and let go of its memory."""
+        """Delete the captured work and release its memory."""
         self._raw = self._pool = None
         _pools.pop(self._handle, None)
 
     def pool(self) -> Any:
-        """The handle of the graph's memory, for other graphs to share."""
+        """The handle of the graph's memory pool, which other graphs can share."""
         return self._handle
 
 
 class graph:
-    """A context whose work is captured instead of run::
+    """Context whose work is captured instead of run::
 
         g = torch.cuda.CUDAGraph()
         with torch.cuda.graph(g):
@@ -82,9 +82,9 @@ class graph:
         x.fill_(3); g.replay()  # y is 6 now
 
     Args:
-        cuda_graph: what holds the captured work.
-        pool: the memory to use, from `graph_pool_handle()` or another graph's `pool()`.
-        stream: the stream to capture in; by default one that all captures share.
+        cuda_graph: the graph to capture into.
+        pool: the memory pool to use, from `graph_pool_handle()` or another graph's `pool()`.
+        stream: the stream to capture; by default one that all captures share.
     """
 
     default_capture_stream: streams.Stream | None = None
@@ -122,20 +122,20 @@ def make_graphed_callables(
     """Callables (modules or functions of tensors) whose forward and backward are captured and replayed.
 
     Args:
-        callables: one, or a tuple of them.
-        sample_args: the arguments to capture each with; later ones must have their shapes.
-        num_warmup_iters: how often to run each before it is captured.
-        allow_unused_input: whether an argument may be without influence on the result.
-        pool: the memory to use.
+        callables: a module or function, or a tuple of them.
+        sample_args: the arguments to capture each callable with; later arguments must have the same shapes.
+        num_warmup_iters: the number of calls of each callable before it is captured.
+        allow_unused_input: whether the result may be independent of an argument that requires grad.
+        pool: the memory pool to use.
     """
     if not isinstance(callables, tuple):
         return make_graphed_callables((callables,), (sample_args,), num_warmup_iters, allow_unused_input, pool)[0]
     pool = graph_pool_handle() if pool is None else pool
-    made = [
-        _Graphed(each, args, num_warmup_iters, allow_unused_input, pool)
-        for each, args in zip(callables, sample_args, strict=True)
+    graphed = [
+        _Graphed(callable_, args, num_warmup_iters, allow_unused_input, pool)
+        for callable_, args in zip(callables, sample_args, strict=True)
     ]
-    return tuple(each.stand_in() for each in made)
+    return tuple(callable_.stand_in() for callable_ in graphed)
 
 
 class _Graphed:
@@ -144,46 +144,46 @@ class _Graphed:
     def __init__(self, function: Any, args: Sequence[Tensor], warmups: int, allow_unused: bool, pool: Any) -> None:
         self.function, self.inputs, self.allow_unused = function, tuple(args), allow_unused
         self.parameters = tuple(function.parameters()) if hasattr(function, "parameters") else ()
-        self.wanted = tuple(each for each in self.inputs + self.parameters if each.requires_grad)
+        self.differentiable = tuple(tensor for tensor in self.inputs + self.parameters if tensor.requires_grad)
         self._warm_up(warmups)
         self.forward_graph, self.backward_graph = CUDAGraph(), CUDAGraph()
         with graph(self.forward_graph, pool):
             outputs = function(*self.inputs)
         self.is_single = isinstance(outputs, Tensor)
         self.outputs = (outputs,) if self.is_single else tuple(outputs)
-        self.tracked = tuple(each for each in self.outputs if each.requires_grad)
-        self.gradients = tuple(each.detach().clone() for each in self.tracked)
+        self.tracked = tuple(output for output in self.outputs if output.requires_grad)
+        self.gradients = tuple(output.detach().clone() for output in self.tracked)
         self.results: Sequence[Tensor | None] = ()
         if self.tracked:
             with graph(self.backward_graph, pool):
                 self.results = self._gradients(self.tracked)
 
     def _gradients(self, outputs: Sequence[Tensor]) -> Sequence[Tensor | None]:
-        return autograd.grad(outputs, self.wanted, self.gradients, allow_unused=self.allow_unused)
+        return autograd.grad(outputs, self.differentiable, self.gradients, allow_unused=self.allow_unused)
 
     def _warm_up(self, times: int) -> None:
         with streams.stream(streams.Stream()):
             for _ in range(times):
                 outputs = self.function(*self.inputs)
-                tracked = [each for each in ((outputs,) if isinstance(outputs, Tensor) else outputs) if each.requires_grad]
+                tracked = [output for output in ((outputs,) if isinstance(outputs, Tensor) else outputs) if output.requires_grad]
                 if tracked:
-                    ones = [each.detach().clone() for each in tracked]
-                    autograd.grad(tracked, self.wanted, ones, allow_unused=self.allow_unused)
+                    ones = [output.detach().clone() for output in tracked]
+                    autograd.grad(tracked, self.differentiable, ones, allow_unused=self.allow_unused)
         runtime.synchronize()
 
     def replay(self, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        for static, given in zip(self.inputs, args, strict=True):
-            if static.data_ptr() != given.data_ptr():
-                static.detach().copy_(given)
+        for static, arg in zip(self.inputs, args, strict=True):
+            if static.data_ptr() != arg.data_ptr():
+                static.detach().copy_(arg)
         self.forward_graph.replay()
-        return tuple(each.detach() for each in self.outputs)
+        return tuple(output.detach() for output in self.outputs)
 
     def replay_backward(self, gradients: Sequence[Tensor]) -> list[Tensor | None]:
-        for static, given in zip(self.gradients, gradients, strict=True):
-            static.copy_(given)
+        for static, gradient in zip(self.gradients, gradients, strict=True):
+            static.copy_(gradient)
         self.backward_graph.replay()
-        found = iter(self.results)
-        return [next(found) if each.requires_grad else None for each in self.inputs + self.parameters]
+        results = iter(self.results)
+        return [next(results) if input.requires_grad else None for input in self.inputs + self.parameters]
 
     def stand_in(self) -> Any:
         """The module with its `forward` replaced, or a function."""
@@ -207,7 +207,7 @@ class _Graphed:
                 return tuple(graphed.replay_backward(tracked))
 
         def run(*args: Tensor) -> Any:
-            made = Replayed.apply(*args, *graphed.parameters)
-            return made[0] if graphed.is_single else made
+            outputs = Replayed.apply(*args, *graphed.parameters)
+            return outputs[0] if graphed.is_single else outputs
 
         return run

@@ -1,4 +1,4 @@
-"""The memory of CUDA devices: how much is used, by which rules it is handed out, and pools of one's own."""
+"""The memory of CUDA devices: statistics, control of the allocator, and memory pools."""
 
 from __future__ import annotations
 
@@ -43,43 +43,43 @@ def host_memory_stats() -> dict[str, Any]:
 
 
 def _nested(flat: dict[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for path, value in flat.items():
         *parents, name = path.split(".")
-        place = made
-        for each in parents:
-            place = place.setdefault(each, {})
-        place[name] = value
-    return made
+        table = nested
+        for parent in parents:
+            table = table.setdefault(parent, {})
+        table[name] = value
+    return nested
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
-    """`memory_stats` with a dict for each part of a name."""
+    """`memory_stats` as nested dicts, with a level for each part of a name."""
     return _nested(memory_stats(device))
 
 
 def host_memory_stats_as_nested_dict() -> dict[str, Any]:
-    """`host_memory_stats` with a dict for each part of a name."""
+    """`host_memory_stats` as nested dicts, with a level for each part of a name."""
     return _nested(host_memory_stats())
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors occupy on a device."""
+    """The number of bytes that tensors occupy on a device."""
     return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors have occupied since the program, or `reset_peak_memory_stats`, started."""
+    """The maximal number of bytes that tensors have occupied since the start, or since `reset_peak_memory_stats`."""
     return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that the allocator holds on a device, in use or not."""
+    """The number of bytes that the caching allocator holds on a device, whether in use or not."""
     return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes that the allocator has held."""
+    """The maximal number of bytes that the caching allocator has held."""
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
@@ -87,13 +87,13 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved  # their
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Let the peaks start from what is in use now."""
+    """Reset the peak statistics to the current values."""
     index = runtime.index_of(device)
     runtime.init().reset_memory_stats(index, "peak")
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Count allocations and releases from zero."""
+    """Reset the counts of allocations and releases to zero."""
     index = runtime.index_of(device)
     runtime.init().reset_memory_stats(index, "accumulated")
 
@@ -102,23 +102,23 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def reset_peak_host_memory_stats() -> None:
-    """Let the peaks of page-locked host memory start from what is in use now."""
+    """Reset the peak statistics of page-locked host memory to the current values."""
     runtime.init().reset_host_memory_stats("peak")
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Count allocations and releases of page-locked host memory from zero."""
+    """Reset the counts of allocations and releases of page-locked host memory to zero."""
     runtime.init().reset_host_memory_stats("accumulated")
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Bytes free on a device, and in all."""
+    """The numbers of free and of total bytes of a device."""
     index = runtime.index_of(device)
     return runtime.init().memory_info(index)
 
 
 def memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> list[dict[str, Any]]:
-    """The blocks that the allocators hold, one dict each: device, address, sizes, and whether in use."""
+    """The blocks that the allocators hold, each a dict of device, address, sizes, and whether it is in use."""
     return runtime.init().memory_blocks()
 
 
@@ -142,7 +142,7 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     ]
     for key, title in _ROWS.items():
         values = [stats[f"{key}.all.{column}"] for column in ("current", "peak", "allocated", "freed")]
-        shown = " | ".join(_size(each) if "bytes" in key else _count(each) for each in values)
+        shown = " | ".join(_size(value) if "bytes" in key else _count(value) for value in values)
         lines += ["-" * 75, f" {title:<21} | {shown} "]
     return "".join(f"|{line}|\n" for line in [*lines, "=" * 75])
 
@@ -163,17 +163,17 @@ def _count(number: int) -> str:
     return "{:7d} {} ".format(*_scaled(number, [" ", "K", "M"], 750_000, 1000))
 
 
-# --- rules --------------------------------------------------------------------------------------------------------
+# --- the allocator ------------------------------------------------------------------------------------------------
 
 
 def empty_cache() -> None:
-    """Give memory that the allocator holds but no tensor uses back to the device."""
+    """Return memory that the allocator holds, but no tensor uses, to the device."""
     if runtime.is_initialized():
         runtime.init().empty_cache()
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Let this process use no more than this part of a device's memory."""
+    """Limit this process to a fraction of a device's memory."""
     cuda = runtime.init()
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
@@ -183,17 +183,17 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """The part of a device's memory that this process may use."""
+    """The fraction of a device's memory that this process may use."""
     return runtime.init().memory_fraction(runtime.index_of(device))
 
 
 def get_allocator_backend() -> str:
-    """What hands memory out: the `native` caching allocator."""
+    """The name of the allocator: `native`, the caching allocator."""
     return "native"
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
-    """Memory for another library to use, as an address; to be given back to `caching_allocator_delete`."""
+    """Allocate memory for another library; returns its address, to be released by `caching_allocator_delete`."""
     if not isinstance(stream, (int, type(None))) and not hasattr(stream, "cuda_stream"):
         raise TypeError(
             "Invalid type for stream argument, must be `torch.cuda.Stream` or `int` representing a pointer to a existing stream"
@@ -202,19 +202,19 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Release what `caching_allocator_alloc` gave."""
+    """Release memory that `caching_allocator_alloc` returned."""
     runtime.init().release(mem_ptr)
 
 
 def caching_allocator_enable(value: bool = True) -> None:
-    """Keep released memory for reuse, or give it back to the device at once."""
+    """Set whether released memory is kept for reuse, or returned to the device at once."""
     if runtime.is_initialized():
         runtime.init().use_cache(value)
 
 
 @contextmanager
 def caching_allocator_disabled() -> Iterator[None]:
-    """A context in which released memory goes back to the device at once."""
+    """Context in which released memory is returned to the device at once."""
     caching_allocator_enable(False)
     try:
         yield
@@ -223,12 +223,12 @@ def caching_allocator_disabled() -> Iterator[None]:
 
 
 class CUDAPluggableAllocator:
-    """An allocator in a shared library.
+    """An allocator implemented in a shared library.
 
     Args:
-        path_to_so_file: the library.
-        alloc_fn_name: its `void* (ssize_t size, int device, cudaStream_t stream)`.
-        free_fn_name: its `void (void* pointer, ssize_t size, int device, cudaStream_t stream)`.
+        path_to_so_file: the path of the library.
+        alloc_fn_name: the name of its function `void* (ssize_t size, int device, cudaStream_t stream)`.
+        free_fn_name: the name of its function `void (void* pointer, ssize_t size, int device, cudaStream_t stream)`.
     """
 
     def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
@@ -245,28 +245,28 @@ class CUDAPluggableAllocator:
         return self
 
     def allocate(self, size: int, index: int) -> int:
-        """Memory on device `index` for work in its current stream, as an address."""
+        """Allocate memory on device `index` for its current stream; returns the address."""
         pointer = self._allocate(size, index, runtime.init().current_stream(index).ptr) or 0
         self._sizes[pointer] = size
         return pointer
 
     def release(self, pointer: int, index: int) -> None:
-        """Give it back."""
+        """Release memory that `allocate` returned."""
         self._release(pointer, self._sizes.pop(pointer, 0), index, runtime.init().current_stream(index).ptr)
 
 
 def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
-    """Take memory from this allocator from now on.  RuntimeError where memory has been handed out already."""
+    """Use this allocator from now on.  RuntimeError if memory has been allocated already."""
     if memory_stats().get("allocation.all.allocated", 0):
         raise RuntimeError("Can't swap an already initialized allocator")
     runtime.init().set_allocator(allocator.allocate, allocator.release)
 
 
 class MemPool:
-    """Memory apart from all other: what is allocated inside `use_mem_pool` comes from here.
+    """A separate memory pool, from which allocations inside `use_mem_pool` are made.
 
     Args:
-        allocator: where the pool takes its memory from (the device by default).
+        allocator: the allocator of the pool's memory; by default the device's.
     """
 
     _ids = iter(range(1, 2**62))
@@ -280,11 +280,11 @@ class MemPool:
 
     def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
         """The blocks that the pool holds."""
-        return [each for each in memory_snapshot() if each["segment_pool_id"] == id(self.raw)]
+        return [block for block in memory_snapshot() if block["segment_pool_id"] == id(self.raw)]
 
 
 @contextmanager
 def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
-    """A context in which memory on a device comes from `pool`."""
+    """Context in which memory on a device is allocated from `pool`."""
     with runtime.device(device), runtime.init().using_pool(pool.raw):
         yield

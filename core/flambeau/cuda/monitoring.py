@@ -1,4 +1,4 @@
-"""What the driver's management library (NVML) knows about a device: load, temperature, power, processes."""
+"""Monitoring of devices by the driver's management library (NVML): load, temperature, power, processes."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class _Process(ctypes.Structure):
 @cache
 def _library() -> Any:
     try:
-        found = ctypes.CDLL(_LIBRARY)
+        library = ctypes.CDLL(_LIBRARY)
     except OSError as error:
         raise RuntimeError("cuda driver can't be loaded, is cuda enabled?") from error
-    _check(found.nvmlInit_v2())
-    return found
+    _check(library.nvmlInit_v2())
+    return library
 
 
 def _check(status: int) -> None:
@@ -48,14 +48,14 @@ def _check(status: int) -> None:
 
 
 def _index(device: Any) -> int:
-    """The index of a device.  The driver's library knows devices without a backend for them, but not which one is current."""
+    """The index of a device.  NVML works without a CUDA backend; the current device is then 0."""
     return 0 if device is None and not runtime.is_available() else runtime.index_of(device)
 
 
 def _handle(device: Any) -> ctypes.c_void_p:
-    """NVML's handle of a device, which it numbers without regard to `CUDA_VISIBLE_DEVICES`."""
+    """NVML's handle of a device; NVML's own numbering ignores `CUDA_VISIBLE_DEVICES`."""
     library, index, handle = _library(), _index(device), ctypes.c_void_p()
-    visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if each]
+    visible = [entry for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if entry]
     if visible and not visible[index].isdecimal():
         _check(library.nvmlDeviceGetHandleByUUID(visible[index].encode(), ctypes.byref(handle)))
     else:
@@ -72,17 +72,17 @@ def _ask(function: str, device: Any, result: _T, *arguments: int) -> _T:
 
 
 def utilization(device: Any = None) -> int:
-    """Percent of the last second or so in which the device was computing."""
+    """The percentage of time, over about the last second, in which the device was computing."""
     return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).gpu
 
 
 def memory_usage(device: Any = None) -> int:
-    """Percent of the last second or so in which the device's memory was read or written."""
+    """The percentage of time, over about the last second, in which the device's memory was read or written."""
     return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).memory
 
 
 def device_memory_used(device: Any = None) -> int:
-    """Bytes of the device's memory that all processes together use."""
+    """The bytes of the device's memory that all processes together use."""
     return _ask("nvmlDeviceGetMemoryInfo", device, _Memory()).used
 
 
@@ -92,22 +92,22 @@ def temperature(device: Any = None) -> int:
 
 
 def power_draw(device: Any = None) -> int:
-    """The power that the device takes, in milliwatts."""
+    """The power consumption of the device in milliwatts."""
     return _ask("nvmlDeviceGetPowerUsage", device, ctypes.c_uint()).value
 
 
 def clock_rate(device: Any = None) -> int:
-    """The rate of the multiprocessors' clock, in MHz."""
+    """The clock rate of the multiprocessors in MHz."""
     return _ask("nvmlDeviceGetClockInfo", device, ctypes.c_uint(), _SM_CLOCK).value
 
 
 def list_gpu_processes(device: Any = None) -> str:
-    """The processes that compute on a device and the memory they use, to print."""
+    """A printable list of the processes on a device and the memory they use."""
     try:
         handle = _handle(device)
     except RuntimeError as error:
         return str(error)
-    count, found = ctypes.c_uint(256), (_Process * 256)()
-    _check(_library().nvmlDeviceGetComputeRunningProcesses_v3(handle, ctypes.byref(count), found))
-    lines = [f"process {each.pid:>10d} uses {each.used / 2**20:>12.3f} MB GPU memory" for each in found[: count.value]]
+    count, processes = ctypes.c_uint(256), (_Process * 256)()
+    _check(_library().nvmlDeviceGetComputeRunningProcesses_v3(handle, ctypes.byref(count), processes))
+    lines = [f"process {p.pid:>10d} uses {p.used / 2**20:>12.3f} MB GPU memory" for p in processes[: count.value]]
     return "\n".join([f"GPU:{_index(device)}", *(lines or ["no processes are running"])])

@@ -26,34 +26,34 @@ def _of(place: Any) -> generators.Generator:
 
 
 def manual_seed(seed: int) -> None:
-    """Restart the current device's stream of random numbers from `seed`; nothing without CUDA."""
+    """Seed the generator of the current device; does nothing without CUDA."""
     seed = int(seed)
     if runtime.is_available():
         _of(None).manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Restart the streams of all devices from `seed`; nothing without CUDA."""
+    """Seed the generators of all devices; does nothing without CUDA."""
     seed = int(seed)
-    for each in default_generators():
-        each.manual_seed(seed)
+    for generator in default_generators():
+        generator.manual_seed(seed)
 
 
 def seed() -> None:
-    """Restart the current device's stream from a random seed; nothing without CUDA."""
+    """Seed the generator of the current device with a random number; does nothing without CUDA."""
     if runtime.is_available():
         _of(None).seed()
 
 
 def seed_all() -> None:
-    """Restart the streams of all devices from one random seed; nothing without CUDA."""
-    made = default_generators()
-    if made:
-        manual_seed_all(made[0].seed())
+    """Seed the generators of all devices with one random number; does nothing without CUDA."""
+    all_generators = default_generators()
+    if all_generators:
+        manual_seed_all(all_generators[0].seed())
 
 
 def initial_seed() -> int:
-    """The seed that the current device's stream was started from."""
+    """The seed of the current device's generator."""
     runtime.init()
     return _of(None).initial_seed()
 
@@ -66,16 +66,16 @@ def get_rng_state(device: Any = "cuda") -> Tensor:
 
 def get_rng_state_all() -> list[Tensor]:
     """The states of all devices' generators."""
-    return [each.get_state() for each in default_generators()]
+    return [generator.get_state() for generator in default_generators()]
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
-    """Continue a device's generator from a state; nothing without CUDA."""
+    """Set the state of a device's generator; does nothing without CUDA."""
     if runtime.is_available():
         _of(device).set_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Continue the generators of all devices, in order, from states."""
-    for index, each in enumerate(new_states):
-        set_rng_state(each, index)
+    """Set the states of all devices' generators, in the order of the devices."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)

@@ -1,7 +1,7 @@
-"""Device memory that several processes use: handles of it, and how long it has to stay.
+"""Sharing device memory between processes, by handles, and keeping it alive.
 
-The process that made the memory keeps it until all that it was lent to have let go.  Each loan has a byte in memory that both
-processes see, which the other one clears.
+The process that owns the memory keeps it alive until all processes that it was lent to have released it.  Each loan has a byte
+in memory that both processes share, which the borrower clears on release.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from . import streams
 
 __all__ = ["borrow", "collect", "ipc_collect", "lend"]
 
-_lent: list[tuple[Any, Tensor]] = []  # a byte, 1 while the other process has the memory, and a tensor that keeps it
+_lent: list[tuple[Any, Tensor]] = []  # a byte that is 1 while the borrower has the memory, and a tensor that keeps it alive
 
 
 def lend(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
-    """What `borrow` needs: a handle of the tensor's memory, where and how large the storage is in it, and the device.
+    """The arguments of `borrow`: a handle of the tensor's memory, the offset and size of the storage in it, and the device.
 
-    `byte` is a writable buffer of one byte that the other process will have too.
+    `byte` is a writable buffer of one byte that is shared with the other process.
     """
     collect()
     place, storage = tensor.device.index or 0, tensor.untyped_storage()
-    streams.current_stream(place).synchronize()  # the other process knows nothing of what is still to be done
+    streams.current_stream(place).synchronize()  # the other process cannot wait for work that is still queued here
     handle, offset = runtime.init().memory_handle(storage.data_ptr())
     byte[0] = 1
     _lent.append((byte, tensor.detach()))
@@ -34,9 +34,9 @@ def lend(tensor: Tensor, byte: Any) -> tuple[bytes, int, int, int]:
 
 
 def borrow(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tensor:
-    """The memory of a storage in another process, as bytes."""
+    """The memory of another process's storage, as a tensor of bytes."""
     for own, tensor in _lent:
-        if own is byte:  # it has come back to where it was sent from, which cannot open it
+        if own is byte:  # it was sent back to its owner, which cannot open its own handle
             byte[0] = 0
             return tensor.untyped_storage().as_tensor(dtypes.uint8)
 
@@ -49,11 +49,11 @@ def borrow(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tens
 
 
 def collect() -> None:
-    """Let go of the memory that no other process has any longer."""
-    _lent[:] = [each for each in _lent if each[0][0]]
+    """Release lent memory that the borrowers have released."""
+    _lent[:] = [loan for loan in _lent if loan[0][0]]
 
 
 def ipc_collect() -> None:
-    """Let go of the memory of tensors that were sent to other processes, and that those no longer use."""
+    """Release the memory of tensors that were sent to other processes and are no longer used there."""
     runtime.init()
     collect()

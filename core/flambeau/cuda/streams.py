@@ -17,11 +17,11 @@ __all__ = [
 
 
 class Stream(generic.Stream):
-    """A queue of work on a CUDA device; work in different streams may run side by side.
+    """A queue of work on a CUDA device; work in different streams may run concurrently.
 
     Args:
-        device: the device (the current one by default).
-        priority: lower numbers go first.
+        device: the device; by default the current one.
+        priority: the priority; a lower number means a higher priority.
 
     Raises:
         RuntimeError: CUDA is not available.
@@ -42,14 +42,14 @@ class Stream(generic.Stream):
 
     @classmethod
     def of_raw(cls, raw: RawStream, index: int) -> Stream:
-        """The library's own stream as a Stream."""
-        made: Stream = object.__new__(Stream)
-        made._set(raw, index)
-        return made
+        """A Stream for a stream of the array library."""
+        stream: Stream = object.__new__(Stream)
+        stream._set(raw, index)
+        return stream
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """The least and the greatest priority."""
+        """The lowest and the highest priority."""
         return 0, -5
 
     @property
@@ -59,7 +59,7 @@ class Stream(generic.Stream):
         return c_void_p(self.cuda_stream)
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """Version of the protocol and address, for other libraries."""
+        """The CUDA stream protocol for other libraries: its version and the stream's address."""
         return 0, self.cuda_stream
 
     def query(self) -> bool:
@@ -83,7 +83,7 @@ class Stream(generic.Stream):
 
 
 class ExternalStream(Stream):
-    """A stream that another library made, by its address."""
+    """A stream that another library has created, given by its address."""
 
     def __init__(self, stream_ptr: int, device: Any = None, **kwargs: Any) -> None:
         index = runtime.index_of(device)
@@ -91,12 +91,12 @@ class ExternalStream(Stream):
 
 
 class Event(generic.Event):
-    """A mark in a stream.
+    """A marker in a stream.
 
     Args:
-        enable_timing: whether its time can be taken.
-        blocking: whether `synchronize` sleeps instead of spinning.
-        interprocess: whether other processes can wait for it.
+        enable_timing: whether the event can measure time.
+        blocking: whether `synchronize` sleeps instead of busy-waiting.
+        interprocess: whether other processes can wait for the event.
     """
 
     raw: RawEvent | None
@@ -111,17 +111,17 @@ class Event(generic.Event):
             raise RuntimeError("Tried to instantiate dummy base class Event")
         self._timed = enable_timing
         self._options = blocking, enable_timing, interprocess
-        self.raw = None  # made on the device of the stream that it is first recorded in
+        self.raw = None  # created by the first `record`, on the device of the stream
         self.device = None  # type: ignore[assignment]  # until it is recorded
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
-        """The event of another process, by the handle it gave."""
-        made = cls(interprocess=True)
-        made._place(runtime.index_of(device))
-        with runtime.device(made.device):
-            made.raw = runtime.init().open_event(handle)
-        return made
+        """The event of another process, given by its `ipc_handle`."""
+        event = cls(interprocess=True)
+        event._place(runtime.index_of(device))
+        with runtime.device(event.device):
+            event.raw = runtime.init().open_event(handle)
+        return event
 
     def _place(self, index: int) -> None:
         self.device = devices.device("cuda", index)
@@ -161,7 +161,7 @@ class Event(generic.Event):
         return runtime.init().elapsed_time(self.raw, end_event.raw)
 
     def ipc_handle(self) -> bytes:
-        """A handle that another process can open; the event has to be made with `interprocess=True`."""
+        """A handle that another process can open; the event must have been created with `interprocess=True`."""
         if self.raw is None:
             self.record()
         return runtime.init().event_handle(self.raw)  # type: ignore[arg-type]  # recorded just above
@@ -177,30 +177,30 @@ Stream.__module__ = ExternalStream.__module__ = Event.__module__ = "flambeau.cud
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that work on a device goes to."""
+    """The current stream of a device, in which its work is queued."""
     cuda, index = runtime.init(), runtime.index_of(device)
     return Stream.of_raw(cuda.current_stream(index), index)
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that work on a device goes to unless told otherwise."""
+    """The default stream of a device."""
     cuda, index = runtime.init(), runtime.index_of(device)
     return Stream.of_raw(cuda.default_stream(index), index)
 
 
 def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
-    """A stream that another library made, by its address."""
+    """A stream that another library has created, given by its address."""
     return ExternalStream(data_ptr, device)
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Send work on the stream's device to it.  The context manager `stream` is to be preferred."""
+    """Make a stream the current one of its device.  Prefer the context manager `stream`."""
     if stream is not None:
         runtime.init().use_stream(stream.raw, stream.device.index or 0)
 
 
 class StreamContext:
-    """A context in which a stream, and its device, are current; None changes nothing."""
+    """Context in which a stream and its device are the current ones; with None, nothing changes."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -220,7 +220,7 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A context in which work goes to `stream`::
+    """Context in which work is queued in `stream`::
 
     with torch.cuda.stream(torch.cuda.Stream()):
         y = x @ x

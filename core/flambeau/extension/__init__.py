@@ -1,15 +1,15 @@
-"""What authors of layers, backends and kernel packs may use of the core, beside `flambeau` itself and `flambeau.backend`.
+"""The API of the core for authors of layers, backends and kernel packs, in addition to `flambeau` and `flambeau.backend`.
 
-Everything else inside may change from one version to the next.
+Everything else is internal and may change in any version.
 
 - Checks of arguments, with PyTorch's exceptions: `require_flags`, `require_dtype`, `require_constant`, `whole_numbers`, `as_int`,
   `as_float`; the types `Number` and `Dims` for annotations.
-- Composites in the graph: `gathered` shows several operations as the one that PyTorch has, `shown_as` renames the last of them;
-  `open_to_overrides` lets a namespace's functions be overridden.
-- Optimizer steps in one kernel: `has_step`, `fused_step`.
-- Kernels: `kernel_of`, the kernel that serves an operation for tensors like a given one; `forward_of`, its array-API forward.
+- Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
+  renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
+- Fused optimizer steps: `has_step`, `fused_step`.
+- Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
 - `source(name)`: the Python source of the function that is generated for an operation.
-- `functions`: the operations that layers are made of, beyond those of the `torch` namespace.
+- `functions`: operations used by layers, in addition to those of the `torch` namespace.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The operations that layers are made of, beyond those of the `torch` namespace."""
+"""Operations used by layers, in addition to those of the `torch` namespace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels of operations, for those who write others."""
+"""Access to the kernels of operations, for authors of kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["forward_of", "kernel_of"]
 
 
 def forward_of(name: str) -> Callable[..., Any]:
-    """The forward of an operation, `(xp, arrays..., parameters...)`, written against the array API: what a kernel has to equal.
+    """The array-API forward of an operation, `(xp, arrays..., parameters...)`, which a kernel must agree with.
 
     Raises:
         KeyError: there is no operation of that name.
@@ -27,7 +27,7 @@ def forward_of(name: str) -> Callable[..., Any]:
 
 
 def kernel_of(name: str, tensor: Tensor) -> Callable[..., Any]:
-    """The kernel that serves an operation for tensors of this one's dtype and device; it takes and returns arrays.
+    """The kernel of an operation for tensors with the dtype and device of `tensor`; it takes and returns arrays.
 
     Raises:
         KeyError: there is no operation of that name.

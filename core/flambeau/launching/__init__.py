@@ -1,1 +1,1 @@
-"""Programs on flambeau: the launcher, what it reports, the stub files."""
+"""Running programs on flambeau: the launcher, its reports, and the stub files."""

@@ -1,4 +1,4 @@
-"""What `python -m flambeau env` prints: everything a bug report should say about the machine."""
+"""The report of `python -m flambeau env`: what a bug report should contain about the machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA
 
 
 def report() -> str:
-    """Return the versions, backends, devices and threads in use, one `name: value` a line.
+    """Return the versions, backends, devices and threads in use, one `name: value` per line.
 
     >>> import flambeau.launching.env
     >>> flambeau.launching.env.report().splitlines()[0].startswith("flambeau:")
@@ -51,7 +51,7 @@ def _facts() -> Iterator[tuple[str, str]]:
 
 
 def _installed_version(library: str) -> str:
-    """The version of an installed distribution; wheels for one CUDA version add it to the library's name."""
+    """The version of an installed distribution; wheels for a CUDA version have that in their name."""
     for name in (library, f"{library}-cuda12x", f"{library}-cuda13x"):
         try:
             return importlib.metadata.version(name)
@@ -67,7 +67,7 @@ def _devices() -> str:
 
 
 def _or_error(value: Callable[[], str]) -> str:
-    """The value, or what is wrong: a report is asked for when something is."""
+    """The value, or the error, so that the report also works on a broken installation."""
     try:
         return value()
     except Exception as error:

@@ -36,10 +36,10 @@ FLAMBEAU_PLUGINS=name,... leaves out all installed plugins but these; empty, all
 
 
 def install_as_torch() -> None:
-    """Make `import torch` and `import torchvision` give flambeau, even where PyTorch is installed.
+    """Make `import torch` and `import torchvision` import flambeau, even if PyTorch is installed.
 
-    For notebooks and `conftest.py`; call it before anything imports `torch`.  Child processes of
-    `multiprocessing` do the same, whatever their start method.
+    For notebooks and `conftest.py`; call it before anything imports `torch`.  It also applies to child processes of
+    `multiprocessing`, whatever their start method.
 
     Raises:
         ImportError: PyTorch itself has been imported already.
@@ -52,12 +52,12 @@ def install_as_torch() -> None:
     """
     alias("torch", "flambeau")
     alias("torchvision", "flambeau_vision")
-    Tensor.__module__ = "torch"  # by which libraries that compute on anybody's arrays know whose these are
+    Tensor.__module__ = "torch"  # by which array-agnostic libraries recognize PyTorch's tensors
     _install_in_children()
 
 
-# What multiprocessing's children run; the code that it would give to `python -c` follows as an argument.
-# The resource tracker, which it starts beside them, runs no code of the program's.
+# The code that multiprocessing's children run; the code that it would pass to `python -c` follows as an argument.
+# The resource tracker, which is started too, runs no code of the program.
 _CHILD = """\
 import sys
 if "resource_tracker" in sys.argv[2]:
@@ -70,7 +70,7 @@ else:
 
 
 def _install_in_children() -> None:
-    """Put the launcher after the interpreter's flags on the command lines of multiprocessing's children."""
+    """Insert the launcher after the interpreter's flags in the command lines of multiprocessing's children."""
     import multiprocessing.util
 
     util: Any = multiprocessing.util
@@ -89,7 +89,7 @@ def _install_in_children() -> None:
 
 
 def main() -> None:
-    """Do what the command line asks for; a program runs, and ends, as under `python`."""
+    """Execute the command line; a program runs and exits as it does under `python`."""
     first, *rest = sys.argv[1:] or ["--help"]
     option = first[:2]
     if first in _COMMANDS:
@@ -101,10 +101,10 @@ def main() -> None:
             _fail("conformance takes the name of a backend")
         sys.exit(_conformance(*rest))
     elif option in _PROGRAMS:
-        given = ([first[2:]] if first[2:] else []) + rest
-        if not given:
+        arguments = ([first[2:]] if first[2:] else []) + rest
+        if not arguments:
             _fail(f"argument expected for the {option} option")
-        _run(_PROGRAMS[option], given)
+        _run(_PROGRAMS[option], arguments)
     elif first == "-":
         _run(_run_stdin, [first, *rest])
     elif option.startswith("-"):
@@ -131,10 +131,10 @@ def _print_env() -> None:
 def _print_backends() -> None:
     from ..backend import SELECTED_NAME, installed
 
-    found = installed()
-    for name, source in sorted(found.items()):
+    backends = installed()
+    for name, source in sorted(backends.items()):
         print(f"{'*' if name == SELECTED_NAME else ' '} {name:<10} {source}")
-    if SELECTED_NAME not in found:
+    if SELECTED_NAME not in backends:
         sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is none of these")
 
 
@@ -219,11 +219,11 @@ _PROGRAMS = {"-c": _run_code, "-m": _run_module}
 def _set_argv(argv: list[str], path0: str) -> None:
     sys.argv[:] = argv
     if not sys.flags.safe_path:
-        sys.path[0] = path0  # in place of what Python put there for `-m flambeau`
+        sys.path[0] = path0  # replaces the entry for `-m flambeau`
 
 
 def _hide_launcher_in_tracebacks() -> None:
-    """Let the traceback of the exception that is ending the program begin where it would under `python`."""
+    """Remove the launcher's frames from the traceback of the exception that ends the program."""
     show = sys.excepthook
 
     def show_program_frames(kind: Any, error: BaseException, trace: TracebackType | None) -> None:

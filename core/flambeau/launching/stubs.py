@@ -1,7 +1,7 @@
-"""Writes the stub files that tell editors and type checkers about generated names.
+"""Writes the stub files that declare generated names for editors and type checkers.
 
     python -m flambeau.launching.stubs            writes them
-    python -m flambeau.launching.stubs --check    exits with 1 where they are out of date
+    python -m flambeau.launching.stubs --check    exits with 1 if they are out of date
 
 `_members.pyi` declares what the operations attach to `Tensor`; `_functions.pyi` the functions of the namespace.
 """
@@ -41,41 +41,41 @@ from .random import Generator
 _DTYPE = "from .values.dtypes import dtype as _dtype\n"
 _SPELLED = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
 _KNOWN = {"Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_SPELLED}
-_EXCUSED = {"__eq__": "override", "__ne__": "override"}  # object's return a bool
+_EXCUSED = {"__eq__": "override", "__ne__": "override"}  # those of `object` return a bool
 _OTHERS = {"__repr__": "str", "__format__": "str", "__reduce_ex__": "Any", "__init_subclass__": "None"}  # that return no tensor
 _FROM_PYTHON = {"__annotations__", "__dict__", "__doc__", "__module__", "__slotnames__", "__weakref__"}
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 
-def _annotation(given: Any) -> str:
-    """An annotation as a stub file spells it; `Any` where it has names that the file does not import."""
-    if given is None:
+def _annotation(annotation: Any) -> str:
+    """An annotation as written in a stub file; `Any` if it has names that the file does not import."""
+    if annotation is None:
         return "None"
-    text = given if isinstance(given, str) else "Any"
+    text = annotation if isinstance(annotation, str) else "Any"
     known = _KNOWN.issuperset(_NAME.findall(text))
-    return _NAME.sub(lambda found: _SPELLED.get(found[0], found[0]), text) if known else "Any"
+    return _NAME.sub(lambda match: _SPELLED.get(match[0], match[0]), text) if known else "Any"
 
 
-def _parameter(each: Parameter) -> str:
-    star = "*" if each.kind is Parameter.VAR_POSITIONAL else "**" if each.kind is Parameter.VAR_KEYWORD else ""
-    default = "" if each.default is Parameter.empty else " = ..."
-    return f"{star}{each.name}: {_annotation(each.annotation)}{default}"
+def _parameter(parameter: Parameter) -> str:
+    star = "*" if parameter.kind is Parameter.VAR_POSITIONAL else "**" if parameter.kind is Parameter.VAR_KEYWORD else ""
+    default = "" if parameter.default is Parameter.empty else " = ..."
+    return f"{star}{parameter.name}: {_annotation(parameter.annotation)}{default}"
 
 
 def _listed(parameters: Iterable[Parameter]) -> list[str]:
     parts, starred = [], False
-    for each in parameters:
-        if each.kind is Parameter.KEYWORD_ONLY and not starred:
+    for parameter in parameters:
+        if parameter.kind is Parameter.KEYWORD_ONLY and not starred:
             parts.append("*")
-        starred = starred or each.kind in (Parameter.KEYWORD_ONLY, Parameter.VAR_POSITIONAL)
-        if not keyword.iskeyword(each.name):
-            parts.append(_parameter(each))
+        starred = starred or parameter.kind in (Parameter.KEYWORD_ONLY, Parameter.VAR_POSITIONAL)
+        if not keyword.iskeyword(parameter.name):
+            parts.append(_parameter(parameter))
     return parts
 
 
 def _parameters(function: Callable[..., Any], in_place: bool) -> list[Parameter]:
-    """The parameters of a function; an in-place form has no `out`."""
-    return [each for each in inspect.signature(function).parameters.values() if not (in_place and each.name == "out")]
+    """The parameters of a function; without `out` for an in-place form."""
+    return [p for p in inspect.signature(function).parameters.values() if not (in_place and p.name == "out")]
 
 
 def _returns(function: Callable[..., Any]) -> str:
@@ -93,7 +93,7 @@ def _is_in_place(name: str) -> bool:
 
 
 def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
-    """A function in a stub file."""
+    """The declaration of a function in a stub file."""
     in_place = method and _is_in_place(name)
     parameters = _listed(_parameters(function, in_place)[method:])
     returns = _OTHERS.get(name) or ("Tensor" if in_place or name.startswith("__r") else _returns(function))
@@ -103,14 +103,14 @@ def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
 
 
 def _attached() -> dict[str, Any]:
-    """What is on Tensor without being written in its class body."""
+    """The attributes of Tensor that are not defined in its class body."""
     source = inspect.getsource(_tensor)
-    found = {}
+    attached = {}
     for name, value in sorted(vars(_tensor.Tensor).items()):
         written = f"def {name}(" in source or f"    {name}:" in source or f"    {name} =" in source
         if not written and name not in _FROM_PYTHON:
-            found[name] = value
-    return found
+            attached[name] = value
+    return attached
 
 
 def members() -> str:

@@ -1,4 +1,4 @@
-"""What every routine asks of its arguments, and the error that says a matrix has no factorization or inverse."""
+"""Checks of arguments that the routines share, and `LinAlgError`."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ class _LinAlgError(RuntimeError):
 LinAlgError = _LinAlgError
 
 
-def check_matrix(name: str, given: Any, argument: str = "A") -> None:
-    if not isinstance(given, Tensor):
+def check_matrix(name: str, value: Any, argument: str = "A") -> None:
+    if not isinstance(value, Tensor):
         function = name.removeprefix("torch.").replace(".", "_")
-        raise TypeError(f"{function}(): argument '{argument}' (position 1) must be Tensor, not {type(given).__name__}")
-    if given._array.ndim < 2:
+        raise TypeError(f"{function}(): argument '{argument}' (position 1) must be Tensor, not {type(value).__name__}")
+    if value._array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
 
 
-def check_square(name: str, given: Any, argument: str = "A") -> None:
-    check_matrix(name, given, argument)
-    rows, columns = given._array.shape[-2:]
+def check_square(name: str, value: Any, argument: str = "A") -> None:
+    check_matrix(name, value, argument)
+    rows, columns = value._array.shape[-2:]
     if rows != columns:
         raise RuntimeError(f"{name}: {argument} must be batches of square matrices, but they are {rows} by {columns} matrices")
 
 
-def check_floating(name: str, given: Tensor, kernel: str | None = None) -> None:
-    """Refuse integers, and half precision: by the name of the kernel that does not serve it, where there is one."""
-    dtype = given._key.dtype
+def check_floating(name: str, tensor: Tensor, kernel: str | None = None) -> None:
+    """Raise for integers and half precision; the message names `kernel`, if given, as not implemented for half precision."""
+    dtype = tensor._key.dtype
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtype.legacy_name}")
     if dtype in dtypes.HALF:
@@ -55,10 +55,10 @@ def check_floating(name: str, given: Tensor, kernel: str | None = None) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy_name}'")
 
 
-def promote_square(name: str, given: Any, kernel: str | None = None) -> None:
-    """A batch of square matrices of floating-point or complex numbers."""
-    check_square(name, given)
-    check_floating(name, given, kernel)
+def promote_square(name: str, value: Any, kernel: str | None = None) -> None:
+    """Check that `value` is a batch of square matrices of floating-point or complex numbers."""
+    check_square(name, value)
+    check_floating(name, value, kernel)
 
 
 def check_same_dtype(name: str, A: Tensor, B: Tensor) -> None:
@@ -70,24 +70,24 @@ def check_same_dtype(name: str, A: Tensor, B: Tensor) -> None:
 
 
 def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
-    """Both with the batch dimensions that theirs broadcast to."""
-    one, other = A._array.shape, B._array.shape
-    if one[:-2] == other[:-2]:
+    """Both matrices with broadcast batch dimensions."""
+    a, b = A._array.shape, B._array.shape
+    if a[:-2] == b[:-2]:
         return A, B
     from ..calls.dispatch import broadcast_shapes
 
-    batch = broadcast_shapes(one[:-2], other[:-2])
-    return A.expand(*batch, *one[-2:]), B.expand(*batch, *other[-2:])
+    batch = broadcast_shapes(a[:-2], b[:-2])
+    return A.expand(*batch, *a[-2:]), B.expand(*batch, *b[-2:])
 
 
 def adjoint(xp: Any, matrices: Any) -> Any:
     """The conjugate transpose, on arrays."""
-    turned = xp.matrix_transpose(matrices)
-    return xp.conj(turned) if xp.isdtype(matrices.dtype, "complex floating") else turned
+    transposed = xp.matrix_transpose(matrices)
+    return xp.conj(transposed) if xp.isdtype(matrices.dtype, "complex floating") else transposed
 
 
 def anywhere(condition: Tensor) -> bool:
-    """Whether a condition holds anywhere, also in what `vmap` hides."""
+    """Whether a condition holds anywhere, including the whole batch inside `vmap`."""
     backend, array = _unhidden(condition)
     return bool(backend.xp.any(array))
 
@@ -98,7 +98,7 @@ def _unhidden(tensor: Tensor) -> tuple[Any, Any]:
 
 
 def failure(info: Tensor) -> tuple[str, int] | None:
-    """Where the first failure is (as PyTorch words it) and its number; None where all went well."""
+    """A prefix for error messages that names the first matrix with nonzero `info`, and that number; None if all are 0."""
     backend, array = _unhidden(info)
     with backend.guard(info._key.device.index or 0):
         if not bool(backend.xp.any(array != 0)):
@@ -109,10 +109,10 @@ def failure(info: Tensor) -> tuple[str, int] | None:
 
 
 def is_numerical_failure(error: BaseException | None) -> bool:
-    """Whether an array library's routine has said that the numbers (not the arguments) are at fault."""
+    """Whether a routine of an array library failed because of the numbers (a singular matrix, no convergence)."""
     return type(error).__name__ == "LinAlgError"
 
 
 def ones_where(F: Any, like: Any, mask: Any) -> Any:
-    """Ones where `mask` holds, zeros elsewhere: what keeps a denominator from being zero."""
+    """Ones where `mask` holds, zeros elsewhere: added to a denominator to keep it from being zero."""
     return F.masked(F.ones_of(like), mask)

@@ -33,12 +33,12 @@ def _column(F: Any, vectors: Any) -> Any:
 
 
 def _on_diagonal(F: Any, matrices: Any) -> Any:
-    """The diagonal as a matrix, or a row of values brought onto one."""
+    """The diagonal part of the matrices; with broadcasting, a row of values times this is a diagonal matrix."""
     return F.triu(F.tril(matrices))
 
 
 def _over_differences(F: Any, numerator: Any, difference: Any) -> Any:
-    """`numerator / difference`; 0 where both are 0: on the diagonal, and for what does not depend on a choice of basis."""
+    """`numerator / difference`; 0 where both are 0: on the diagonal, and for degenerate values if the basis does not matter."""
     return numerator / (difference + ones_where(F, difference, (difference == 0) & (numerator == 0)))
 
 
@@ -57,7 +57,7 @@ def _cholesky_forward(xp: Any, A: Any, /, upper: bool = False) -> tuple[Any, Any
 
 
 def _cholesky_by_columns(xp: Any, A: Any) -> tuple[Any, Any]:
-    """Find out which of the matrices are at fault, and from which column on."""
+    """Cholesky factors column by column, with `info`: which matrices are not positive-definite, and from which column on."""
     n = A.shape[-1]
     info = xp.zeros(A.shape[:-2], dtype=xp.int64)
     columns = []
@@ -105,9 +105,9 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangle `L` in `input = L L^H`, or the upper one in `input = U^H U`, of positive-definite matrices.
+    """The Cholesky factor of positive-definite matrices: lower `L` in `input = L L^H`, or with `upper` `U` in `input = U^H U`.
 
-    Only that triangle of `input` is read.
+    Only the corresponding triangle of `input` is read.
 
     Raises:
         LinAlgError: a matrix is not positive-definite.
@@ -123,11 +123,11 @@ def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
 
 
 def refuse_indefinite(name: str, info: Tensor) -> None:
-    found = failure(info)
-    if found:
+    first_failure = failure(info)
+    if first_failure:
         raise LinAlgError(
-            f"{name}: {found[0]}The factorization could not be completed because the input is not "
-            f"positive-definite (the leading minor of order {found[1]} is not positive-definite)."
+            f"{name}: {first_failure[0]}The factorization could not be completed because the input is not "
+            f"positive-definite (the leading minor of order {first_failure[1]} is not positive-definite)."
         )
 
 
@@ -141,7 +141,7 @@ def _qr_grad(F: Any, g: Any, out: Any) -> Any:
     if R.shape[-2] > R.shape[-1]:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
     beside = None
-    if R.shape[-1] > k:  # Q comes from the first columns alone; the others are Q R2
+    if R.shape[-1] > k:  # Q only depends on the first columns; the other ones are Q R2
         R2, gR2 = F.getitem_slice(R, (..., slice(k, None))), F.getitem_slice(gR, (..., slice(k, None)))
         R, gR = F.getitem_slice(R, (..., slice(0, k))), F.getitem_slice(gR, (..., slice(0, k)))
         beside = F.mm(Q, gR2)
@@ -149,8 +149,8 @@ def _qr_grad(F: Any, g: Any, out: Any) -> Any:
     inner = F.mm(gR, F.mH_(R)) - F.mm(F.mH_(Q), gQ)
     half = (F.triu(inner) + F.triu(inner, 1)) / 2
     left = F.mm(Q, half + F.mH_(half)) + gQ
-    made = F.mH_(F.linalg_solve_triangular(R, F.mH_(left), True))
-    return (made if beside is None else F.cat([made, beside], len(made.shape) - 1),)
+    gradient = F.mH_(F.linalg_solve_triangular(R, F.mH_(left), True))
+    return (gradient if beside is None else F.cat([gradient, beside], len(gradient.shape) - 1),)
 
 
 _qr = op(
@@ -162,7 +162,7 @@ _QR = make("linalg_qr", ("Q", "R"))
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """The factors of `A = Q R`: orthonormal columns and an upper triangle.
+    """The factors of `A = Q R`: a matrix with orthonormal columns and an upper triangular matrix.
 
     `mode` is "reduced", "complete" (`Q` is square) or "r" (`Q` is empty).
 
@@ -189,16 +189,16 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 def _geqrf_forward(xp: Any, input: Any) -> tuple[Any, Any]:
-    """Householder's reflections as LAPACK stores them: below the diagonal of R, with their factors apart."""
+    """Householder reflections in LAPACK's format: the vectors below the diagonal of R, the factors in an array of their own."""
     rows, columns = input.shape[-2:]
     count = min(rows, columns)
-    done, taus = input, []
+    result, taus = input, []
     row, column = xp.arange(rows), xp.arange(columns)
     is_complex = xp.isdtype(input.dtype, "complex floating")
     for k in range(count):
         below = xp.expand_dims(row > k, axis=-1)
-        x = done[..., :, k : k + 1]
-        head = done[..., k : k + 1, k : k + 1]
+        x = result[..., :, k : k + 1]
+        head = result[..., k : k + 1, k : k + 1]
         tail = xp.where(below, x, xp.zeros_like(x))
         size = xp.sum(xp.abs(tail) ** 2, axis=-2, keepdims=True)
         real = xp.real(head) if is_complex else head
@@ -211,12 +211,12 @@ def _geqrf_forward(xp: Any, input: Any) -> tuple[Any, Any]:
         v_h = xp.conj(xp.matrix_transpose(v)) if is_complex else xp.matrix_transpose(v)
         taus.append(tau[..., 0])
         conjugate = xp.conj(tau) if is_complex else tau
-        turned = done - conjugate * xp.matmul(v, xp.matmul(v_h, done))
-        done = xp.where(column > k, turned, done)
+        reflected = result - conjugate * xp.matmul(v, xp.matmul(v_h, result))
+        result = xp.where(column > k, reflected, result)
         at_head = xp.expand_dims(row == k, axis=-1)
         newest = xp.where(below, v, xp.where(at_head, xp.where(nothing, head, xp.astype(safe, input.dtype)), x))
-        done = xp.where(column == k, newest, done)
-    return done, xp.concat(taus, axis=-1) if taus else xp.zeros((*input.shape[:-2], 0), dtype=input.dtype)
+        result = xp.where(column == k, newest, result)
+    return result, xp.concat(taus, axis=-1) if taus else xp.zeros((*input.shape[:-2], 0), dtype=input.dtype)
 
 
 def _geqrf_grad(F: Any, g: Any) -> Any:
@@ -260,15 +260,15 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
 def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) -> Tensor:
     """`Q other` or `Q^H other` for the product `Q = H1 H2 ...` of the reflections stored in `input`.
 
-    The transpose of `other` is what is worked on, so that the result lies in memory by columns.
+    It is computed on the transpose of `other`, so that the result is column-major.
     """
     rows, count = input.shape[-2], tau.shape[-1]
     vectors = input[..., :count].tril(-1) + input.new_ones(rows, count).tril().triu()
-    turned = other.mT
+    transposed = other.mT
     for k in range(count) if adjoint else reversed(range(count)):
         v, factor = vectors[..., k : k + 1], tau[..., k : k + 1].unsqueeze(-1)
-        turned = turned - (factor.conj() if adjoint else factor) * ((turned @ v.conj()) @ v.mT)
-    return turned.mT  # a property
+        transposed = transposed - (factor.conj() if adjoint else factor) * ((transposed @ v.conj()) @ v.mT)
+    return transposed.mT  # a property
 
 
 @with_out(Out.UNCHECKED)
@@ -292,14 +292,14 @@ def _svd_grad(F: Any, g: Any, out: Any) -> Any:
     U, S, Vh = out
     gU, gS, gVh = g
     k = S.shape[-1]
-    U, gU = (each if each.shape[-1] == k else F.getitem_slice(each, (..., slice(0, k))) for each in (U, gU))
-    Vh, gVh = (each if each.shape[-2] == k else F.getitem_slice(each, (..., slice(0, k), slice(None))) for each in (Vh, gVh))
+    U, gU = (m if m.shape[-1] == k else F.getitem_slice(m, (..., slice(0, k))) for m in (U, gU))
+    Vh, gVh = (m if m.shape[-2] == k else F.getitem_slice(m, (..., slice(0, k), slice(None))) for m in (Vh, gVh))
     row, column = _row(F, S), _column(F, S)
     in_U, in_V = _skew(F, F.mm(F.mH_(U), gU)), _skew(F, F.mm(Vh, F.mH_(gVh)))
     difference = row * row - column * column
     ones = _on_diagonal(F, F.ones_of(difference))
     inner = _over_differences(F, in_U * row + column * in_V, difference + ones) + ones * _row(F, gS)
-    if F.is_complex(U):  # a column of U and the row of Vh can turn together, and only together
+    if F.is_complex(U):  # a column of U and its row of Vh are only determined up to a common phase
         inner = inner + ones * _over_differences(F, in_U, row * 2)
     rows, columns = U.shape[-2], Vh.shape[-1]
     if rows > k:
@@ -356,7 +356,7 @@ def _converging(name: str, routine: Any, *args: Any) -> Any:
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """The factors of `A = U diag(S) Vh`, with `S` in descending order.
 
-    Unless `full_matrices`, `U` and `Vh` have only as many columns and rows as there are singular values.
+    Without `full_matrices`, `U` has only as many columns, and `Vh` as many rows, as there are singular values.
 
     Raises:
         LinAlgError: the algorithm does not converge.
@@ -380,13 +380,13 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 def _hermitian(xp: Any, A: Any) -> Any:
-    """Made Hermitian from the lower triangle."""
+    """The Hermitian matrices with the lower triangles of `A`."""
     return xp.tril(A) + adjoint(xp, xp.tril(A, k=-1))
 
 
 def _eigh_grad(F: Any, g: Any, out: Any) -> Any:
     L, V = out
-    inner = _skew(F, F.mm(F.mH_(V), g[1])) / 2  # what else there is would turn columns of V that may be turned
+    inner = _skew(F, F.mm(F.mH_(V), g[1])) / 2  # the other part only changes the phases of V's columns
     inner = _over_differences(F, inner - _on_diagonal(F, inner), _row(F, L) - _column(F, L))
     inner = inner + _on_diagonal(F, F.ones_of(inner)) * _row(F, g[0])
     return (F.mm(V, F.mm(inner, F.mH_(V))),)
@@ -421,7 +421,7 @@ def _hermitian_input(A: Any, UPLO: str) -> Tensor:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def eigh(input: Tensor, UPLO: str = "L") -> Any:
-    """Eigenvalues, in ascending order, and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.
+    """Eigenvalues, in ascending order, and orthonormal eigenvectors of Hermitian matrices; only one triangle is read.
 
     >>> import flambeau as torch
     >>> torch.linalg.eigh(torch.tensor([[0.0, 1], [1, 0]])).eigenvalues
@@ -440,12 +440,12 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def _eig_grad(F: Any, g: Any, out: Any) -> Any:
-    """The eigenvectors have length 1, which takes from their gradient what would change it."""
+    """As the eigenvectors are normalized, the part of their gradient that would change their length is removed."""
     L, V = out
     inner = F.mm(F.mH_(V), g[1])
     real = (inner + F.conj(inner)) / 2
     ones = F.ones_of(inner)
-    along = _on_diagonal(F, real)  # on its diagonal, the changes of length
+    along = _on_diagonal(F, real)  # the changes of length
     inner = inner - F.mm(F.mm(F.mH_(V), V), along)
     inner = _over_differences(F, inner - _on_diagonal(F, inner), F.conj(_row(F, L) - _column(F, L)))
     inner = inner + _on_diagonal(F, ones) * _row(F, g[0])
@@ -490,7 +490,7 @@ def _of_finite(routine: Any, A: Tensor) -> Any:
 
 @with_out(Out.UNCHECKED)
 def eig(input: Tensor) -> Any:
-    """Eigenvalues and eigenvectors of square matrices, complex, in no particular order; the vectors have length 1.
+    """Complex eigenvalues, in no particular order, and eigenvectors of length 1 of square matrices.
 
     >>> import flambeau as torch
     >>> torch.linalg.eig(torch.tensor([[2.0, 0], [0, 3]])).eigenvalues
@@ -502,6 +502,6 @@ def eig(input: Tensor) -> Any:
 
 @with_out(Out.RECORDED | Out.UNCHECKED)
 def eigvals(input: Tensor) -> Tensor:
-    """The eigenvalues of square matrices, complex."""
+    """The complex eigenvalues of square matrices."""
     _check_eig("linalg.eigvals", input)
     return _of_finite(_eigvals, input)  # type: ignore[no-any-return]  # a backend's routine

@@ -34,14 +34,14 @@ _SMALL = 16  # the size below which substitution by rows beats halving
 
 
 def solve_lower(xp: Any, A: Any, B: Any, unitriangular: bool) -> Any:
-    """`X` in `A X = B` for the lower triangle of `A`: the upper half first, then what is left of the lower one."""
+    """`X` in `A X = B` for the lower triangle of `A`, by recursion: the upper half of the rows first, then the lower half."""
     n = A.shape[-1]
     if n <= _SMALL:
         return _substitute(xp, A, B, unitriangular)
     half = n // 2
     above = solve_lower(xp, A[..., :half, :half], B[..., :half, :], unitriangular)
-    rest = B[..., half:, :] - xp.matmul(A[..., half:, :half], above)
-    return xp.concat([above, solve_lower(xp, A[..., half:, half:], rest, unitriangular)], axis=-2)
+    remaining = B[..., half:, :] - xp.matmul(A[..., half:, :half], above)
+    return xp.concat([above, solve_lower(xp, A[..., half:, half:], remaining, unitriangular)], axis=-2)
 
 
 def _substitute(xp: Any, A: Any, B: Any, unitriangular: bool) -> Any:
@@ -124,7 +124,7 @@ def _cholesky_solve_forward(xp: Any, B: Any, L: Any, /, upper: bool = False) -> 
 
 
 def _cholesky_solve_grad(F: Any, g: Any, L: Any, out: Any, upper: bool, needs: Any) -> Any:
-    """As if `L` was read in full: beside a triangular factor, the other triangle has a gradient too, as in PyTorch."""
+    """As in PyTorch, `L` counts as a full matrix: the triangle that is not read gets a gradient too."""
     for_B = F.cholesky_solve(g, L, upper)
     if not needs[1]:
         return for_B, None
@@ -148,7 +148,11 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool) -> Tensor:
 
 
 def lu_arrays(xp: Any, A: Any) -> tuple[Any, Any, Any]:
-    """LU with partial pivoting: both factors in one matrix, the row swapped with each (from 1), the first zero pivot."""
+    """LU with partial pivoting.
+
+    Returns both factors in one matrix; for each row the number, from 1, of the row it was swapped with; and the number, from 1,
+    of the first zero pivot, or 0.
+    """
     rows, columns = A.shape[-2:]
     row, column = xp.arange(rows), xp.arange(columns)
     info = xp.zeros(A.shape[:-2], dtype=xp.int64)
@@ -167,7 +171,7 @@ def lu_arrays(xp: Any, A: Any) -> tuple[Any, Any, Any]:
 
 
 def _size(xp: Any, array: Any) -> Any:
-    """What LAPACK compares pivots by."""
+    """The absolute value by which LAPACK compares pivots."""
     if xp.isdtype(array.dtype, "complex floating"):
         return xp.abs(xp.real(array)) + xp.abs(xp.imag(array))
     return xp.abs(array)
@@ -179,7 +183,7 @@ def take_rows(xp: Any, matrices: Any, order: Any) -> Any:
 
 
 def row_order(xp: Any, pivots: Any, rows: int) -> Any:
-    """The order that the swaps bring the rows into."""
+    """The permutation of the rows that results from the swaps."""
     row = xp.arange(rows)
     order = xp.broadcast_to(row, (*pivots.shape[:-1], rows))
     for k in range(pivots.shape[-1]):
@@ -189,7 +193,7 @@ def row_order(xp: Any, pivots: Any, rows: int) -> Any:
 
 
 def solve_with_lu(xp: Any, LU: Any, pivots: Any, B: Any) -> Any:
-    """`X` in `A X = B`, on arrays; a zero pivot gives infinities and NaN, no error."""
+    """`X` in `A X = B`, on arrays; a zero pivot results in infinities and NaN, not in an error."""
     permuted = take_rows(xp, B, row_order(xp, pivots, LU.shape[-1]))
     return solve_triangular_forward(xp, LU, solve_lower(xp, LU, permuted, True), True)
 
@@ -206,7 +210,7 @@ permutation = op(
 
 
 def _lu_grad(F: Any, g: Any, out: Any) -> Any:
-    """Write `A = P L U` with the leading blocks of L and U square; what is beside them follows from those."""
+    """The gradient of `A = P L U`, with the leading square blocks of L and U treated apart from the remaining blocks."""
     LU, pivots, _ = out
     g = g[0]
     rows, columns = LU.shape[-2:]
@@ -223,14 +227,14 @@ def _lu_grad(F: Any, g: Any, out: Any) -> Any:
         L2, gL2 = F.getitem_slice(LU, below), F.getitem_slice(g, below)
         in_U = in_U - F.mm(F.mH_(L2), gL2)
     inner = F.tril(in_L, -1) + F.triu(in_U)
-    # each block of the gradient is L^-H (...) U^-H, where the blocks beside the square ones lack one of the two factors
+    # Each block of the gradient is L^-H (...) U^-H; the blocks that are not square lack one of the two factors.
     half = F.linalg_solve_triangular(F.mH_(L1), inner, True, True)
-    made = F.linalg_solve_triangular(F.mH_(U1), half, False, False, False)
+    gradient = F.linalg_solve_triangular(F.mH_(U1), half, False, False, False)
     if columns > rows:
-        made = F.cat([made, F.linalg_solve_triangular(F.mH_(L1), gU2, True, True)], len(g.shape) - 1)
+        gradient = F.cat([gradient, F.linalg_solve_triangular(F.mH_(L1), gU2, True, True)], len(g.shape) - 1)
     if rows > columns:
-        made = F.cat([made, F.linalg_solve_triangular(F.mH_(U1), gL2, False, False, False)], len(g.shape) - 2)
-    return (F.mm(F.permutation_matrix(LU, pivots, rows), made),)
+        gradient = F.cat([gradient, F.linalg_solve_triangular(F.mH_(U1), gL2, False, False, False)], len(g.shape) - 2)
+    return (F.mm(F.permutation_matrix(LU, pivots, rows), gradient),)
 
 
 def _block(F: Any, matrices: Any, rows: int, columns: int) -> Any:
@@ -263,7 +267,7 @@ def _factored(name: str, A: Any, pivot: bool) -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """`lu_factor` with `info`: 0, or the number of the first zero on the diagonal of U, from 1."""
+    """`lu_factor` with `info`: 0, or the number, from 1, of the first zero on the diagonal of U."""
     LU, pivots, info = _factored("torch.lu_factor", A, pivot)
     if check_errors:
         _refuse_zero_pivot("torch.linalg.lu_factor_ex", info)
@@ -274,8 +278,8 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """The LU factorization with partial pivoting, in the compact form that `lu_solve` takes.
 
-    Returns `(LU, pivots)`: U is the upper triangle, L the rest below a diagonal of ones; row `i` was swapped with row
-    `pivots[i] - 1`.
+    Returns `(LU, pivots)`: U is the upper triangle, L the part below the diagonal together with a diagonal of ones; row `i` was
+    swapped with row `pivots[i] - 1`.
 
     Raises:
         RuntimeError: U has a zero on its diagonal.
@@ -290,9 +294,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def _refuse_zero_pivot(name: str, info: Tensor) -> None:
-    found = failure(info)
-    if found:
-        where, k = found
+    zero_pivot = failure(info)
+    if zero_pivot:
+        where, k = zero_pivot
         raise RuntimeError(
             f"{name}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
             "you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
@@ -310,7 +314,7 @@ def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """The factors of `A = P L U`: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
+    """The factors of `A = P L U`: a permutation, a unit lower triangular and an upper triangular matrix."""
     LU, pivots, _ = _factored("linalg.lu", A, pivot)
     P, L, U = unpacked(LU, pivots)
     return _LU((P, shown_as(L, "LinalgLuBackward0"), shown_as(U, "LinalgLuBackward0")))
@@ -318,7 +322,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """The solution of `A X = B` from `lu_factor` of `A`; of `X A = B` unless `left`; for `A^H` if `adjoint`."""
+    """The solution of `A X = B` (`X A = B` unless `left`), given `lu_factor` of `A`; with `A^H` for `A` if `adjoint`."""
     name = "linalg.lu_solve"
     check_square(name, LU, "LU")
     check_floating(name, LU, "linalg.lu_solve_cpu")
@@ -334,15 +338,15 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     _check_solvable(name, LU, B, left)
     # X A = B is A^H X^H = B^H
-    made = _lu_solution(LU, pivots, B, adjoint) if left else _lu_solution(LU, pivots, B.mH, not adjoint).mH
-    return gathered(made, "LinalgLuSolveBackward0", (LU, B))
+    solution = _lu_solution(LU, pivots, B, adjoint) if left else _lu_solution(LU, pivots, B.mH, not adjoint).mH
+    return gathered(solution, "LinalgLuSolveBackward0", (LU, B))
 
 
 def _lu_solution(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     P = permutation(LU.detach(), pivots.long(), LU.shape[-1])
     if adjoint:
-        made = _solve(LU.mH, _solve(LU.mH, B, upper=False), upper=True, unitriangular=True)
-        return (made.mT @ P.mT).mT  # which is P @ made, by columns
+        solution = _solve(LU.mH, _solve(LU.mH, B, upper=False), upper=True, unitriangular=True)
+        return (solution.mT @ P.mT).mT  # equals `P @ solution`, but column-major
     return _solve(LU, _solve(LU, P.mT @ B, upper=False, unitriangular=True), upper=True)
 
 
@@ -354,7 +358,7 @@ def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Te
 # --- LDL ----------------------------------------------------------------------------------------------------------
 
 
-# Not in the array API: where a backend has no kernel, and its library no such function, the CPU computes.
+# Not in the array API: if neither the backend has a kernel nor its library a function, it is computed on the CPU.
 _ldl_factor = op(
     "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: xp.linalg.ldl_factor_ex(A, hermitian),
     results=("LD", "pivots", "info"), result_promotions=("same", "index", "index"), column_major=("LD",),
@@ -370,12 +374,12 @@ _LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("li
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """`ldl_factor` with `info`: 0, or the number of the first zero block of D, from 1."""
+    """`ldl_factor` with `info`: 0, or the number, from 1, of the first zero block of D."""
     promote_square("torch.linalg.ldl_factor_ex", input, "ldl_factor_kernel_cpu")
     LD, pivots, info = _ldl_factor(input.detach(), hermitian)
-    found = failure(info) if check_errors else None
-    if found:
-        raise RuntimeError(f"torch.linalg.ldl_factor_ex: {found[0]}The diagonal block {found[1]} of D is zero.")
+    zero_block = failure(info) if check_errors else None
+    if zero_block:
+        raise RuntimeError(f"torch.linalg.ldl_factor_ex: {zero_block[0]}The diagonal block {zero_block[1]} of D is zero.")
     return _LDLFactorEx((LD, pivots.to(dtypes.int32), info.to(dtypes.int32)))
 
 
@@ -391,7 +395,7 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """The solution of `A X = B` from `ldl_factor` of `A`."""
+    """The solution of `A X = B`, given `ldl_factor` of `A`."""
     promote_square("torch.linalg.ldl_solve", LD, "ldl_solve_kernel_cpu")
     check_matrix("torch.linalg.ldl_solve", B, "B")
     check_same_dtype("torch.linalg.ldl_solve", LD, B)

@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, and what follows from them: condition, rank."""
+"""Norms of vectors and matrices, condition number and rank."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 
 
 def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
-    """`A` in the dtype asked for, having refused one that does not fit."""
+    """`A` cast to `dtype`, if one is given; raises if either dtype does not suit a norm."""
     if A.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.legacy_name}")
     if dtype is None:
@@ -42,15 +42,15 @@ def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
 def _dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
     if dim is None:
         return None
-    dims = tuple(wrap_dim(each, ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
-    for each in dims:
-        if dims.count(each) > 1:
-            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
+    dims = tuple(wrap_dim(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     return dims or None
 
 
 def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
-    """Norms that a set of no numbers has not: those that are no sum."""
+    """Raise for an empty input where the norm is an extreme value, which has no identity."""
     if x.numel() or not (ord < 0 or ord == math.inf):
         return
     shown = f"{ord:g}"
@@ -59,10 +59,10 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
             f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does "
             "not have an identity"
         )
-    for each in dims:
-        if not x.shape[each]:
+    for d in dims:
+        if not x.shape[d]:
             raise RuntimeError(
-                f"linalg.vector_norm cannot compute the {shown} norm on the dimension {each}because this "
+                f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d}because this "
                 "dimension is empty and the operation does not have an identity"
             )
 
@@ -92,7 +92,7 @@ def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
     dims = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
     if len(dims) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
-    first, second = (wrap_dim(each, ndim) for each in dims)
+    first, second = (wrap_dim(d, ndim) for d in dims)
     if first == second:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dims[0]}, {dims[1]})")
     return first, second
@@ -122,15 +122,15 @@ def matrix_norm(
         return _vector_norm(input, 2.0, (rows, columns), keepdim)
     if ord == "nuc" or ord in (2, -2):
         check_floating("linalg.matrix_norm", input)
-        values = svdvals(input.permute(*(each for each in range(input.ndim) if each not in (rows, columns)), rows, columns))
-        made = values.sum(-1) if isinstance(ord, str) else _extreme(values, -1, ord > 0)  # "nuc" or a number
-        return _kept(made, rows, columns) if keepdim else made
+        values = svdvals(input.permute(*(d for d in range(input.ndim) if d not in (rows, columns)), rows, columns))
+        result = values.sum(-1) if isinstance(ord, str) else _extreme(values, -1, ord > 0)  # "nuc" or a number
+        return _restore_dims(result, rows, columns) if keepdim else result
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     added, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = _vector_norm(input, 1.0, (added,), True)
-    made = _extreme(sums, compared, ord > 0, keepdim=True)
-    return made if keepdim else made.squeeze((rows, columns))
+    result = _extreme(sums, compared, ord > 0, keepdim=True)
+    return result if keepdim else result.squeeze((rows, columns))
 
 
 def _extreme(values: Tensor, dim: int, largest: bool, keepdim: bool = False) -> Tensor:
@@ -139,17 +139,18 @@ def _extreme(values: Tensor, dim: int, largest: bool, keepdim: bool = False) -> 
     return (amax if largest else amin)(values, (dim,), keepdim)
 
 
-def _kept(made: Tensor, *dims: int) -> Tensor:
-    for each in sorted(dims):
-        made = made.unsqueeze(each)
-    return made
+def _restore_dims(result: Tensor, *dims: int) -> Tensor:
+    """Insert the reduced dimensions again, with size 1, for `keepdim`."""
+    for d in sorted(dims):
+        result = result.unsqueeze(d)
+    return result
 
 
 @with_out(Out.OWN_DTYPE | Out.RECORDED | Out.UNCHECKED)
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """`vector_norm` or `matrix_norm`: the latter for two dimensions (given, or all there are) and an `ord`.
+    """`matrix_norm` if `ord` is given and there are two dimensions (`dim`, or all of the input); otherwise `vector_norm`.
 
-    Without `ord` the 2-norm of all elements, or over `dim`.
+    Without `ord`, the 2-norm of all elements or over `dim`.
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -207,7 +208,7 @@ def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
 
 @with_out(Out.UNCHECKED)
 def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """How many singular values exceed `max(atol, rtol * largest)`; `tol` alone is an `atol`.
+    """The number of singular values that exceed `max(atol, rtol * largest)`; `tol` is the legacy name of `atol`.
 
     >>> import flambeau as torch
     >>> torch.linalg.matrix_rank(torch.ones(2, 2))

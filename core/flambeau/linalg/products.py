@@ -31,7 +31,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A view of the diagonals of matrices: `torch.diagonal`, of the last two dimensions unless told otherwise."""
+    """A view of the diagonals of matrices: `torch.diagonal` with the last two dimensions as default."""
     if not isinstance(A, Tensor):
         raise TypeError(f"linalg_diagonal(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
     return views.diagonal(A, offset, dim1, dim2)
@@ -52,18 +52,18 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     axis = views.wrap_dim(dim, input.ndim)
     if not input.ndim or input.shape[axis] != 3 or other.shape[axis] != 3:
-        given = [each.shape[axis] if each.ndim else 1 for each in (input, other)]
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given[0]} and {given[1]}")
+        lengths = [tensor.shape[axis] if tensor.ndim else 1 for tensor in (input, other)]
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {other.dtype.legacy_name}")
     require_dtype("cross", input, "numbers")
-    made = input.roll(-1, axis) * other.roll(1, axis) - input.roll(1, axis) * other.roll(-1, axis)
-    return gathered(made, "LinalgCrossBackward0", (input, other))
+    product = input.roll(-1, axis) * other.roll(1, axis) - input.roll(1, axis) * other.roll(-1, axis)
+    return gathered(product, "LinalgCrossBackward0", (input, other))
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The inner products of vectors along `dim`, those of `x` conjugated; the other dimensions broadcast.
+    """The inner products of vectors along `dim`, with `x` conjugated; the other dimensions broadcast.
 
     >>> import flambeau as torch
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([1.0, 1]))
@@ -111,23 +111,23 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 def _check_chain(tensors: Sequence[Tensor]) -> None:
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    for name, each in (("first", tensors[0]), ("last", tensors[-1])):
-        if each.ndim not in (1, 2):
-            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {each.ndim}D")
-    for index, each in enumerate(tensors[1:], 1):
-        if each.dtype is not tensors[0].dtype:
+    for name, tensor in (("first", tensors[0]), ("last", tensors[-1])):
+        if tensor.ndim not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {tensor.ndim}D")
+    for index, tensor in enumerate(tensors[1:], 1):
+        if tensor.dtype is not tensors[0].dtype:
             raise RuntimeError(
                 f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype.name} "
-                f"and tensor {index} {each.dtype.name}"
+                f"and tensor {index} {tensor.dtype.name}"
             )
-        if index < len(tensors) - 1 and each.ndim != 2:
-            raise RuntimeError(f"multi_dot(): tensor {index} must be 2D but got {each.ndim}D")
+        if index < len(tensors) - 1 and tensor.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {index} must be 2D but got {tensor.ndim}D")
     matrices = _as_matrices(tensors)
-    for index, (one, other) in enumerate(pairwise(matrices)):
-        if one.shape[-1] != other.shape[0]:
+    for index, (left, right) in enumerate(pairwise(matrices)):
+        if left.shape[-1] != right.shape[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {index} and {index + 1} with shapes {list(one.shape)} and "
-                f"{list(other.shape)} cannot be multiplied"
+                f"multi_dot(): tensors {index} and {index + 1} with shapes {list(left.shape)} and "
+                f"{list(right.shape)} cannot be multiplied"
             )
 
 
@@ -138,7 +138,7 @@ def _as_matrices(tensors: Sequence[Any]) -> list[Any]:
 
 
 def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to split each stretch of the chain so that the fewest multiplications are made (Cormen et al., 15.2)."""
+    """For each part `(i, j)` of the chain, the split with the fewest multiplications (Cormen et al., 15.2)."""
     count = len(sizes) - 1
     cost = {(i, i): 0 for i in range(count)}
     split = {}
@@ -161,14 +161,14 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     tensors = list(tensors)
     _check_chain(tensors)
     matrices = _as_matrices(tensors)
-    split = _best_splits([matrices[0].shape[0], *(each.shape[1] for each in matrices)])
+    split = _best_splits([matrices[0].shape[0], *(matrix.shape[1] for matrix in matrices)])
 
     def product(i: int, j: int) -> Tensor:
         return matrices[i] if i == j else product(i, split[i, j]) @ product(split[i, j] + 1, j)
 
-    made = product(0, len(matrices) - 1)
-    made = made.squeeze(1) if tensors[-1].ndim == 1 else made
-    return made.squeeze(0) if tensors[0].ndim == 1 else made
+    chain = product(0, len(matrices) - 1)
+    chain = chain.squeeze(1) if tensors[-1].ndim == 1 else chain
+    return chain.squeeze(0) if tensors[0].ndim == 1 else chain
 
 
 @with_out(Out.UNCHECKED)
@@ -190,13 +190,13 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     if n == 0:
         eye = input.new_ones(input.shape[-2:]).tril().triu()
         return input.clone(memory_format=contiguous_format).copy_(eye)
-    made, square = None, input
+    power, square = None, input
     while n:
         if n & 1:
-            made = square if made is None else made @ square
+            power = square if power is None else power @ square
         n >>= 1
         square = square @ square if n else square
-    return made  # type: ignore[return-value]  # the loop runs at least once
+    return power  # type: ignore[return-value]  # the loop runs at least once
 
 
 # The degree of the Taylor polynomial, and the norms up to which it is exact in single and in double precision: Al-Mohy and
@@ -213,11 +213,11 @@ def _matrix_exp_forward(xp: Any, A: Any) -> Any:
     largest = _NORM_SINGLE if xp.finfo(norm.dtype).eps > 1e-10 else _NORM_DOUBLE
     squarings = xp.clip(xp.ceil(xp.log2(finite / largest)), 0, None)
     scale = xp.astype(xp.pow(2 * xp.ones_like(squarings), -squarings), norm.dtype)
-    made = _taylor(xp, A * xp.expand_dims(scale, axis=(-2, -1)))
+    exponential = _taylor(xp, A * xp.expand_dims(scale, axis=(-2, -1)))
     for step in range(int(extremes(xp, squarings)[1])):
         more = xp.expand_dims(squarings > step, axis=(-2, -1))
-        made = xp.where(more, xp.matmul(made, made), made)
-    return made
+        exponential = xp.where(more, xp.matmul(exponential, exponential), exponential)
+    return exponential
 
 
 def _taylor(xp: Any, A: Any) -> Any:
@@ -225,12 +225,12 @@ def _taylor(xp: Any, A: Any) -> Any:
     powers = [xp.eye(A.shape[-1], dtype=A.dtype), A]
     while len(powers) < 6:
         powers.append(xp.matmul(powers[len(powers) // 2], powers[(len(powers) + 1) // 2]))
-    made = powers[5] / float(math.factorial(_DEGREE))
+    total = powers[5] / float(math.factorial(_DEGREE))
     for low in range(_DEGREE - 5, -1, -5):
         for k in range(4, -1, -1):  # the smallest first
-            made = made + powers[k] / float(math.factorial(low + k))
-        made = xp.matmul(powers[5], made) if low else made
-    return made
+            total = total + powers[k] / float(math.factorial(low + k))
+        total = xp.matmul(powers[5], total) if low else total
+    return total
 
 
 def _matrix_exp_grad(F: Any, g: Any, A: Any) -> Any:

@@ -35,11 +35,11 @@ __all__ = [
 
 
 def _solve_arrays(xp: Any, A: Any, B: Any, routine: Any) -> tuple[Any, Any]:
-    """The backend's solution; where it finds none, one by LU, which says which matrices are singular and where."""
+    """The solution by the backend's `routine`; if that fails, by LU, which tells which matrices are singular, and where."""
     try:
-        found = routine()
-        if bool(xp.all(xp.isfinite(found))):
-            return found, xp.zeros(found.shape[:-2], dtype=xp.int64)
+        solution = routine()
+        if bool(xp.all(xp.isfinite(solution))):
+            return solution, xp.zeros(solution.shape[:-2], dtype=xp.int64)
     except Exception as error:
         if not is_numerical_failure(error):
             raise
@@ -84,7 +84,7 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
     promote_square(name, A, "lu_cpu")
     check_same_dtype(name, A, B)
     is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
-    given = A, B
+    operands = A, B
     if is_vector:
         if not left:
             raise RuntimeError(
@@ -102,18 +102,18 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
     A, B = broadcast_matrices(A, B)
     result, info = _solve(A, B) if left else _solve(A.mT, B.mT)
     if is_vector or not left:
-        result = gathered(_laid_out(result.squeeze(-1)) if is_vector else result.mT, "LinalgSolveExBackward0", given)
+        result = gathered(_laid_out(result.squeeze(-1)) if is_vector else result.mT, "LinalgSolveExBackward0", operands)
     return result, info
 
 
 def _laid_out(vectors: Tensor) -> Tensor:
-    """A batch of vectors in the order that PyTorch gives it: as if it were a matrix, by columns."""
+    """A batch of vectors with PyTorch's strides: the last two dimensions column-major, as of a matrix."""
     return vectors.mT.contiguous().mT if vectors.ndim > 1 else vectors  # a property
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`solve` with `info`: 0, or where the matrix is singular the number of the zero pivot, from 1."""
+    """`solve` with `info`: 0, or for a singular matrix the number, from 1, of the zero pivot."""
     result, info = _solution(A, B, left)
     if check_errors:
         _refuse_singular_system("torch.linalg.solve_ex", info)
@@ -139,14 +139,14 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 def _refuse_singular_system(name: str, info: Tensor) -> None:
-    found = failure(info)
-    if found:
-        raise LinAlgError(f"{name}: {found[0]}The solver failed because the input matrix is singular.")
+    first_failure = failure(info)
+    if first_failure:
+        raise LinAlgError(f"{name}: {first_failure[0]}The solver failed because the input matrix is singular.")
 
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """`inv` with `info`: 0, or where the matrix is singular the number of the zero pivot, from 1."""
+    """`inv` with `info`: 0, or for a singular matrix the number, from 1, of the zero pivot."""
     promote_square("linalg.inv", A)
     inverse, info = _inv(A)
     if check_errors:
@@ -174,10 +174,10 @@ def inv(A: Tensor) -> Tensor:
 
 
 def refuse_singular(name: str, info: Tensor) -> None:
-    found = failure(info)
-    if found:
+    first_failure = failure(info)
+    if first_failure:
         raise LinAlgError(
-            f"{name}: {found[0]}The diagonal element {found[1]} is zero, the inversion could not be completed "
+            f"{name}: {first_failure[0]}The diagonal element {first_failure[1]} is zero, the inversion could not be completed "
             "because the input matrix is singular."
         )
 
@@ -187,16 +187,16 @@ def refuse_singular(name: str, info: Tensor) -> None:
 
 @composite(public=False, method=False)
 def cofactors(A: Tensor) -> Tensor:
-    """The conjugate of the matrices of cofactors: `det(A) A^-1`, conjugate and transposed, where that exists."""
+    """The conjugate of the cofactor matrices: the conjugate transpose of `det(A) A^-1`, also defined for singular matrices."""
     value = _det(A)
     if not anywhere(value.detach() == 0):
         return _inv(A)[0].mH * value.conj().unsqueeze(-1).unsqueeze(-1)  # type: ignore[no-any-return]  # has several results
     U, S, Vh = svd(A)
-    others = [_product_without(S, i) for i in range(S.shape[-1])]
-    turn = (_det(U) * _det(Vh)).conj().unsqueeze(-1).unsqueeze(-1)
+    products = [_product_without(S, i) for i in range(S.shape[-1])]
+    phase = (_det(U) * _det(Vh)).conj().unsqueeze(-1).unsqueeze(-1)
     from ..operations.joining import stack
 
-    return turn * ((U * stack(others, -1).unsqueeze(-2)) @ Vh)  # type: ignore[no-any-return]  # has several results
+    return phase * ((U * stack(products, -1).unsqueeze(-2)) @ Vh)  # type: ignore[no-any-return]  # has several results
 
 
 def _product_without(values: Tensor, index: int) -> Tensor:
@@ -213,8 +213,8 @@ _det = op(
 
 
 def _slogdet_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
-    turn = g[0] * F.conj(out[0])  # the imaginary part: how the sign turns
-    factor = g[1] + (turn - F.conj(turn)) / 2
+    phase = g[0] * F.conj(out[0])  # its imaginary part is the change of the sign's phase
+    factor = g[1] + (phase - F.conj(phase)) / 2
     return (F.reshape(factor, (*factor.shape, 1, 1)) * F.mH_(F.linalg_inv_ex(A)[0]),)
 
 
@@ -238,7 +238,7 @@ def det(A: Tensor) -> Tensor:
 
 @with_out(Out.OWN_DTYPE | Out.UNCHECKED)
 def slogdet(A: Tensor) -> Any:
-    """The sign (of modulus 1 for complex matrices) of the determinants, and the logarithm of their absolute value.
+    """The signs of the determinants (for complex matrices, of modulus 1), and the logarithms of their absolute values.
 
     >>> import flambeau as torch
     >>> torch.linalg.slogdet(torch.tensor([[0.0, 1], [1, 0]])).sign
@@ -252,7 +252,7 @@ def slogdet(A: Tensor) -> Any:
 
 
 def tolerance(largest: Tensor, shape: Any, atol: Any, rtol: Any) -> Tensor:
-    """What counts as zero beside the largest singular value: `max(atol, rtol * largest)`."""
+    """The limit up to which singular values count as zero: `max(atol, rtol * largest)`."""
     if rtol is None:
         relative = max(shape[-2:]) * dtypes.finfo(largest.dtype).eps
         rtol = relative if atol is None else largest.new_zeros(()) + relative * (_as(largest, atol) <= 0)
@@ -304,7 +304,7 @@ _pinv = op(
 def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The pseudo-inverse (Moore and Penrose): singular values up to `max(atol, rtol * largest)` count as zero.
 
-    `rtol` is by default `max(m, n)` times the rounding error, or 0 where an `atol` above 0 is given.
+    `rtol` defaults to `max(m, n)` times the machine epsilon, or to 0 if an `atol` above 0 is given.
 
     >>> import flambeau as torch
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
@@ -320,7 +320,8 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
             f"linalg.pinv({input.dtype.legacy_name}{{{list(input.shape)}}}): expected a tensor with 2 or more "
             "dimensions of float, double, cfloat or cdouble types"
         )
-    require_constant("linalg_pinv", **{name: each for name, each in (("atol", atol), ("rtol", rtol)) if isinstance(each, Tensor)})
+    tolerances = {"atol": atol, "rtol": rtol}
+    require_constant("linalg_pinv", **{name: value for name, value in tolerances.items() if isinstance(value, Tensor)})
     if hermitian:
         promote_square("linalg.pinv", input)
     real = input.detach().real if input.is_complex() else input.detach()
@@ -348,20 +349,20 @@ def _lstsq_forward(
 
 
 def _as_lapack_writes(xp: Any, solution: Any, rows: int) -> Any:
-    """By columns, over the first part of a right hand side that may have had more rows."""
-    turned = xp.matrix_transpose(solution)
-    columns = turned.shape[-1]
-    spare = xp.zeros((*turned.shape[:-1], max(rows - columns, 0)), dtype=turned.dtype)
-    dense = xp.reshape(xp.reshape(turned, (-1,)), turned.shape)
+    """The solution with LAPACK's strides: column-major, in the first rows of a right-hand side that may have more rows."""
+    transposed = xp.matrix_transpose(solution)
+    columns = transposed.shape[-1]
+    spare = xp.zeros((*transposed.shape[:-1], max(rows - columns, 0)), dtype=transposed.dtype)
+    dense = xp.reshape(xp.reshape(transposed, (-1,)), transposed.shape)
     return xp.matrix_transpose(xp.concat([dense, spare], axis=-1)[..., :columns])
 
 
 def _lstsq_grad(F: Any, g: Any, A: Any, B: Any, out: Any, is_vector: bool, with_residuals: bool) -> tuple[Any, Any]:
-    gX, X, right = (F.reshape(each, (*each.shape, 1)) if is_vector else each for each in (g[0], out[0], B))
+    gX, X, right = (F.reshape(array, (*array.shape, 1)) if is_vector else array for array in (g[0], out[0], B))
     inverse = out[2]
     for_A = _pinv_grad(F, F.mm(gX, F.mH_(right)) + g[2], A, inverse)
     for_B = F.mm(F.mH_(inverse), gX)
-    if with_residuals:  # they are least, so that a change of the solution changes nothing
+    if with_residuals:  # they are minimal, so their derivative by the solution is zero
         slope = (F.mm(A, X) - right) * F.reshape(g[1] * 2, (*X.shape[:-2], 1, X.shape[-1]))
         for_A, for_B = for_A + F.mm(slope, F.mH_(X)), for_B - slope
     return for_A, F.reshape(for_B, for_B.shape[:-1]) if is_vector else for_B
@@ -376,7 +377,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
-    """Whether `B` is a batch of vectors, having refused what PyTorch does."""
+    """Whether `B` is a batch of vectors; raises for arguments that PyTorch refuses."""
     name = "torch.linalg.lstsq"
     if A.ndim < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
@@ -402,10 +403,10 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
 
 @with_out(Out.UNCHECKED)
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The least-squares solution of `input X = b`, of least norm where there are several.
+    """The least-squares solution of `input X = b`; if there are several, the one with the least norm.
 
-    Returns `(solution, residuals, rank, singular_values)`: what PyTorch's `driver` ("gelsy" unless given; "gels",
-    "gelsd", "gelss") returns of them; the others are empty.
+    Returns `(solution, residuals, rank, singular_values)`.  Those that PyTorch's `driver` ("gelsy" by default, "gels", "gelsd" or
+    "gelss") does not compute are empty.
 
     >>> import flambeau as torch
     >>> torch.linalg.lstsq(torch.tensor([[1.0], [1], [1]]), torch.tensor([[1.0], [2], [6]])).solution
@@ -418,10 +419,10 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     S = svd(input.detach(), full_matrices=False).S
     rank = (relative * S[..., :1] < S).sum(-1)
     with_residuals = driver != "gelsy" and rows > columns and (driver == "gels" or bool((rank == columns).all()))
-    one, other = (input, b) if is_vector else broadcast_matrices(input, b)
+    A, B = (input, b) if is_vector else broadcast_matrices(input, b)
     return _Lstsq(
         (
-            *_lstsq(one, other, relative, is_vector, with_residuals)[:2],
+            *_lstsq(A, B, relative, is_vector, with_residuals)[:2],
             rank.new_empty(0) if driver == "gels" else rank,
             S if driver in ("gelsd", "gelss") else S.new_empty(0),
         )
@@ -433,7 +434,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
 @with_out(Out.ROW_MAJOR | Out.RECORDED | Out.UNCHECKED)
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
-    """The inverse for `tensordot`: of `input` read as a matrix whose rows are its first `ind` dimensions."""
+    """The inverse for `tensordot`: that of `input` as a matrix whose rows are indexed by its first `ind` dimensions."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     if ind > input.ndim:
@@ -443,16 +444,16 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     return inv(input.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
 
 
-def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
+def _check_square_tensor(trailing: str, leading: str, columns: int, rows: int) -> None:
     if columns != rows:
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.{one}) == prod(self.{other}), but got {columns} != {rows}"
+            f"Expected self to satisfy the requirement prod(self.{trailing}) == prod(self.{leading}), but got {columns} != {rows}"
         )
 
 
 @with_out(Out.RECORDED | Out.UNCHECKED)
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """`X` in `tensordot(input, X, X.ndim) = other`, with the dimensions `dims` of `input` moved to its end first."""
+    """The solution `X` of `tensordot(input, X, X.ndim) = other`; the dimensions `dims` of `input` are moved to its end first."""
     if dims is not None:
         input = input.movedim(dims, tuple(range(input.ndim - len(dims), input.ndim)))
     rows, columns = input.shape[: other.ndim], input.shape[other.ndim :]

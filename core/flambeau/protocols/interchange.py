@@ -1,4 +1,4 @@
-"""Exchange of tensors with other array libraries: NumPy's protocols and DLPack's."""
+"""Exchange of tensors with other array libraries, by the protocols of NumPy and DLPack."""
 
 from __future__ import annotations
 

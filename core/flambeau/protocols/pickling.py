@@ -1,4 +1,4 @@
-"""How tensors and parameters are taken apart for a pickle, and put together again."""
+"""Pickling and deep-copying of tensors, parameters and storages."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ __all__ = [
 
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
-# What autograd keeps on a tensor; hooks are not saved, as in PyTorch.
-_NOT_STATE = frozenset({  # what concerns this tensor's history and memory, not its value
+# Attributes of autograd, which are not saved; neither are hooks, as in PyTorch.
+_NOT_STATE = frozenset({  # they belong to the tensor's history and memory, not to its value
     "_accumulator", "_argument", "_became", "_depth", "_grad_dtype", "_has_hooks", "_hidden_at", "_hooks", "_inference",
     "_output_of", "_post_accumulate_hooks", "_retains_grad", "_running", "_shares", "_tangents",
 })  # fmt: skip
-# PyTorch has no typed storage of these: it saves bytes, and the dtype beside them.
+# PyTorch has no typed storages of these dtypes: it saves an untyped storage and the dtype.
 _UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})
 
 
-# --- taking apart ---
+# --- reducing ---
 
 
 def reduce_tensor(tensor: Tensor) -> Reduced:
-    """A tensor as its storage and its place in it, for `Tensor.__reduce_ex__`."""
+    """A tensor as its storage with offset, size and stride, for `Tensor.__reduce_ex__`."""
     function, args = _reduce_plain(tensor)
     state = tensor.__getstate__()
     if type(tensor) is Tensor and not state:
@@ -66,7 +66,7 @@ def reduce_parameter(parameter_: Tensor) -> Reduced:
 
 
 def reduce_storage(storage: TypedStorage | UntypedStorage) -> Reduced:
-    """A storage as its bytes, for the `__reduce__` of storages: what `pickle` does where `save` does better."""
+    """A storage as its bytes, for the `__reduce__` of storages; used by `pickle`, while `save` writes storages separately."""
     dtype = storage.dtype if isinstance(storage, TypedStorage) else None
     return storage_of_bytes, (dtype, str(storage.device), storage.untyped().tobytes())
 
@@ -83,25 +83,25 @@ def _reduce_plain(source: Tensor) -> Reduced:
 
 
 def state_of(source: Tensor) -> Any:
-    """The attributes that a user has given to a tensor; beside them, those in slots of a class of its own, if there are any."""
+    """The attributes that a user has set on a tensor; for a subclass with slots, a tuple of the attributes and the slots."""
     attributes = {name: value for name, value in vars(source).items() if name not in _NOT_STATE}
     slots = {name: getattr(source, name) for name in _own_slots(type(source)) if hasattr(source, name)}
     return (attributes, slots) if slots else attributes
 
 
 def _own_slots(cls: type) -> list[str]:
-    """The slots, under the names that they have as attributes, that a class has and Tensor has not."""
-    return [name for name in copyreg._slotnames(cls) if name not in copyreg._slotnames(Tensor)]  # type: ignore[attr-defined]  # what `pickle` itself asks
+    """The names of the slots of a class that Tensor does not have."""
+    return [name for name in copyreg._slotnames(cls) if name not in copyreg._slotnames(Tensor)]  # type: ignore[attr-defined]  # used by `pickle` itself
 
 
 def copy_sharing_storage(source: Tensor, memo: dict[Any, Any]) -> Tensor:
-    """A copy of a tensor for `deepcopy`; tensors that share a storage have copies that share one."""
+    """A copy of a tensor for `deepcopy`; copies of tensors that share a storage share one too."""
     source = source._key.materialize(source)
     source, offset, stride = placed(source)
     return on_storage(deepcopy(source.untyped_storage(), memo), source.dtype, offset, source.size(), stride)
 
 
-# --- putting together ---
+# --- rebuilding ---
 
 
 def tensor(
@@ -114,8 +114,8 @@ def tensor(
     metadata: Mapping[str, bool] | None = None,
 ) -> Tensor:
     """A tensor on a typed storage."""
-    made = plain_tensor(storage, storage_offset, size, stride)
-    return _finish(made, requires_grad, metadata)
+    result = plain_tensor(storage, storage_offset, size, stride)
+    return _finish(result, requires_grad, metadata)
 
 
 def tensor_of_dtype(
@@ -128,13 +128,13 @@ def tensor_of_dtype(
     dtype: dtypes.dtype,
     metadata: Mapping[str, bool] | None = None,
 ) -> Tensor:
-    """A tensor on a storage that does not know the dtype of its elements."""
+    """A tensor on an untyped storage."""
     untyped = storage.untyped()
     return _finish(on_storage(untyped, dtype, storage_offset, size, stride), requires_grad, metadata)
 
 
 def plain_tensor(storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
-    """A tensor as the oldest files have it."""
+    """A tensor in the format of the oldest files."""
     return on_storage(storage.untyped(), storage.dtype, storage_offset, size, stride)
 
 
@@ -147,7 +147,7 @@ def parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any,
 
 
 def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> Any:
-    """A storage on a device, holding a copy of `data`."""
+    """A storage on a device, with a copy of `data`."""
     untyped = storage_over(bytearray(data))
     if device != "cpu":
         untyped = untyped.to(device=devices.device(device))
@@ -155,26 +155,26 @@ def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> An
 
 
 def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Any:
-    """A tensor of a subclass, or with attributes of its own."""
-    made = function(*args)
-    if type(made) is not cls:
-        made = made.as_subclass(cls)
-    return _set_state(made, state)
+    """A tensor of a subclass, or with attributes that a user has set."""
+    result = function(*args)
+    if type(result) is not cls:
+        result = result.as_subclass(cls)
+    return _set_state(result, state)
 
 
 def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
-    """A tensor of elements in a storage.  RuntimeError if they would not all be inside of it."""
+    """A tensor on a storage.  RuntimeError if its elements are not all inside the storage."""
     _check_bounds(storage.nbytes(), dtype.itemsize, offset, size, stride)
-    made = storage.as_tensor(dtype)
-    backend = made._key.backend
+    result = storage.as_tensor(dtype)
+    backend = result._key.backend
     if not backend.mutable:
         return empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
-    made._array = backend.as_strided(made._array, tuple(size), tuple(stride), offset)
-    return made
+    result._array = backend.as_strided(result._array, tuple(size), tuple(stride), offset)
+    return result
 
 
 def storage_over(buffer: Any) -> UntypedStorage:
-    """A storage on the memory of `buffer`, shared where the device allows."""
+    """A storage on the memory of `buffer`, which is shared if the device allows that."""
     if not len(buffer):
         return UntypedStorage(0)
     storage: UntypedStorage = frombuffer(buffer, dtype=dtypes.uint8).untyped_storage()
@@ -182,7 +182,7 @@ def storage_over(buffer: Any) -> UntypedStorage:
 
 
 def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], stride: Sequence[int]) -> None:
-    """A file must not have us read, or write, outside of the storage."""
+    """Raise if the tensor would extend beyond the storage, as a damaged or malicious file may demand."""
     if offset < 0 or len(size) != len(stride) or any(number < 0 for number in (*size, *stride)):
         raise RuntimeError(f"invalid tensor: sizes {list(size)}, strides {list(stride)}, storage offset {offset}")
     if 0 in size:
@@ -195,29 +195,29 @@ def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], 
         )
 
 
-def _finish(made: Tensor, requires_grad: bool, metadata: Mapping[str, bool] | None) -> Tensor:
-    """Show conjugated or negated what PyTorch left so in memory, which may be read later only, and ask for a gradient."""
+def _finish(result: Tensor, requires_grad: bool, metadata: Mapping[str, bool] | None) -> Tensor:
+    """Restore PyTorch's conjugate and negative bits, as lazy views, and `requires_grad`."""
     if metadata and metadata.get("conj"):
-        made = made.conj()
+        result = result.conj()
     if metadata and metadata.get("neg"):
-        made = show(made, "neg")
-    return made.requires_grad_(requires_grad)
+        result = show(result, "neg")
+    return result.requires_grad_(requires_grad)
 
 
-def _set_state(made: Any, state: Any) -> Any:
-    if hasattr(type(made), "__setstate__") and type(made).__setstate__ is not Tensor.__setstate__:
-        made.__setstate__(state)
-        return made
-    return give_state(made, state)
+def _set_state(target: Any, state: Any) -> Any:
+    if hasattr(type(target), "__setstate__") and type(target).__setstate__ is not Tensor.__setstate__:
+        target.__setstate__(state)
+        return target
+    return give_state(target, state)
 
 
-def give_state(made: Any, state: Any) -> Any:
-    """Give a tensor the attributes that `state_of` found."""
+def give_state(target: Any, state: Any) -> Any:
+    """Set the attributes that `state_of` returned on a tensor."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
-    vars(made).update({name: value for name, value in (attributes or {}).items() if name not in _NOT_STATE})
+    vars(target).update({name: value for name, value in (attributes or {}).items() if name not in _NOT_STATE})
     for name, value in (slots or {}).items():
-        setattr(made, name, value)
-    return made
+        setattr(target, name, value)
+    return target
 
 
 # --- the protocols of `copy` and `pickle` ---
@@ -233,14 +233,14 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    made = copy_sharing_storage(self, memo)
-    if type(made) is not type(self):
-        made = made.as_subclass(type(self))
-    memo[id(self)] = made
-    made._requires_grad = self._requires_grad
+    copied = copy_sharing_storage(self, memo)
+    if type(copied) is not type(self):
+        copied = copied.as_subclass(type(self))
+    memo[id(self)] = copied
+    copied._requires_grad = self._requires_grad
     if self._grad is not None:
-        made._grad = deepcopy(self._grad, memo)
-    return give_state(made, deepcopy(state_of(self), memo))
+        copied._grad = deepcopy(self._grad, memo)
+    return give_state(copied, deepcopy(state_of(self), memo))
 
 
 def _reduce_ex(self: Tensor, protocol: Any) -> Any:

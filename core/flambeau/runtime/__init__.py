@@ -1,1 +1,1 @@
-"""Where computation happens: devices, the tables of their kernels, plugins, settings.  Nothing here knows of tensors."""
+"""Devices, dispatch keys with their kernels, plugins and settings.  Nothing here depends on tensors."""

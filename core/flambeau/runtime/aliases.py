@@ -1,8 +1,8 @@
-"""Import aliases: one module tree under several names, without a second copy of anything.
+"""Import aliases: one module tree under several names, without importing anything twice.
 
-After `alias("torch", "flambeau")`, `import torch.nn.functional` gives the very module that
-`import flambeau.nn.functional` gives.  Aliases chain, the longest prefix wins, and nothing is imported
-before it is asked for.
+After `alias("torch", "flambeau")`, `import torch.nn.functional` returns the same module object as
+`import flambeau.nn.functional`.  Aliases can be chained, the longest prefix wins, and modules are only imported
+when a program imports them.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ def alias(prefix: str, target: str) -> None:
     if loaded is not None and loaded is not sys.modules.get(real):
         raise ImportError(f"cannot alias {prefix!r} to {target!r}: {loaded!r} is already imported")
     _targets[prefix] = target
-    # In front of the path finders, which would find an installed package or load the target a second time.
+    # Before the path finders, which would find an installed package, or import the target a second time.
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
 
 def resolve(name: str) -> str:
-    """Return the real name of the module that `name` imports, `name` itself where no alias applies.
+    """Return the real name of the module that `name` imports; `name` itself if no alias applies.
 
     >>> alias("lumiere", "flambeau"); resolve("lumiere.autograd.graph")
     'flambeau.autograd.graph'
     """
-    prefix, rest = name, ""
+    prefix, suffix = name, ""
     while prefix:
         target = _targets.get(prefix)
         if target is not None:
-            return resolve(target + rest)
+            return resolve(target + suffix)
         prefix, dot, last = prefix.rpartition(".")
-        rest = dot + last + rest
+        suffix = dot + last + suffix
     return name
 
 
 def face(name: str, root: str) -> str:
-    """Return the name that an alias under `root` gives to the module `name`, itself where there is none.
+    """Return the name of the module `name` by an alias under `root`; `name` itself if there is none.
 
     >>> alias("lumiere.grad", "flambeau.autograd"); face("flambeau.autograd.graph", "lumiere")
     'lumiere.grad.graph'
@@ -75,23 +75,23 @@ def _is_under(prefix: str, name: str) -> bool:
 
 
 class _Finder:
-    """Answers for names under an alias, and for no others."""
+    """The import finder for names under an alias; ignores all other names."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         real = resolve(name)
         if real == name:
             return None
-        found = importlib.util.find_spec(real)
-        if found is None:
+        real_spec = importlib.util.find_spec(real)
+        if real_spec is None:
             return None
-        spec, loader = copy(found), _Loader(found)
+        spec, loader = copy(real_spec), _Loader(real_spec)
         spec.name, spec.loader = name, cast(Any, loader)
         return spec
 
 
 class _Loader:
-    """Loads an alias by importing the real module, and gives the code of the real module to `python -m`."""
+    """Loads an alias by importing the real module; `python -m` gets the code of the real module."""
 
     def __init__(self, real: ModuleSpec) -> None:
         self._real = real
@@ -102,7 +102,7 @@ class _Loader:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._real  # the import system has just put the alias's there
+        module.__spec__ = self._real  # the import system has just replaced it by the spec of the alias
 
     def get_code(self, name: str) -> CodeType | None:
         loader: Any = self._real.loader

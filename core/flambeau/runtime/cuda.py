@@ -1,7 +1,7 @@
-"""CUDA devices: which there are, which one is current, and what they can do.
+"""CUDA devices: their number, the current device, and their properties.
 
-Everything here works on the backend that owns the device type `cuda`, found when first needed.  What such a backend
-offers beyond `flambeau.backend.Backend` is listed in `capabilities`.
+Everything here works with the backend that owns the device type `cuda`, which is loaded when first needed.  What such a backend
+has to implement beyond `flambeau.backend.Backend` is listed in `cuda_capabilities`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = [
 
 has_half, has_magma = True, False
 
-_initialized_in: int | None = None  # the process in which CUDA has been used; a fork cannot go on with it
+_initialized_in: int | None = None  # the id of the process that initialized CUDA; a forked child cannot use CUDA
 
 
 class DeferredCudaCallError(Exception):
-    """A call that was put off until CUDA was initialized has failed."""
+    """A call that was deferred until the initialization of CUDA has failed."""
 
 
 class CudaError(RuntimeError):
@@ -46,7 +46,7 @@ class cudaStatus:
 
 
 def check_error(res: int) -> None:
-    """Raise CudaError unless the status is that of success."""
+    """Raise CudaError unless the status is `cudaStatus.SUCCESS`."""
     if res != cudaStatus.SUCCESS:
         raise CudaError(res)
 
@@ -71,18 +71,18 @@ def init() -> Accelerator:
         RuntimeError: there is no device, or the process was forked from one that had used CUDA.
     """
     global _initialized_in
-    found = backend()
+    cuda = backend()
     if _initialized_in == os.getpid():
-        return found
+        return cuda
     if _initialized_in is not None:
         raise RuntimeError(
             "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use "
             "the 'spawn' start method"
         )
-    if not found.device_count():
+    if not cuda.device_count():
         raise RuntimeError("No CUDA GPUs are available")
     _initialized_in = os.getpid()
-    return found
+    return cuda
 
 
 def is_initialized() -> bool:
@@ -91,7 +91,7 @@ def is_initialized() -> bool:
 
 
 def is_available() -> bool:
-    """Whether there is a CUDA device that can be used.  Never raises.
+    """Whether there is a usable CUDA device.  Never raises.
 
     >>> import flambeau as torch
     >>> torch.cuda.is_available() == (torch.cuda.device_count() > 0)
@@ -101,7 +101,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many CUDA devices can be seen; `CUDA_VISIBLE_DEVICES` limits them."""
+    """The number of visible CUDA devices, which `CUDA_VISIBLE_DEVICES` can limit."""
     try:
         return backend().device_count()
     except AssertionError:
@@ -109,10 +109,10 @@ def device_count() -> int:
 
 
 def index_of(place: Any, what: str = "cuda") -> int:
-    """The index that a device, string, number or None (the current device) means.
+    """The index of a device, which is given as a device, string, number or None (the current device).
 
     Raises:
-        ValueError: it is no CUDA device.
+        ValueError: it is not a CUDA device.
     """
     if place is None:
         return init().current_device()
@@ -133,10 +133,10 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Make a device current; a negative index changes nothing.  The context manager `device` is to be preferred.
+    """Make a device the current one; a negative index changes nothing.  Prefer the context manager `device`.
 
     Raises:
-        ValueError: no CUDA device, or one without an index.
+        ValueError: it is not a CUDA device, or has no index.
     """
     place = devices.device(device) if isinstance(device, str) else device
     if place is None or place == devices.device("cuda"):
@@ -147,7 +147,7 @@ def set_device(device: Any) -> None:
 
 
 class device:
-    """A context in which a device is current; a negative index changes nothing.
+    """Context in which a device is the current one; a negative index changes nothing.
 
     Tensors created with `device="cuda"`, and those moved by `cuda()`, go to the current device::
 
@@ -171,7 +171,7 @@ class device:
 
 
 class device_of(device):
-    """A context in which the device of a tensor or storage is current; one on the CPU changes nothing."""
+    """Context in which the device of a tensor or storage is the current one; an object on the CPU changes nothing."""
 
     def __init__(self, obj: Any) -> None:
         super().__init__((obj.device.index or 0) if obj.is_cuda else -1)
@@ -183,7 +183,7 @@ def synchronize(device: Any = None) -> None:
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Ask for a warning (1, `"warn"`) or an error (2, `"error"`) where an operation waits for the device."""
+    """Set whether operations that wait for the device warn (1, `"warn"`), raise (2, `"error"`), or neither (0, `"default"`)."""
     cuda = init()
     modes = {"default": 0, "warn": 1, "error": 2}
     if debug_mode not in (*modes, *modes.values()):
@@ -200,7 +200,7 @@ def get_sync_debug_mode() -> int:
 
 
 class Properties:
-    """What is known about a device: `name`, `major`, `minor`, `total_memory` and so on."""
+    """The properties of a device: `name`, `major`, `minor`, `total_memory` and so on."""
 
     def __init__(self, known: Any) -> None:
         self.__dict__.update(known)
@@ -230,28 +230,28 @@ def get_device_name(device: Any = None) -> str:
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """The compute capability of a device, such as `(9, 0)`."""
-    found = get_device_properties(device)
-    return found.major, found.minor
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether one device can read another's memory."""
+    """Whether a device can access the memory of another one."""
     cuda, here, there = init(), index_of(device), index_of(peer_device)
-    for each, what in ((here, "device"), (there, "peer device")):
-        if not 0 <= each < cuda.device_count():
+    for index, what in ((here, "device"), (there, "peer device")):
+        if not 0 <= index < cuda.device_count():
             raise AssertionError(f"Invalid {what} id")
     return cuda.can_access_peer(here, there)
 
 
 def get_arch_list() -> list[str]:
-    """The architectures of the devices present: kernels are compiled for them when first used."""
+    """The architectures of the available devices, for which kernels are compiled when first used."""
     if not is_available():
         return []
     return sorted({"sm_{}{}".format(*get_device_capability(index)) for index in range(device_count())})
 
 
 def get_gencode_flags() -> str:
-    """The flags that tell `nvcc` to compile for these architectures."""
+    """The flags with which `nvcc` compiles for these architectures."""
     numbers = [arch.removeprefix("sm_") for arch in get_arch_list()]
     return " ".join(f"-gencode compute=compute_{number},code=sm_{number}" for number in numbers)
 

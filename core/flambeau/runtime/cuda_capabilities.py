@@ -1,4 +1,4 @@
-"""What a backend for CUDA devices offers beyond every backend's: the one list that `torch.cuda` is written against."""
+"""The interface of a backend for CUDA devices, beyond that of all backends; `torch.cuda` only uses what is listed here."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class RawEvent(Protocol):
 
 
 class RawGraph(Protocol):
-    """Captured work of the backend's library."""
+    """A captured graph of the backend's library."""
 
     def launch(self, stream: Any = None) -> None: ...
 
 
 class Accelerator(Protocol):
-    """The capabilities, by subject.  Devices are given by index; `None` is the current one."""
+    """The methods of a CUDA backend, by subject.  Devices are given by index; `None` is the current one."""
 
     name: str
-    sync_debug_mode: int  # 0, or 1 to warn and 2 to raise where an operation waits for the device
+    sync_debug_mode: int  # 0, or 1 to warn and 2 to raise when an operation waits for the device
 
     # devices
     def device_count(self) -> int: ...
@@ -84,8 +84,8 @@ class Accelerator(Protocol):
     def create_pool(self, allocator: Any = None) -> Any: ...
     def using_pool(self, pool: Any) -> AbstractContextManager[Any]: ...
 
-    # memory that several processes use
-    def memory_handle(self, pointer: int) -> tuple[bytes, int]: ...  # of the allocation, and the address's place in it
+    # memory that is shared between processes
+    def memory_handle(self, pointer: int) -> tuple[bytes, int]: ...  # a handle of the allocation, and the offset of the address
     def open_memory(self, handle: bytes, offset: int, size: int, index: int, release: Any) -> Any: ...  # an array of bytes
 
     # graphs

@@ -1,4 +1,4 @@
-"""Devices, and the dispatch keys of tensor (dtype x device) that live on them."""
+"""Devices, and the dispatch keys (dtype x device) of the tensors on them."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _PATTERN = re.compile(r"([a-z_]\w*)(?::(0|[1-9]\d*))?")
 
 
 class device:
-    """Where a tensor lives: a type (`"cpu"`, `"cuda"`, or a plugin's) and, where there are several, an index.
+    """The device of a tensor: a type (`"cpu"`, `"cuda"`, or a plugin's) and an index.
 
-    A number alone is an accelerator's.  A device is also a context manager (and decorator): tensors created inside without
-    `device=` go there.
+    A number alone is the index of an accelerator.  A device is also a context manager (and decorator), inside which it is the
+    default device of new tensors.
 
     Raises:
-        RuntimeError: the string names no known device type, or is malformed; a negative number, or one where there are no
-            devices to be numbered.
+        RuntimeError: the string has an unknown device type or is malformed; or the index is negative, or is given without a type
+            although there is no accelerator.
 
     >>> import flambeau as torch
     >>> torch.device("cuda:1"), torch.device("cuda", 1).index
@@ -120,7 +120,7 @@ def _type_name(value: object) -> str:
 
 
 def _numbered_type() -> str:
-    """The type of the devices that numbers alone mean: the selected backend's, but CUDA before the CPU."""
+    """The device type that an index without a type stands for: the selected backend's, but CUDA rather than the CPU."""
     chosen = backends.selected().device_type
     if chosen == "cpu" and backends.has_devices("cuda"):
         return "cuda"
@@ -137,7 +137,7 @@ def _parse(text: str, index: int | None) -> tuple[str, int | None]:
         and device_type not in backends.DEVICE_TYPE_OWNER
         and device_type not in backends.installed()
     ):
-        known = (*_KNOWN_TYPES, *(each for each in backends.DEVICE_TYPE_OWNER if each not in _KNOWN_TYPES))
+        known = (*_KNOWN_TYPES, *(name for name in backends.DEVICE_TYPE_OWNER if name not in _KNOWN_TYPES))
         raise RuntimeError(f"Expected one of {', '.join(known)} device type at start of device string: {device_type}")
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
@@ -154,7 +154,7 @@ _process_default: device | None = None
 
 
 def set_default_device(device: Any) -> None:
-    """Create tensors on `device` where none is given; None restores the backend's own.
+    """Set the default device of new tensors; None restores that of the selected backend.
 
     >>> import flambeau as torch
     >>> torch.set_default_device("cpu"); torch.get_default_device()
@@ -167,7 +167,7 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> device:
-    """The device on which tensors are created where none is given."""
+    """The default device of new tensors."""
     chosen = _default.get() or _process_default
     if chosen is None:
         backend = backends.selected()
@@ -180,12 +180,12 @@ def get_default_device() -> device:
 
 
 def _cpu_if_selected() -> device | None:
-    """The CPU, where it is the one device of the selected backend: the same object each time."""
+    """The CPU, if it is the only device of the selected backend; always the same object."""
     return _CPU if CPU_DEVICES == 1 and backends.selected().device_type == "cpu" else None
 
 
 def canonical(place: device) -> device:
-    """The device a tensor reports: `cpu` has no index unless there are several, every other type always has one."""
+    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, other types always have one."""
     index = place.index
     count = CPU_DEVICES if place.type == "cpu" else None
     if place.type == "cpu":
@@ -215,7 +215,7 @@ def _count_cpu_devices() -> int:
 CPU_DEVICES = _count_cpu_devices()
 
 
-# --- dispatch keys -------------------------------------------------------------------------------------------------------
+# --- dispatch keys ------------------------------------------------------------------------------------------------
 
 _SCALARS_THAT_FIT = {
     BOOL: frozenset({bool}),
@@ -223,17 +223,18 @@ _SCALARS_THAT_FIT = {
     FLOATING: frozenset({bool, int, float}),
     COMPLEX: frozenset({bool, int, float, complex}),
 }
-_NONE: frozenset[type] = frozenset()  # of the numbers beside half precision, not all are rounded to it
+_NONE: frozenset[type] = (
+    frozenset()
+)  # for half precision, as scalars in an operation are not always rounded to the tensor's dtype
 
 
 class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
-    """What decides which kernel serves a tensor: its dtype and device, with the table of the kernels found so far.
+    """Decides which kernel computes an operation on a tensor: the tensor's dtype and device, and a table of resolved kernels.
 
-    All plain tensors of one dtype on one device share one key; tensors inside `vmap` and lazily conjugated ones have others.
+    All plain tensors of one dtype on one device share one key; tensors inside `vmap` and lazily conjugated ones have other keys.
 
-    `key["exp"]` is `(kernel, result key)`, resolved once (backend, kernel packs, promotion, casts) and looked up
-    ever after.  Two tensors with the same key need neither promotion nor transfer to meet in an operation, and
-    whether they have is one comparison by identity.
+    `key["exp"]` is `(kernel, dispatch key of the result)`: resolved at the first lookup (backend, kernel packs, promotion, casts)
+    and cached from then on.  Operands with the same key need neither promotion nor transfer, and keys are compared by identity.
     """
 
     __slots__ = (
@@ -249,10 +250,10 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         "table",
     )
     __hash__ = object.__hash__  # type: ignore[assignment]  # a class with __eq__ loses it
-    levels: tuple[Any, ...] = ()  # the batches of `vmap` that tensors of the dispatch key are inside of
+    levels: tuple[Any, ...] = ()  # the `vmap` levels that tensors with this key are inside of
     resolve: ClassVar[Callable[[str, DispatchKey], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations
     raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # likewise: what a derivative rule calls as `F.name`
-    lazy_op: str | None = None  # "conj" or "neg" where memory is to be read conjugated, or negated
+    lazy_op: str | None = None  # "conj" or "neg" if the memory holds the conjugate, or the negative, of the elements
 
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
         super().__init__()
@@ -268,7 +269,7 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         self.constant_types = _NONE if dtype in HALF else self.scalars
         self.constants: dict[Any, Any] = {}
         self.F = kernels or kernels_of(self)
-        self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the entries again: Python looks up a plain dict faster
+        self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the same entries; lookup in a plain dict is faster
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         entry = self[name] = self.table[name] = DispatchKey.resolve(name, self)
@@ -290,15 +291,15 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
 
     @property
     def materialized(self) -> DispatchKey:
-        """The key of tensors whose memory holds their elements: another one for a `LazyKey`."""
+        """The key of the materialized tensors, whose memory holds their elements; differs from `self` for a `LazyKey`."""
         return self
 
     def materialize(self, tensor: Any) -> Any:
-        """A tensor with this key as one whose memory holds its elements."""
+        """A tensor with this key, converted to one whose memory holds its elements."""
         return tensor
 
     def stored(self, array: Any) -> Any:
-        """The array to store, so that the elements of a tensor with this key are those of `array`."""
+        """The array that a tensor with this key has to store to have the elements of `array`."""
         return array
 
 
@@ -306,9 +307,9 @@ Kernels = ModuleType
 
 
 def kernels_of(key: DispatchKey) -> Kernels:
-    """The operations on raw arrays of one dispatch key, as attributes: the `F` that derivative rules are handed.
+    """The operations on raw arrays of one dispatch key, as attributes: the `F` that derivative rules get.
 
-    A module, because that is the one object whose attributes Python looks up fast although missing ones are computed.
+    It is a module, because Python looks up a module's attributes fast even if it has a `__getattr__` for missing ones.
     """
     F = Kernels("kernels")
 
@@ -328,18 +329,20 @@ _places: dict[tuple[str, int | None], device] = {}
 
 
 def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
-    """The one DispatchKey of this dtype and device."""
+    """The DispatchKey of this dtype and device, of which there is only one."""
     if place is None:
         place = _default.get() or _process_default or _cpu_if_selected() or get_default_device()
-    elif type(place) is not device:  # that of a batch
-        return place.dispatch_key(dtype)  # type: ignore[attr-defined, no-any-return]  # the place of a batch
+    elif type(place) is not device:  # a BatchDevice
+        return place.dispatch_key(dtype)  # type: ignore[attr-defined, no-any-return]  # a BatchDevice
     key = _keys.get((dtype, place.type, place.index))
     if key is None:
         dtype = meant(dtype)
         exact = canonical(place)
         key = _keys.get((dtype, exact.type, exact.index))
         if key is None:
-            exact = _places.setdefault((exact.type, exact.index), exact)  # one object, so that places compare by identity
+            exact = _places.setdefault(
+                (exact.type, exact.index), exact
+            )  # one object, so that devices can be compared by identity
             key = DispatchKey(dtype, exact, backends.for_device_type(exact.type))
             _keys[dtype, exact.type, exact.index] = key
         if place.type == "cpu" or place.index is not None:  # another device may be current next time
@@ -348,7 +351,7 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
 
 
 def forget_kernels() -> None:
-    """Let every dispatch key look its kernels up again: what integers are promoted to has changed."""
+    """Clear the kernels of all dispatch keys, because the default dtype, to which integers are promoted, has changed."""
     for key in set(_keys.values()):
         key.clear()
         key.table.clear()

@@ -1,4 +1,4 @@
-"""The hooks a plugin may implement, by pluggy.  A backend needs only the first of them.
+"""The hooks that a plugin may implement, as pluggy specifications.  A backend only needs `flambeau_backend`.
 
 A plugin is a module (or any object) with functions decorated by `flambeau.backend.hookimpl`, published under the
 entry-point group `flambeau.backends` with the backend's name as the entry's name.
@@ -23,7 +23,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec(firstresult=True)
 def flambeau_backend(name: str) -> Backend | None:
-    """Return the backend called `name`, or None if it is another plugin's."""
+    """Return the backend called `name`, or None if it belongs to another plugin."""
 
 
 @hookspec
@@ -39,32 +39,32 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
 def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
     """Return faster kernels for the in-place forms of an existing backend's operations, by the operation's name.
 
-    Read once.  A kernel is called as `kernel(target, *others, **scalars)` with raw arrays, the scalars as 0-d ones, and
-    writes into its target.  One that raises must have written nothing, so the library must not raise in it for infinities, even
-    where its user wants that: for NumPy, see `flambeau_backends.numpy.quiet`.
+    Read once.  A kernel is called as `kernel(target, *others, **scalars)` with raw arrays (0-d ones for scalars), and writes
+    into `target`.  If it raises, it must not have written anything.  So the library must not raise for infinities inside it, even
+    where its user has asked for that; for NumPy, see `flambeau_backends.numpy.quiet`.
     """
 
 
 class Collectives(Protocol):
-    """What the devices of one type do together.  Tensors come without history, and results have none."""
+    """Communication between the devices of one type.  Tensors are detached, and so are results."""
 
     def devices(self) -> list[device]:
         """All devices of the type."""
 
     def run(self, calls: Sequence[Callable[[], Any]], devices: Sequence[device]) -> list[Any]:
-        """Each call on its device, side by side; an exception in place of a result where one was raised."""
+        """Run each call on its device, in parallel; where a call raises, its exception takes the place of its result."""
 
     def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
-        """For each device, all tensors."""
+        """For each device, a copy of all tensors."""
 
     def scatter(self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None, dim: int) -> list[Tensor]:
-        """For each device a part of the tensor, of these sizes or as even as can be."""
+        """For each device, a part of the tensor along `dim`, of these sizes or as equal as possible."""
 
     def gather(self, tensors: Sequence[Tensor], destination: device, dim: int) -> Tensor:
-        """The tensors of all devices joined on one."""
+        """The tensors of all devices, concatenated on one device."""
 
     def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
-        """The sum of the tensors of all devices, on one."""
+        """The sum of the tensors of all devices, on one device."""
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """The sum of the tensors, on the device of each."""
@@ -72,7 +72,7 @@ class Collectives(Protocol):
 
 @hookspec(firstresult=True)
 def flambeau_collectives(device_type: str) -> Collectives | None:
-    """Return the collectives of a device type, or None if it is another plugin's."""
+    """Return the collectives of a device type, or None if it belongs to another plugin."""
 
 
 @hookspec

@@ -1,6 +1,6 @@
-"""What a backend leaves to the CPU: random numbers, the optional extensions of the array API standard, and bits.
+"""CPU fallbacks for backends: random numbers, the optional extensions of the array API standard, and reinterpreted dtypes.
 
-These are the defaults for a library that has nothing of its own.  Arrays are copied to the host and back.
+They are the defaults for a library without an implementation of its own.  Arrays are copied to the host and back.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _OF_ARRAYS = frozenset({"binomial", "dirichlet", "gamma", "multinomial", "poisso
 
 
 class HostGenerator:
-    """The CPU's random stream for device `index` of another backend: samplers take its dtypes and give its arrays."""
+    """The CPU's random stream for device `index` of another backend: samplers take its dtypes and return its arrays."""
 
     def __init__(self, backend: Backend, index: int, stream: Any = None) -> None:
         host = for_device_type("cpu")
         self._backend, self._index = backend, index
         self._stream = stream or host.generator(0)
-        self._dtypes = {raw: host.dtypes[each] for each, raw in backend.dtypes.items() if each in host.dtypes}
+        self._dtypes = {raw: host.dtypes[d] for d, raw in backend.dtypes.items() if d in host.dtypes}
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._stream, name)  # seeds and states are the stream's own
-        return self._sampler(found, name in _OF_DTYPE) if name in _OF_DTYPE or name in _OF_ARRAYS else found
+        attribute = getattr(self._stream, name)  # what is not a sampler, such as seeds and states, is the stream's
+        return self._sampler(attribute, name in _OF_DTYPE) if name in _OF_DTYPE or name in _OF_ARRAYS else attribute
 
     def _sampler(self, draw: Callable[..., Any], takes_dtype: bool) -> Callable[..., Any]:
         backend = self._backend
@@ -39,13 +39,13 @@ class HostGenerator:
         def sample(size: Any, *args: Any, **kwargs: Any) -> Any:
             if takes_dtype:
                 args = (self._dtypes[args[0]], *args[1:])
-            given = [backend.to_host(each) if isinstance(each, backend.array_type) else each for each in (size, *args)]
-            return backend.from_host(draw(*given, **kwargs), self._index)
+            arguments = [backend.to_host(a) if isinstance(a, backend.array_type) else a for a in (size, *args)]
+            return backend.from_host(draw(*arguments, **kwargs), self._index)
 
         return sample
 
     def clone(self) -> HostGenerator:
-        """A generator that continues independently from here."""
+        """A new generator that starts from the current state."""
         return HostGenerator(self._backend, self._index, self._stream.clone())
 
 
@@ -54,24 +54,24 @@ def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
     host_key, backend, index = key.on(device("cpu")), key.backend, key.device.index or 0
     host, array_type = host_key.backend, backend.array_type
 
-    def there(value: Any) -> Any:
+    def to_host(value: Any) -> Any:
         return backend.copied_to(host, value) if isinstance(value, array_type) else value
 
-    def back(value: Any) -> Any:
+    def from_host(value: Any) -> Any:
         return host.copied_to(backend, value, index) if isinstance(value, host.array_type) else value
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        made = host.computed(host_key[name][0], *map(there, args), **kwargs)
-        return tuple(map(back, made)) if isinstance(made, (tuple, list)) else back(made)
+        results = host.computed(host_key[name][0], *map(to_host, args), **kwargs)
+        return tuple(map(from_host, results)) if isinstance(results, (tuple, list)) else from_host(results)
 
     return kernel
 
 
 def reinterpret(backend: Backend, array: Array, wanted: dtype) -> Array:
-    """The bytes of an array of another backend read as another dtype."""
+    """The bytes of another backend's array as another dtype, computed on the CPU."""
     key = dispatch_key(backend.dtype_of(array), device("cpu"))
-    there = key["contiguous"][0](key.backend.asarray(backend.to_host(array)))
-    return backend.from_host(key.backend.reinterpret(there, wanted))
+    on_host = key["contiguous"][0](key.backend.asarray(backend.to_host(array)))
+    return backend.from_host(key.backend.reinterpret(on_host, wanted))
 
 
 Backend.default_generator, Backend.default_reinterpret = HostGenerator, staticmethod(reinterpret)

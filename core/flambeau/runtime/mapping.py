@@ -1,4 +1,4 @@
-"""Files mapped into memory."""
+"""Memory-mapped files."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ __all__ = ["MappedFile", "map_file"]
 
 
 class MappedFile(mmap.mmap):
-    """A file in memory; with `filename`, where writes reach it."""
+    """A memory-mapped file; `filename` is set if writes go to the file."""
 
     filename: str | None = None
 
 
 def map_file(filename: str, shared: bool | None, nbytes: int) -> MappedFile | None:
-    """The first `nbytes` of a file, mapped; None for none of it, because that cannot be mapped.
+    """The first `nbytes` of a file, memory-mapped; None for 0 bytes, which cannot be mapped.
 
     Args:
         filename: the path of the file.
-        shared: whether writes reach the file, which is made, or grows, if need be.
-        nbytes: how many bytes.
+        shared: whether writes go to the file, which is created or extended if need be.
+        nbytes: the number of bytes.
 
     Raises:
-        TypeError: `filename` is no string.
+        TypeError: `filename` is not a string.
         RuntimeError: the file cannot be opened, or is too small.
     """
     if not isinstance(filename, str):
@@ -36,12 +36,12 @@ def map_file(filename: str, shared: bool | None, nbytes: int) -> MappedFile | No
     except OSError as error:
         raise RuntimeError(f"unable to open file <{filename}> in {mode} mode: {error.strerror} ({error.errno})") from error
     try:
-        given = os.fstat(descriptor).st_size
+        size = os.fstat(descriptor).st_size
         if nbytes < 0:
             raise RuntimeError(f"unable to mmap {nbytes} bytes from file <{filename}>")
-        if given < nbytes and not shared:
-            raise RuntimeError(f"file <{filename}> size <{given}> is smaller than the required mapping size <{nbytes}>")
-        if given < nbytes:
+        if size < nbytes and not shared:
+            raise RuntimeError(f"file <{filename}> size <{size}> is smaller than the required mapping size <{nbytes}>")
+        if size < nbytes:
             os.ftruncate(descriptor, nbytes)
         mapped = MappedFile(descriptor, nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
     finally:

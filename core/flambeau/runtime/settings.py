@@ -27,12 +27,12 @@ _settings: _Settings = {"deterministic": 0, "warn_always": False, "matmul_precis
 
 
 def get_num_threads() -> int:
-    """How many threads the CPU backend's kernels use."""
+    """The number of threads that the CPU backend's kernels use."""
     return backends.for_device_type("cpu").get_num_threads()
 
 
 def set_num_threads(num: int, /) -> None:
-    """Let the CPU backend's kernels use `num` threads.  RuntimeError unless it is positive."""
+    """Set the number of threads that the CPU backend's kernels use.  RuntimeError unless it is positive."""
     if not isinstance(num, int) or isinstance(num, bool):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
@@ -41,12 +41,12 @@ def set_num_threads(num: int, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """How many operations may run beside each other; flambeau runs one at a time unless told otherwise."""
+    """The number of threads for running operations in parallel, 1 by default; flambeau runs one operation at a time."""
     return _settings["interop_threads"] or 1
 
 
 def set_num_interop_threads(num: int, /) -> None:
-    """Set the number that `get_num_interop_threads` gives."""
+    """Set the number that `get_num_interop_threads` returns; it has no effect."""
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
     _settings["interop_threads"] = num
@@ -56,12 +56,12 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for algorithms that give the same result every time; flambeau's CPU kernels always do."""
+    """Set whether only deterministic algorithms are used; flambeau's CPU kernels are always deterministic."""
     _settings["deterministic"] = 0 if not mode else 1 if warn_only else 2
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic algorithms are asked for."""
+    """Whether only deterministic algorithms are used."""
     return _settings["deterministic"] > 0
 
 
@@ -71,7 +71,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """`"default"` (0), `"warn"` (1) or `"error"` (2), about operations without a deterministic algorithm."""
+    """Set the mode for operations without a deterministic algorithm: `"default"` (0), `"warn"` (1) or `"error"` (2, raise)."""
     if debug_mode not in (0, 1, 2, *_DEBUG_MODES):
         raise RuntimeError(
             f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(_DEBUG_MODES)}, but got {debug_mode}"
@@ -80,17 +80,17 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """The mode as a number."""
+    """The mode that `set_deterministic_debug_mode` set, as a number."""
     return _settings["deterministic"]
 
 
 def get_float32_matmul_precision() -> str:
-    """`"highest"`, `"high"` or `"medium"`."""
+    """The precision of float32 matrix products: `"highest"`, `"high"` or `"medium"`."""
     return _settings["matmul_precision"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Allow float32 matrix products on CUDA to round their factors (TF32) unless `"highest"`."""
+    """Set the precision of float32 matrix products: unless it is `"highest"`, CUDA may round the factors to TF32."""
     if precision not in ("highest", "high", "medium"):
         warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the setting stays as it is", stacklevel=2)
         return
@@ -98,17 +98,17 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Whether warnings that come once per process come every time."""
+    """Set whether warnings that are normally shown once per process are always shown."""
     _settings["warn_always"] = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
-    """Whether warnings that come once per process come every time."""
+    """Whether warnings that are normally shown once per process are always shown."""
     return _settings["warn_always"]
 
 
 def set_flush_denormal(mode: bool, /) -> bool:
-    """Let denormal numbers be flushed to 0, or not, in this thread; returns whether that is possible: with glibc, for x86-64.
+    """Set whether denormal numbers are flushed to 0 in this thread; returns whether that is supported (x86-64 with glibc).
 
     >>> import flambeau as torch
     >>> torch.set_flush_denormal(False)
@@ -123,7 +123,7 @@ def set_flush_denormal(mode: bool, /) -> bool:
     environment = (ctypes.c_uint32 * 8)()
     libm = ctypes.CDLL("libm.so.6")
     libm.fegetenv(environment)
-    flush = 1 << 15 | 1 << 6  # of the last word, MXCSR: results, and arguments
+    flush = 1 << 15 | 1 << 6  # the bits of MXCSR, the last word: flush results, and treat arguments as zero
     environment[7] = environment[7] | flush if mode else environment[7] & ~flush
     libm.fesetenv(environment)
     return True

@@ -1,4 +1,4 @@
-"""What is going on in this process that the common path has to know of: one object, whose fields cost one look each."""
+"""The global state that the common path has to check: one object, so that each check is one attribute lookup."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["state"]
 class State:
     """Counters and switches that are read for every call or every backward pass.
 
-    They are of the process, not of the thread: a switch that is on sends all threads the careful way, where each looks at its own
-    context.
+    They belong to the process, not to a thread: a switch that is on sends all threads through the general path, where each thread
+    checks its own context variables.
     """
 
     __slots__ = (
@@ -23,12 +23,12 @@ class State:
     )
 
     def __init__(self) -> None:
-        self.forward_levels = 0  # forward-mode levels that are open: a backward pass then works on Tensors, which have tangents
-        self.mutation_guards = 0  # functions that are being differentiated and may not write to what they have captured
+        self.forward_levels = 0  # open forward-mode levels: a backward pass then computes with Tensors, which have tangents
+        self.mutation_guards = 0  # functions being differentiated, which may not write to tensors that they have captured
         self.anomaly_mode = False  # whether nodes remember where the forward call was made
-        self.observes_records = False  # whether one of the last two wants to see each node as it is made
+        self.observes_records = False  # whether one of the two above must see each node when it is made
         self.checks_nan = True  # whether anomaly mode looks for NaN in gradients
-        self.guarded_devices = False  # whether there are devices that work goes to only while they are current
+        self.guarded_devices = False  # whether there are devices that only get work while they are the current device
         self.leaf_hooks = False  # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
 
 

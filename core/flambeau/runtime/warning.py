@@ -1,4 +1,4 @@
-"""Warnings that come once per process, and point at the caller's line."""
+"""Warnings that are shown once per process, and point at the caller's line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _warned: set[str] = set()
 
 
 def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn the first time that this is called with the message, or every time after `set_warn_always(True)`."""
+    """Warn at the first call with this message, or at every call after `set_warn_always(True)`."""
     if message in _warned and not is_warn_always_enabled():
         return
     _warned.add(message)
@@ -26,7 +26,7 @@ def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def warn_of_old(name: str, arguments: str) -> None:
-    """Warn of a call in an order of arguments that PyTorch 0.2 had."""
+    """Warn about a call with the legacy order of arguments of PyTorch 0.2."""
     warn_once(
         f"This overload of {name} is deprecated.\nConsider using one of the following signatures instead:\n"
         f"\t{name}(input, {arguments})"

@@ -1,8 +1,13 @@
 """Saving and loading, in PyTorch's file formats.
 
-`saving` and `loading` hold the two functions; `archive` the zip format; `pickles` the pickles in it
-and what makes reading them safe; `names` what things are called there; `rebuild` how tensors are put
-together; `locations` which device they go to; `options` the settings; `safetensors` the other format.
+- `saving`, `loading`: the functions `save` and `load`;
+- `archive`: the zip format;
+- `pickles`: the pickles in a file, and how they are read safely;
+- `names`: the names of classes and functions in pickles, which are PyTorch's;
+- `locations`: the devices of storages;
+- `options`: global settings;
+- `safetensors`: the `.safetensors` format;
+- `filecheck`: `torch.testing.FileCheck`.
 """
 
 from __future__ import annotations
@@ -71,7 +76,7 @@ __all__ = [
 
 @contextmanager
 def mkdtemp() -> Iterator[str]:
-    """A temporary folder for the time of a `with` block.
+    """A temporary folder that is deleted at the end of the `with` block.
 
     >>> import os
     >>> with mkdtemp() as folder:
@@ -90,7 +95,7 @@ def check_module_version_greater_or_equal(
 ) -> bool:
     """Return whether `module.__version__` is at least `req_version_tuple`.
 
-    A version that does not read so raises RuntimeError, or warns and counts as new enough.
+    A version that cannot be parsed raises RuntimeError or, without `error_if_malformed`, warns and counts as new enough.
 
     >>> import types
     >>> check_module_version_greater_or_equal(types.SimpleNamespace(__version__="1.10.2"), (1, 9))
@@ -112,10 +117,10 @@ def check_module_version_greater_or_equal(
 
 
 def normalize_storage_type(storage_type: type) -> Any:
-    """Return the storage class of the same name for host memory."""
+    """Return the storage class of the same name for the CPU."""
     return getattr(torch, storage_type.__name__)
 
 
 def storage_to_tensor_type(storage: Any) -> Any:
-    """Return the tensor type that goes with a storage: `FloatTensor` for a `FloatStorage`."""
+    """Return the tensor type that corresponds to a storage: `FloatTensor` for a `FloatStorage`."""
     return getattr(torch, storage_type(storage.dtype).name.replace("Storage", "Tensor"))

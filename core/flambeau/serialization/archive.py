@@ -1,4 +1,4 @@
-"""PyTorch's file format: a zip archive of uncompressed records, aligned to be mapped to memory."""
+"""PyTorch's file format: a zip archive of uncompressed records, aligned so that they can be memory-mapped."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["ArchiveReader", "ArchiveWriter", "is_archive", "swap_bytes"]
 
 ALIGNMENT = 64
 MAGIC = b"PK\x03\x04"
-_HEADER_SIZE = 30  # of what precedes the name and the extra field
-_ZIP64_SIZE = 20  # what zipfile adds to the extra field of a large record
+_HEADER_SIZE = 30  # the size of a local header before the name and the extra field
+_ZIP64_SIZE = 20  # the number of bytes that zipfile adds to the extra field of a large record
 
 
 def is_archive(file: IO[bytes]) -> bool:
-    """Whether an archive begins where `file` stands; it stands there still afterwards."""
+    """Whether an archive starts at the position of `file`, which does not change."""
     start = file.tell()
     magic = file.read(len(MAGIC))
     file.seek(start)
@@ -28,7 +28,7 @@ def is_archive(file: IO[bytes]) -> bool:
 
 
 class ArchiveWriter:
-    """Writes records, their data aligned to 64 bytes."""
+    """Writes records whose data is aligned to 64 bytes."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._zip = ZipFile(file, "w", ZIP_STORED)
@@ -46,10 +46,10 @@ class ArchiveWriter:
         record.external_attr = 0o644 << 16
         record.extra = self._padding(record, memoryview(data).nbytes)
         self._zip.writestr(record, data)
-        record.extra = b""  # the directory at the end of the archive does without
+        record.extra = b""  # the central directory does not need the padding
 
     def _padding(self, record: ZipInfo, size: int) -> bytes:
-        """An extra field, under the id PyTorch gives it, that moves the data to the next aligned position."""
+        """An extra field, with PyTorch's id for padding, that moves the data to the next aligned position."""
         file: Any = self._zip.fp
         zip64 = _ZIP64_SIZE if size * 1.05 > ZIP64_LIMIT else 0
         data_start = file.tell() + _HEADER_SIZE + len(record.filename.encode()) + zip64 + 4
@@ -58,7 +58,7 @@ class ArchiveWriter:
 
 
 class ArchiveReader:
-    """Reads the records of an archive, without its checksums: PyTorch can be told to write none."""
+    """Reads the records of an archive.  Checksums are not verified, as PyTorch can be told not to write them."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -72,10 +72,10 @@ class ArchiveReader:
         return name in self._records
 
     def read(self, name: str) -> bytearray:
-        """The data of a record, in memory that may be written to.
+        """The data of a record, in writable memory.
 
         Raises:
-            RuntimeError: there is no such record, or not all of it.
+            RuntimeError: there is no such record, or it is incomplete.
         """
         offset, size = self._locate(name)
         self._file.seek(offset)
@@ -85,7 +85,7 @@ class ArchiveReader:
         return data
 
     def map(self, name: str, memory: mmap.mmap) -> memoryview:
-        """The data of a record as a part of the whole file mapped into memory."""
+        """The data of a record as a part of the memory-mapped file."""
         offset, size = self._locate(name)
         return memoryview(memory)[offset : offset + size]
 
@@ -102,7 +102,7 @@ class ArchiveReader:
 
 
 def swap_bytes(data: bytearray | memoryview | bytes, dtype: dtype) -> bytearray:
-    """The same elements in the other byte order, in memory that may be written to."""
+    """The same elements in the opposite byte order, in writable memory."""
     size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if size == 1:
         return bytearray(data)

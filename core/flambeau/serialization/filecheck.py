@@ -1,4 +1,4 @@
-"""`FileCheck`: a list of things that must, or must not, be found in a text in order."""
+"""`FileCheck`: a list of strings that must, or must not, occur in a text in a given order."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _COMMENT = re.compile(r"#\s*CHECK(?:-(NEXT|SAME|NOT|DAG|REGEX|SOURCE-HIGHLIGHTED
 
 
 class FileCheck:
-    """A list of checks on a text, each taking up where the one before it found its match.
+    """A list of checks on a text, each of which starts at the end of the previous match.
 
-    `check` looks for a string anywhere below; `check_same` on the same line; `check_next` on the next;
-    `check_not` wants it absent up to the next match; `check_count` wants it so many times; a run of
-    `check_dag` may match in any order; `check_regex` takes a regular expression;
-    `check_source_highlighted` wants the match underlined with `~`.  `run(text)` performs the checks;
-    `run(source, text)` first reads some from comments such as `# CHECK-NEXT: relu` in `source`.
+    `check` searches for a string anywhere after that; `check_same` on the same line; `check_next` on the next line;
+    `check_not` requires that it does not occur before the next match; `check_count` that it occurs a number of times;
+    consecutive `check_dag` may match in any order; `check_regex` takes a regular expression;
+    `check_source_highlighted` requires that the match is underlined with `~`.  `run(text)` performs the checks;
+    `run(source, text)` first adds checks from comments such as `# CHECK-NEXT: relu` in `source`.
 
     Raises:
         RuntimeError: at the first check that fails, with the text and the check; or when there are no checks.
@@ -83,46 +83,46 @@ class FileCheck:
 
 
 class _Search:
-    """A text being checked, and how far the checks have come in it."""
+    """A text that is checked, and the current position in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.end = 0  # of what has been matched
-        self.dag_start = 0  # where a run of checks in any order began
-        self.absent: list[str] = []  # what must not occur before the next match
+        self.end = 0  # the end of the last match
+        self.dag_start = 0  # the start of the current group of DAG checks
+        self.absent: list[str] = []  # strings that must not occur before the next match
 
     def perform(self, checks: Sequence[tuple[str, str]]) -> None:
         previous = ""
-        for kind, wanted in checks:
+        for kind, pattern in checks:
             if kind == "NOT":
-                self.absent.append(wanted)
+                self.absent.append(pattern)
             elif kind == "DAG":
                 if previous != "DAG":
                     self.dag_start = self.end
                 end = self.end
-                self.match(kind, wanted, self.dag_start)
+                self.match(kind, pattern, self.dag_start)
                 self.end = max(end, self.end)
             elif kind == "NEXT":
                 line_end = self.text.find("\n", self.end)
-                self.match(kind, wanted, len(self.text) if line_end < 0 else line_end + 1)
+                self.match(kind, pattern, len(self.text) if line_end < 0 else line_end + 1)
             else:
-                self.match(kind, wanted, self.end)
+                self.match(kind, pattern, self.end)
             previous = kind
         self.check_absent(len(self.text))
 
-    def match(self, kind: str, wanted: str, position: int) -> None:
-        """Find what is wanted from `position` on, and in the way that `kind` says."""
-        found = re.compile(wanted if kind == "REGEX" else re.escape(wanted)).search(self.text, position)
-        if found is None:
-            what = f'{"regex " if kind == "REGEX" else ""}"{wanted}"'
-            self.fail(f"Expected to find {what} but did not find it\nSearched string:", kind, wanted, position)
-        start = found.start()
+    def match(self, kind: str, pattern: str, position: int) -> None:
+        """Search for `pattern` from `position` on, by the rules of a check of this kind."""
+        match = re.compile(pattern if kind == "REGEX" else re.escape(pattern)).search(self.text, position)
+        if match is None:
+            what = f'{"regex " if kind == "REGEX" else ""}"{pattern}"'
+            self.fail(f"Expected to find {what} but did not find it\nSearched string:", kind, pattern, position)
+        start = match.start()
         if kind in ("SAME", "NEXT") and "\n" in self.text[position:start]:
-            self.fail(r'Expected to not find "\n" but found it', kind, wanted, start)
-        if kind == "SOURCE-HIGHLIGHTED" and not self.is_highlighted(found):
-            self.fail(f'Expected to find "{wanted}" highlighted but it is not.', kind, wanted, start)
+            self.fail(r'Expected to not find "\n" but found it', kind, pattern, start)
+        if kind == "SOURCE-HIGHLIGHTED" and not self.is_highlighted(match):
+            self.fail(f'Expected to find "{pattern}" highlighted but it is not.', kind, pattern, start)
         self.check_absent(start)
-        self.end = found.end()
+        self.end = match.end()
 
     def check_absent(self, before: int) -> None:
         for unwanted in self.absent:
@@ -131,20 +131,20 @@ class _Search:
                 self.fail(f'Expected to not find "{unwanted}" but found it', "NOT", unwanted, position)
         self.absent = []
 
-    def is_highlighted(self, found: re.Match[str]) -> bool:
-        line_start = self.text.rfind("\n", 0, found.start()) + 1
+    def is_highlighted(self, match: re.Match[str]) -> bool:
+        line_start = self.text.rfind("\n", 0, match.start()) + 1
         below = self.text[line_start:].split("\n")[1:2] or [""]
-        marks = below[0][found.start() - line_start : found.end() - line_start]
-        return marks == "~" * len(found.group())
+        marks = below[0][match.start() - line_start : match.end() - line_start]
+        return marks == "~" * len(match.group())
 
-    def fail(self, problem: str, kind: str, wanted: str, position: int) -> NoReturn:
-        """Raise, showing the text with a mark below the place in question."""
+    def fail(self, problem: str, kind: str, pattern: str, position: int) -> NoReturn:
+        """Raise an error that shows the text with a mark below `position`."""
         line_end = self.text.find("\n", position)
         line_end = len(self.text) if line_end < 0 else line_end
         column = position - (self.text.rfind("\n", 0, position) + 1)
-        mark = " " * column + "~" * max(1, min(len(wanted), line_end - position)) + " <--- HERE"
+        mark = " " * column + "~" * max(1, min(len(pattern), line_end - position)) + " <--- HERE"
         shown = f"{self.text[:line_end]}\n{mark}{self.text[line_end:]}".rstrip("\n")
-        raise RuntimeError(f"{problem}\n{shown}\nFrom {_name(kind)}: {wanted}\n")
+        raise RuntimeError(f"{problem}\n{shown}\nFrom {_name(kind)}: {pattern}\n")
 
 
 def _name(kind: str) -> str:

@@ -1,4 +1,4 @@
-"""`load`: the pickle of a file, with its storages put in their places."""
+"""`load`: reads the pickle of a file together with its storages."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ def load(
 
     Args:
         f: a path, or an object with `read`, `seek` and `tell`.
-        map_location: where to put storages: a device or its name; a dict from saved location to location; a
-            function from a storage in host memory and its saved location to a storage, or to None for where
-            it was.  By default each goes where it was when it was saved.
-        pickle_module: where the `Unpickler` comes from.
-        weights_only: read nothing but tensors, plain Python data and what `add_safe_globals` allows, so
+        map_location: the location of the loaded storages: a device or its name; a dict from saved location to
+            location; or a function from a storage in host memory and its saved location to a storage, or to None for
+            the saved location.  By default every storage is loaded to the location from which it was saved.
+        pickle_module: the module with the `Unpickler` class.
+        weights_only: only read tensors, plain Python data and what `add_safe_globals` allows, so
             that loading runs no code from the file.  True by default, unless a `pickle_module` is given.
         mmap: map the file into memory, so that tensors are only read when they are used.
-        pickle_load_args: for the unpickler of `weights_only=False`, such as `encoding="latin1"`.
+        pickle_load_args: options of the unpickler for `weights_only=False`, such as `encoding="latin1"`.
 
     Raises:
-        pickle.UnpicklingError: the file names what is not allowed; the message says what and how to allow it.
-        RuntimeError: the file is damaged; or it has storages on a device that is not there.
+        pickle.UnpicklingError: the file refers to a global that is not allowed; the message says how to allow it.
+        RuntimeError: the file is damaged, or has storages on a device that is not available.
 
     >>> import flambeau as torch, io
     >>> file = io.BytesIO()
@@ -103,7 +103,7 @@ def load(
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """Return the names in a file that `load(f, weights_only=True)` would refuse.
+    """Return the names of the globals in a file that `load(f, weights_only=True)` would refuse.
 
     Raises:
         ValueError: the file has the format of PyTorch before 1.6.
@@ -142,7 +142,7 @@ def _decide_weights_only(weights_only: bool | None, pickle_module: Any) -> bool:
 
 
 def _explain(message: str) -> str:
-    """What went wrong with `weights_only`, and what may be done about it."""
+    """The error message for a failed load with `weights_only`, with advice what to do."""
     if re.search(r"GLOBAL (\S+) was not an allowed global by default.", message):
         text = (
             "Weights only load failed. This file can still be loaded, to do so you have two options, "
@@ -183,7 +183,7 @@ def _opened(f: Any) -> Iterator[IO[bytes]]:
 
 
 class _ArchiveLoader:
-    """Loads from a zip archive: storages are read when the pickle names them."""
+    """Loads from a zip archive: storages are read when the pickle refers to them."""
 
     def __init__(self, file: IO[bytes], map_location: Any, weights_only: bool, mmap: bool) -> None:
         self._archive = ArchiveReader(file)
@@ -233,7 +233,7 @@ def _map(file: IO[bytes]) -> mmaps.mmap:
 
 
 def _storage_id(saved_id: Any, length: int) -> tuple[Any, ...]:
-    """The parts of what stands for a storage in a pickle; internal names are bytes in files from Python 2."""
+    """The parts of the persistent id of a storage in a pickle; strings are bytes in files from Python 2."""
     if not isinstance(saved_id, tuple) or len(saved_id) != length:
         raise pickle.UnpicklingError(f"Unknown saved id: {saved_id!r}")
     parts = [part.decode("ascii") if isinstance(part, bytes) else part for part in saved_id]
@@ -243,7 +243,7 @@ def _storage_id(saved_id: Any, length: int) -> tuple[Any, ...]:
 
 
 class _LegacyLoader:
-    """Loads a file of before PyTorch 1.6: several pickles, then the data of the storages they name."""
+    """Loads a file in the legacy format of PyTorch before 1.6: several pickles, followed by the data of their storages."""
 
     def __init__(self, file: IO[bytes], map_location: Any, weights_only: bool) -> None:
         self._file = file
@@ -306,7 +306,7 @@ class _LegacyLoader:
 
 
 def _check_source(container: type, file_name: str | None, source: str | None) -> None:
-    """Warn if a class is not what it was when an instance was saved."""
+    """Warn if the source of a class has changed since an instance was saved."""
     if not file_name or not source:
         return
     try:

@@ -1,4 +1,4 @@
-"""Where a storage was when it was saved, and where it goes when it is loaded."""
+"""Locations of storages: recorded when they are saved, and restored when they are loaded."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _registry: list[tuple[int, Tagger, Deserializer]] = []
 
 
 def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) -> None:
-    """Add a kind of place where storages can be.
+    """Register a type of location for storages.
 
     Args:
-        priority: packages are asked in ascending order; the first that does not answer None decides.
-        tagger: `tagger(storage)` is the name of the storage's location, if it is of this kind.
-        deserializer: `deserializer(storage, location)` is the storage, moved from host memory to there.
+        priority: packages are called in ascending order; the first one that does not return None decides.
+        tagger: `tagger(storage)` returns the name of the storage's location, or None if it is of another type.
+        deserializer: `deserializer(storage, location)` returns the storage, moved from host memory to the location, or None.
 
     >>> import flambeau as torch
     >>> torch.serialization.register_package(90, lambda storage: None, lambda storage, location: None)
@@ -41,7 +41,7 @@ def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) 
 
 
 def location_tag(storage: Any) -> str:
-    """Return the name of the place where `storage` is, such as `"cpu"` or `"cuda:0"`.
+    """Return the name of the location of `storage`, such as `"cpu"` or `"cuda:0"`.
 
     >>> import flambeau as torch
     >>> torch.serialization.location_tag(torch.ones(2).untyped_storage())
@@ -58,7 +58,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
     """Return `storage`, moved to `location`.
 
     Raises:
-        RuntimeError: the location is of no known kind, or is a device that is not there.
+        RuntimeError: the location is unknown, or is a device that is not available.
 
     >>> import flambeau as torch
     >>> storage = torch.ones(2).untyped_storage()
@@ -73,7 +73,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 
 def restorer(map_location: Any) -> Restorer:
-    """The function from a storage and its saved location to the storage where `map_location` says."""
+    """A function that moves a storage, given its saved location, to where `map_location` maps it."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, Mapping):
@@ -91,7 +91,7 @@ def restorer(map_location: Any) -> Restorer:
 
 
 def validate_cuda_device(location: str) -> int:
-    """Return the index of the CUDA device that `location` names.  RuntimeError if it is not there."""
+    """Return the index of the CUDA device `location`.  RuntimeError if it is not available."""
     if not torch.cuda.is_available():
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
@@ -112,7 +112,7 @@ def _typename(storage: Any) -> str:
     return f"{type(storage).__module__}.{type(storage).__name__}"
 
 
-# --- the kinds of places there are ---
+# --- built-in locations ---
 
 
 def _tag_cpu(storage: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""What things are called in a file: by PyTorch's names, so that flambeau and PyTorch read each other's."""
+"""The names of classes and functions in files: PyTorch's, so that flambeau and PyTorch can read each other's files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PREFIX_OF = {dtype: prefix for prefix, dtype in DTYPES.items()}
 
 
 class StorageType:
-    """A typed storage class as a file names it, such as `FloatStorage`: no more than a dtype.
+    """A typed storage class in a pickle, such as `FloatStorage`: a name for a dtype.
 
     Raises:
         KeyError: there is no storage class of that name.
@@ -67,12 +67,12 @@ class StorageType:
 
 @cache
 def storage_type(dtype: dtypes.dtype) -> StorageType:
-    """The storage type that a file gives to elements of `dtype`.  KeyError if there is none."""
+    """The storage type of elements of `dtype` in files.  KeyError if there is none."""
     return StorageType(f"{_PREFIX_OF[dtype]}Storage")
 
 
 def encode(text: str, encoding: str) -> bytes:
-    """How pickles of protocol 2 spell bytes."""
+    """`_codecs.encode`, by which pickles of protocol 2 represent bytes."""
     if encoding != "latin1":
         raise ValueError(f"bytes are encoded as latin1, not {encoding!r}")
     return text.encode(encoding)
@@ -84,7 +84,7 @@ def get_layout(name: str) -> Any:
 
 @cache
 def known() -> dict[str, Any]:
-    """All that a file may name and still be loaded with `weights_only=True`."""
+    """All classes, functions and constants that `load(weights_only=True)` allows, by name."""
     named: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
@@ -117,37 +117,40 @@ def known() -> dict[str, Any]:
     return named
 
 
-def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
-    """PyTorch's module and name for a class, function or constant; None if it is not one of flambeau's.
+def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
+    """PyTorch's module and name of a class, function or constant; None if it does not belong to flambeau.
 
-    `name` is the name of a constant, which, unlike a class, cannot be asked for it.
+    `name` is the name of a constant, which unlike a class has no `__qualname__`.
     """
-    if id(thing) in _known_names():
-        module, _, name = _known_names()[id(thing)].rpartition(".")
+    if id(obj) in _known_names():
+        module, _, name = _known_names()[id(obj)].rpartition(".")
         return module, name
     if name is not None:
-        return ("torch", name) if _is_ours(type(thing).__module__) else None
-    if not _is_ours(thing.__module__):
+        return ("torch", name) if _is_ours(type(obj).__module__) else None
+    if not _is_ours(obj.__module__):
         return None
-    name = thing.__qualname__
-    root, *path = face(thing.__module__, "flambeau").split(".")
+    name = obj.__qualname__
+    root, *path = face(obj.__module__, "flambeau").split(".")
     root = _TORCH_ROOTS.get(root, root)
     above = [".".join([root, *path[:length]]) for length in range(len(path))]
-    for module in (*above, "torch.nn.functional"):  # PyTorch may define it in another module, but has it where it is public
-        if _find(module, name) is thing:
+    for module in (
+        *above,
+        "torch.nn.functional",
+    ):  # PyTorch may define it in another module, so prefer the one where it is public
+        if _find(module, name) is obj:
             return module, name
     return ".".join([root, *path]), name
 
 
-def may_be_called(thing: Any, module: str, name: str) -> bool:
-    """Whether PyTorch may call `thing` so: where it is public, or in a module below that."""
-    own = torch_name(thing)
+def may_be_called(obj: Any, module: str, name: str) -> bool:
+    """Whether `module.name` may be PyTorch's name of `obj`: in the module where it is public, or in one below that."""
+    own = torch_name(obj)
     return own is not None and own[1] == name and f"{module}.".startswith(f"{own[0]}.")
 
 
 @cache
 def _known_names() -> dict[int, str]:
-    return {id(thing): name for name, thing in known().items() if name.startswith("torch.")}
+    return {id(obj): name for name, obj in known().items() if name.startswith("torch.")}
 
 
 def _is_ours(module: str | None) -> bool:
@@ -155,26 +158,26 @@ def _is_ours(module: str | None) -> bool:
 
 
 def public(module: str, name: str) -> Any:
-    """What PyTorch calls `module.name`: there, or in the nearest module above it that has the name.
+    """The object that PyTorch calls `module.name`, from that module or the nearest parent module that has the name.
 
     Raises:
         AttributeError: flambeau has nothing of that name.
     """
     above = "torch.nn.functional" if module == "torch._C._nn" else module
     while above:
-        found = _find(above, name)
-        if found is not None:
-            return found
+        attribute = _find(above, name)
+        if attribute is not None:
+            return attribute
         above = above.rpartition(".")[0]
     raise AttributeError(f"flambeau has no {module}.{name}")
 
 
 def _find(module: str, name: str) -> Any:
-    root, dot, rest = module.partition(".")
+    root, dot, path = module.partition(".")
     try:
-        found: Any = importlib.import_module(_OUR_ROOTS[root] + dot + rest)
+        attribute: Any = importlib.import_module(_OUR_ROOTS[root] + dot + path)
     except ModuleNotFoundError:
         return None
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        attribute = getattr(attribute, part, None)
+    return attribute

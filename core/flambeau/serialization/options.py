@@ -1,4 +1,4 @@
-"""Settings of `save` and `load` that outlive a call, and the classes that files may name."""
+"""Global settings of `save` and `load`, and the classes that `load(weights_only=True)` may use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAP_SHARED = getattr(mmap, "MAP_SHARED", None)
 
 
 class LoadEndianness(enum.Enum):
-    """The byte order to assume in files that do not say theirs."""
+    """The byte order to assume for files without a record of it."""
 
     NATIVE = 1
     LITTLE = 2
@@ -50,12 +50,12 @@ _safe_globals: list[SafeGlobal] = []
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """Return the byte order assumed in files that do not say theirs; None stands for little-endian."""
+    """Return the byte order assumed for files without a record of it; None stands for little-endian."""
     return _load_endianness
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the byte order to assume in files that do not say theirs.
+    """Set the byte order to assume for files without a record of it.
 
     >>> import flambeau as torch
     >>> torch.serialization.set_default_load_endianness(torch.serialization.LoadEndianness.BIG)
@@ -68,30 +68,30 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def assumed_byteorder() -> str:
-    """The byte order of a file that does not say it: `"little"` or `"big"`."""
+    """The byte order assumed for a file without a record of it: `"little"` or `"big"`."""
     if _load_endianness is LoadEndianness.NATIVE:
         return sys.byteorder
     return "big" if _load_endianness is LoadEndianness.BIG else "little"
 
 
 def get_crc32_options() -> bool:
-    """Return whether `set_crc32_options` asks for checksums."""
+    """Return the setting of `set_crc32_options`."""
     return _computes_crc32
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Ask for checksums in saved files, or not.  They are written in any case, and `load` needs none."""
+    """Set whether saved files have checksums.  Without effect: they are always written, and `load` does not need them."""
     global _computes_crc32
     _computes_crc32 = compute_crc32
 
 
 def get_default_mmap_options() -> int | None:
-    """Return how `load(mmap=True)` maps files: `mmap.MAP_PRIVATE` unless set otherwise."""
+    """Return the flags with which `load(mmap=True)` maps files: `mmap.MAP_PRIVATE` unless set otherwise."""
     return _mmap_flags
 
 
 class set_default_mmap_options:
-    """Set how `load(mmap=True)` maps files, for good, or inside a `with` block.
+    """Set the flags with which `load(mmap=True)` maps files, permanently or inside a `with` block.
 
     Args:
         flags: `mmap.MAP_PRIVATE` (writing to a loaded tensor leaves the file alone) or `mmap.MAP_SHARED`.
@@ -122,7 +122,7 @@ class set_default_mmap_options:
 
 
 class skip_data:
-    """Inside this context, `save` leaves the place of the data empty, and `load` does not read it.
+    """Context in which `save` leaves space for the data without writing it, and `load` does not read it.
 
     >>> import flambeau as torch, io
     >>> file = io.BytesIO()
@@ -146,14 +146,14 @@ def is_skipping_data() -> bool:
     return _skips_data.get()
 
 
-# --- what files may name ---
+# --- safe globals ---
 
 
 def add_safe_globals(safe_globals: Sequence[SafeGlobal]) -> None:
-    """Let `load(weights_only=True)` use these classes and functions when a file names them.
+    """Allow `load(weights_only=True)` to use these classes and functions where a file refers to them.
 
     Args:
-        safe_globals: classes and functions, or pairs of one and the name that files have for it.
+        safe_globals: classes and functions, or pairs of one and the full name by which files refer to it.
 
     >>> import flambeau as torch, fractions
     >>> torch.serialization.add_safe_globals([fractions.Fraction])
@@ -161,16 +161,16 @@ def add_safe_globals(safe_globals: Sequence[SafeGlobal]) -> None:
     [<class 'fractions.Fraction'>]
     >>> torch.serialization.clear_safe_globals()
     """
-    _safe_globals.extend(each for each in safe_globals if each not in _safe_globals)
+    _safe_globals.extend(g for g in safe_globals if g not in _safe_globals)
 
 
 def get_safe_globals() -> list[SafeGlobal]:
-    """Return what `add_safe_globals` has added."""
+    """Return the classes and functions that `add_safe_globals` has added."""
     return list(_safe_globals)
 
 
 def clear_safe_globals() -> None:
-    """Forget what `add_safe_globals` has added."""
+    """Remove all classes and functions that `add_safe_globals` has added."""
     _safe_globals.clear()
 
 
@@ -190,24 +190,24 @@ class safe_globals:
         add_safe_globals(self.safe_globals)
 
     def __exit__(self, *exception: object) -> None:
-        for each in self.safe_globals:
-            if each in _safe_globals:
-                _safe_globals.remove(each)
+        for entry in self.safe_globals:
+            if entry in _safe_globals:
+                _safe_globals.remove(entry)
 
 
 def safe_globals_by_name() -> dict[str, Any]:
-    """What has been declared safe, by the full name that files have for it."""
+    """The safe globals by the full name by which files refer to them."""
     named = {}
-    for each in _safe_globals:
-        if not isinstance(each, tuple):
-            named[f"{each.__module__}.{each.__qualname__}"] = each
+    for entry in _safe_globals:
+        if not isinstance(entry, tuple):
+            named[f"{entry.__module__}.{entry.__qualname__}"] = entry
             continue
-        if len(each) != 2:
+        if len(entry) != 2:
             raise ValueError(
-                f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(each)}"
+                f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(entry)}"
             )
-        thing, name = each
+        obj, name = entry
         if not isinstance(name, str):
             raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(name)}")
-        named[name] = thing
+        named[name] = obj
     return named

@@ -1,4 +1,4 @@
-"""Pickling under PyTorch's names, and unpickling that runs no code but what has been allowed."""
+"""Pickling with PyTorch's names, and unpickling that only runs code that is allowed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .options import safe_globals_by_name
 
 __all__ = ["SafeUnpickler", "pickler_class", "standard_pickler", "unpickler_class", "unsafe_globals"]
 
-_pickle: Any = pickle  # whose implementation in Python, unlike the one in C, can be told how to write names
+_pickle: Any = pickle  # its Python implementation, unlike the one in C, lets subclasses change how names are written
 _old_names: dict[tuple[str, str], tuple[str, str]] = _pickle._compat_pickle.NAME_MAPPING
 _old_modules: dict[str, str] = _pickle._compat_pickle.IMPORT_MAPPING
 
@@ -30,25 +30,25 @@ _old_modules: dict[str, str] = _pickle._compat_pickle.IMPORT_MAPPING
 
 @cache
 def pickler_class(base: Any) -> Any:
-    """A subclass of a pickler class that gives what is flambeau's the names it has in PyTorch."""
+    """A subclass of a pickler class that writes PyTorch's names of flambeau's classes and functions."""
 
     class Pickler(base):  # type: ignore[misc]  # a base given at run time
         def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
             super().__init__(file, protocol=protocol)
             self._persistent_id = persistent_id
 
-        def persistent_id(self, thing: Any) -> Any:
-            return self._persistent_id(thing)
+        def persistent_id(self, obj: Any) -> Any:
+            return self._persistent_id(obj)
 
-        def reducer_override(self, thing: Any) -> Any:
-            if is_native(thing):
-                return thing.__qualname__  # found by its name, as other functions are
-            return (names.get_layout, (str(thing),)) if isinstance(thing, torch.layout) else NotImplemented
+        def reducer_override(self, obj: Any) -> Any:
+            if is_native(obj):
+                return obj.__qualname__  # found by its name, as other functions are
+            return (names.get_layout, (str(obj),)) if isinstance(obj, torch.layout) else NotImplemented
 
-        def save_global(self, thing: Any, name: str | None = None) -> None:
-            torch_name = names.torch_name(thing, name)
+        def save_global(self, obj: Any, name: str | None = None) -> None:
+            torch_name = names.torch_name(obj, name)
             if torch_name is None:
-                super().save_global(thing, name)
+                super().save_global(obj, name)
                 return
             if self.proto >= 4:
                 for part in torch_name:
@@ -56,7 +56,7 @@ def pickler_class(base: Any) -> Any:
                 self.write(pickle.STACK_GLOBAL)
             else:
                 self.write(pickle.GLOBAL + "{}\n{}\n".format(*torch_name).encode())
-            self.memoize(thing)
+            self.memoize(obj)
 
     if base is _pickle._Pickler:
         Pickler.dispatch = base.dispatch | {FunctionType: Pickler.save_global}
@@ -72,7 +72,7 @@ def standard_pickler() -> Any:
 
 @cache
 def unpickler_class(base: Any) -> Any:
-    """A subclass of an unpickler class that finds what PyTorch's names stand for in flambeau."""
+    """A subclass of an unpickler class that finds flambeau's classes and functions by PyTorch's names."""
 
     class Unpickler(base):  # type: ignore[misc]  # a base given at run time
         def find_class(self, module: str, name: str) -> Any:
@@ -88,7 +88,7 @@ def unpickler_class(base: Any) -> Any:
     return Unpickler
 
 
-# --- reading what is allowed ---
+# --- reading safely ---
 
 
 class _Dispatch(dict[int, Any]):
@@ -100,7 +100,7 @@ def _opcodes(names: str) -> list[int]:
     return [ord(getattr(pickle, name)) for name in names.split()]
 
 
-# Opcodes that put together numbers, text and the built-in containers; those that do more are methods below.
+# Opcodes that build numbers, text and built-in containers; those that do more are methods below.
 _PLAIN_OPCODES = _opcodes("""
     MARK STOP POP POP_MARK DUP PROTO FRAME GLOBAL STACK_GLOBAL
     GET BINGET LONG_BINGET PUT BINPUT LONG_BINPUT MEMOIZE
@@ -112,9 +112,9 @@ _PLAIN_OPCODES = _opcodes("""
 
 
 class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stubs
-    """Unpickles tensors, plain Python data, and instances of classes that have been declared safe.
+    """Unpickles tensors, plain Python data, and instances of classes that were declared safe.
 
-    A class or function is looked up in a table, never imported, and only what the table holds is called.
+    Classes and functions are looked up in tables and never imported, and only those in the tables are called.
     """
 
     BLOCKED = frozenset({"sys", "os", "posix", "nt"})
@@ -122,7 +122,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
     def __init__(self, file: IO[bytes], *, encoding: str = "bytes") -> None:
         super().__init__(file, encoding=encoding)
         self._users = safe_globals_by_name()
-        self._safe = {id(thing) for thing in (*names.known().values(), *self._users.values())}
+        self._safe = {id(obj) for obj in (*names.known().values(), *self._users.values())}
 
     def find_class(self, module: str, name: str) -> Any:
         if self.proto < 3:
@@ -133,9 +133,9 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         for table in (names.known(), self._users):
             if path in table:
                 return table[path]
-        for thing in self._users.values():
-            if names.may_be_called(thing, module, name):
-                return thing
+        for obj in self._users.values():
+            if names.may_be_called(obj, module, name):
+                return obj
         path = path.removeprefix("builtins.")
         raise pickle.UnpicklingError(
             f"Unsupported global: GLOBAL {path} was not an allowed global by default. "
@@ -144,8 +144,8 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
             "if you trust this class/function."
         )
 
-    def is_safe(self, thing: Any) -> bool:
-        return id(thing) in self._safe
+    def is_safe(self, obj: Any) -> bool:
+        return id(obj) in self._safe
 
     def call(self) -> None:
         args = self.stack.pop()
@@ -164,14 +164,15 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         self.append(cls.__new__(cls, *args))
 
     def build(self) -> None:
-        made = self.stack[-2]
-        if type(made) is Tensor and isinstance(self.stack[-1], tuple):  # as the oldest files have it
-            made.set_(*self.stack.pop())
-        elif type(made) in (OrderedDict, Parameter) or self.is_safe(type(made)):
+        instance = self.stack[-2]
+        if type(instance) is Tensor and isinstance(self.stack[-1], tuple):  # the format of the oldest files
+            instance.set_(*self.stack.pop())
+        elif type(instance) in (OrderedDict, Parameter) or self.is_safe(type(instance)):
             super().load_build()
         else:
             raise pickle.UnpicklingError(
-                f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {type(made)}"
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got "
+                f"{type(instance)}"
             )
 
     def append_one(self) -> None:
@@ -231,7 +232,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
 
 
 def unsafe_globals(data: bytes) -> list[str]:
-    """The names in a pickle of protocol 2 or later that `SafeUnpickler` would refuse."""
+    """The names of the globals in a pickle (protocol 2 or later) that `SafeUnpickler` would refuse."""
     unpickler = SafeUnpickler(io.BytesIO())
     unsafe = []
     for module, name in sorted(set(_named_globals(data))):

@@ -1,4 +1,4 @@
-"""Reads `.safetensors` files: a length, a header in JSON, and the bytes of all tensors."""
+"""Reading of `.safetensors` files, which consist of a length, a JSON header of that length, and the bytes of all tensors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DTYPES = {
 
 
 def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> dict[str, Tensor]:
-    """Return the tensors of a `.safetensors` file by name, on device `map_location` or else the CPU.
+    """Return the tensors of a `.safetensors` file by name, on the device `map_location` (by default the CPU).
 
     Raises:
         RuntimeError: `map_location` is not a device; or the file is damaged.

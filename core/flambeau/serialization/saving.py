@@ -1,4 +1,4 @@
-"""`save`: an object as a pickle in which storages are left out, and the storages beside it."""
+"""`save`: writes an object as a pickle, and its storages separately."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .pickles import pickler_class, standard_pickler
 
 __all__ = ["MAGIC_NUMBER", "PROTOCOL_VERSION", "save"]
 
-MAGIC_NUMBER = 0x1950A86A20F9469CFC6C  # what files begin with that are not archives
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C  # the start of a file in the legacy format
 PROTOCOL_VERSION = 1001
 
 
@@ -35,21 +35,21 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Write an object to a file that `load`, and PyTorch's own, can read.
+    """Write an object to a file that `load`, also that of PyTorch, can read.
 
-    Tensors that share memory share it again when loaded; all of a tensor's storage is saved even where the
-    tensor is a view of a part.  A file on disk appears complete or not at all.
+    Tensors that share memory share it again after loading; the whole storage of a tensor is saved even if the
+    tensor is a view of a part.  A file on disk is only replaced when all has been written.
 
     Args:
         obj: tensors, containers of them, modules, or anything else that can be pickled.
         f: a path, or an object with a `write` method.
-        pickle_module: where the `Pickler` comes from.
-        pickle_protocol: 2 is what `weights_only` readers understand.
-        _use_new_zipfile_serialization: pass False for the format of PyTorch before 1.6.
+        pickle_module: the module with the `Pickler` class.
+        pickle_protocol: the protocol of the pickle; `weights_only` readers understand 2.
+        _use_new_zipfile_serialization: False for the legacy format of PyTorch before 1.6.
 
     Raises:
-        AttributeError: `f` is neither a path nor can be written to.
-        RuntimeError: the folder of `f` does not exist; or one storage is used with two dtypes.
+        AttributeError: `f` is neither a path nor has a `write` method.
+        RuntimeError: the folder of `f` does not exist, or one storage is used with two dtypes.
 
     >>> import flambeau as torch, io
     >>> file = io.BytesIO()
@@ -82,7 +82,7 @@ def _save_archive(obj: object, archive: ArchiveWriter, base: type, protocol: int
 
 
 def _save_legacy(obj: object, file: IO[bytes], base: type, protocol: int) -> None:
-    """Write several pickles one after the other, then the storages, each after the number of its elements."""
+    """Write several pickles, followed by the storages, each preceded by the number of its elements."""
     system = {
         "protocol_version": PROTOCOL_VERSION,
         "little_endian": sys.byteorder == "little",
@@ -99,19 +99,19 @@ def _save_legacy(obj: object, file: IO[bytes], base: type, protocol: int) -> Non
 
 
 class _Storages:
-    """The storages met in pickling, each once, and what stands for them in the pickle."""
+    """Collects the storages of the pickled object, each once, and makes the persistent ids that stand for them."""
 
     def __init__(self, legacy: bool = False) -> None:
-        self.by_key: dict[str, tuple[UntypedStorage, int]] = {}  # and the size of their elements
+        self.by_key: dict[str, tuple[UntypedStorage, int]] = {}  # the storages with the size of their elements
         self._seen: dict[Any, tuple[str, dtypes.dtype]] = {}
         self._legacy = legacy
 
-    def persistent_id(self, thing: Any) -> tuple[Any, ...] | None:
-        if isinstance(thing, TypedStorage):
-            storage, dtype, numel = thing.untyped(), thing.dtype, thing.size()
+    def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
+        if isinstance(obj, TypedStorage):
+            storage, dtype, numel = obj.untyped(), obj.dtype, obj.size()
             kind: Any = storage_type(dtype)
-        elif isinstance(thing, UntypedStorage):
-            storage, dtype, numel = thing, dtypes.uint8, thing.nbytes()
+        elif isinstance(obj, UntypedStorage):
+            storage, dtype, numel = obj, dtypes.uint8, obj.nbytes()
             kind = UntypedStorage
         else:
             return None
@@ -129,7 +129,7 @@ class _Storages:
 
 @contextmanager
 def _opened(f: Any) -> Iterator[IO[bytes]]:
-    """A file to write to.  A path gets its file when all has been written, or keeps the one it has."""
+    """A file to write to.  An existing file at a path is only replaced when all has been written."""
     if not isinstance(f, str | os.PathLike):
         yield f
         if hasattr(f, "flush"):

@@ -1,6 +1,6 @@
-"""Windows: weights that fade a stretch of signal in and out.
+"""Window functions of signal processing.
 
-`sym=True` makes one that is the same read backwards, for filters; `sym=False` one period of a periodic one, for spectra.
+`sym=True` makes a symmetric window, for filter design; `sym=False` one period of a periodic window, for spectral analysis.
 All return float32 or float64 tensors of length `M`, and raise ValueError for a negative length or another dtype.
 
 >>> import flambeau as torch
@@ -36,17 +36,17 @@ def _window(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`shape(position, length of the period)` for the positions 0 to M - 1, computed in float64."""
+    """The window `shape(positions, period)` for the positions 0 to M - 1, computed in float64."""
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if dtype not in (dtypes.float32, dtypes.float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
     if M < 2:
-        made = ones(M, dtype=dtype, device=device)
+        window = ones(M, dtype=dtype, device=device)
     else:
-        made = shape(arange(M, dtype=dtypes.float64, device=device), M - 1 if sym else M).to(dtype)
-    return _finish(made, requires_grad)
+        window = shape(arange(M, dtype=dtypes.float64, device=device), M - 1 if sym else M).to(dtype)
+    return _finish(window, requires_grad)
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
@@ -100,7 +100,7 @@ def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """`exp(-|n - center| / tau)`; `center` may only be given where `sym` is False."""
+    """`exp(-|n - center| / tau)`; `center` may only be given if `sym` is False."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -113,7 +113,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """`exp(-(n / std)**2 / 2)`, `n` counted from the middle."""
+    """`exp(-(n / std)**2 / 2)`, with `n` counted from the middle."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return _window("gaussian", M, lambda n, length: (((n - length / 2) / std) ** 2 * -0.5).exp(), sym=sym, **options)

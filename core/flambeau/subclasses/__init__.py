@@ -1,1 +1,1 @@
-"""Classes of tensors: parameters, the tensor types of old, volatile tensors."""
+"""Subclasses of Tensor: parameters, the legacy tensor types, volatile tensors."""

@@ -20,11 +20,11 @@ class _ParameterMeta(type):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A tensor that is a parameter of the Module it is assigned to.
+    """A tensor that becomes a parameter of the Module to which it is assigned.
 
     Args:
-        data: the values; memory is shared.  A tensor of a class of its own stays one, and is a parameter all the same.
-        requires_grad: whether it wants a gradient.
+        data: the values, whose memory is shared.  A tensor of a custom class keeps its class, and is marked as a parameter.
+        requires_grad: whether the parameter requires grad.
 
     >>> import flambeau as torch
     >>> torch.nn.Parameter(torch.ones(2))
@@ -33,7 +33,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     __slots__ = ()
-    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # what is computed from a parameter is a plain tensor
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # operations on a parameter return plain tensors
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -42,34 +42,34 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         if type(data) not in (Tensor, Parameter):
             return _marked(data, requires_grad)
-        made = data.detach()._as(cls)
-        made.requires_grad = requires_grad
-        return made
+        parameter = data.detach()._as(cls)
+        parameter.requires_grad = requires_grad
+        return parameter
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
             return memo[id(self)]
-        made = type(self)(self.data.clone(), self.requires_grad)
-        memo[id(self)] = made
-        return made
+        copied = type(self)(self.data.clone(), self.requires_grad)
+        memo[id(self)] = copied
+        return copied
 
     def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # takes what Tensor takes
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
 
 def _marked(data: Tensor, requires_grad: bool) -> Tensor:
-    """A tensor of a class of its own as a parameter."""
-    made = data.detach().requires_grad_(requires_grad)
-    if type(made) is not type(data):
+    """A tensor of a custom class, marked as a parameter."""
+    parameter = data.detach().requires_grad_(requires_grad)
+    if type(parameter) is not type(data):
         name = type(data).__name__
         raise RuntimeError(
             f"Creating a Parameter from an instance of type {name} requires that detach() returns an instance of "
-            f"the same type, but return type {type(made).__name__} was found instead. To use the type as a "
+            f"the same type, but return type {type(parameter).__name__} was found instead. To use the type as a "
             "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
             "implementation."
         )
-    made.__dict__["_is_param"] = True
-    return made
+    parameter.__dict__["_is_param"] = True
+    return parameter
 
 
 class _BufferMeta(type):
@@ -78,18 +78,18 @@ class _BufferMeta(type):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that is a buffer of the Module it is assigned to; `persistent` ones are in its `state_dict`."""
+    """A tensor that becomes a buffer of the Module to which it is assigned; `persistent` ones are in its `state_dict`."""
 
     __slots__ = ()
-    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # what is computed from a buffer is a plain tensor
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # operations on a buffer return plain tensors
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = empty(0)
-        made = data.detach().requires_grad_(data.requires_grad)
-        made.__dict__["_is_buffer"] = True
-        made.__dict__["persistent"] = persistent
-        return made
+        buffer = data.detach().requires_grad_(data.requires_grad)
+        buffer.__dict__["_is_buffer"] = True
+        buffer.__dict__["persistent"] = persistent
+        return buffer
 
 
 Parameter.__module__ = "flambeau.nn.parameter"

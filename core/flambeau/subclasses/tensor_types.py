@@ -1,7 +1,7 @@
-"""Tensor types and constructors of old: `FloatTensor(2, 3)`, `x.type('torch.LongTensor')`, `Variable`.
+"""Legacy tensor types and constructors: `FloatTensor(2, 3)`, `x.type('torch.LongTensor')`.
 
-A tensor type is a name for a dtype on a device type.  It constructs tensors, is what `x.type()` names, and
-`isinstance(x, FloatTensor)` asks whether `x` is of that type.
+A tensor type stands for a dtype on a device type.  It constructs tensors, `x.type()` returns its name, and
+`isinstance(x, FloatTensor)` checks whether `x` has that dtype and device type.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["TENSOR_TYPES", "construct", "construct_as", "set_default_tensor_type
 
 
 class TensorType(type):
-    """The class of `FloatTensor` and its like."""
+    """Metaclass of the legacy tensor types, such as `FloatTensor`."""
 
     dtype: dtype
     device_type: str
 
     def __new__(mcs, name: str, dtype: dtypes.dtype, device_type: str) -> TensorType:
         module = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
-        made = super().__new__(
+        cls = super().__new__(
             mcs,
             name,
             (Tensor,),
@@ -44,8 +44,8 @@ class TensorType(type):
                 "__torch_function__": _disabled_torch_function_impl,
             },
         )
-        made.dtype, made.device_type = dtype, device_type
-        return made
+        cls.dtype, cls.device_type = dtype, device_type
+        return cls
 
     def __init__(cls, *args: Any) -> None:
         pass
@@ -58,13 +58,13 @@ class TensorType(type):
         return construct_as(cls.dtype, kwargs.pop("device", None) or cls.device_type, args)
 
     def require(cls) -> None:
-        """TypeError where the type is of CUDA, and there is none."""
+        """Raise TypeError if this is a CUDA type and CUDA is not available."""
         if cls.device_type == "cuda" and not cuda_runtime.is_available():
             raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
 
     @property
     def spelled(cls) -> str:
-        """The name that `x.type()` gives: `torch.FloatTensor`."""
+        """The name that `x.type()` returns: `torch.FloatTensor`."""
         where = "" if cls.device_type == "cpu" else f"{cls.device_type}."
         return f"torch.{where}{cls.__name__}"
 
@@ -73,7 +73,7 @@ class TensorType(type):
 
 
 def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
-    """What `FloatTensor(*args)` means: sizes, data, a storage, or another tensor to share memory with."""
+    """The tensor `FloatTensor(*args)`, where `args` are sizes, data, a storage, or another tensor to share memory with."""
     key = dispatch_key(dtype, place if isinstance(place, device) else device(place))
     if not args:
         return empty(0, dtype=dtype, device=key.device)
@@ -92,23 +92,23 @@ def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
 
 
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
-    """`Tensor(...)`, of the default dtype."""
+    """The tensor `Tensor(...)`, of the default dtype."""
     if unknown:
         raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
     if len(args) == 1 and isinstance(args[0], Tensor):
-        made = args[0].detach()
+        result = args[0].detach()
     else:
-        made = construct_as(_default_type.dtype, device or _default_type.device_type, args)
-    made._requires_grad = requires_grad
-    return made if cls is Tensor else made._as(cls)
+        result = construct_as(_default_type.dtype, device or _default_type.device_type, args)
+    result._requires_grad = requires_grad
+    return result if cls is Tensor else result._as(cls)
 
 
 # --- the types ----------------------------------------------------------------------------------------------------
 
 
 def _make_types(device_type: str) -> dict[str, TensorType]:
-    named = [each for each in dtypes.ALL if each.name not in ("uint16", "uint32", "uint64")]
-    return {f"{each.legacy_name}Tensor": TensorType(f"{each.legacy_name}Tensor", each, device_type) for each in named}
+    named = [d for d in dtypes.ALL if d.name not in ("uint16", "uint32", "uint64")]
+    return {f"{d.legacy_name}Tensor": TensorType(f"{d.legacy_name}Tensor", d, device_type) for d in named}
 
 
 TENSOR_TYPES = {device_type: _make_types(device_type) for device_type in ("cpu", "cuda")}
@@ -116,7 +116,7 @@ _default_type = TENSOR_TYPES["cpu"]["FloatTensor"]
 
 
 def tensor_type(dtype: dtype, device_type: str) -> TensorType:
-    """The type that tensors of this dtype and device type have."""
+    """The legacy type of tensors of this dtype and device type."""
     if device_type not in TENSOR_TYPES:
         TENSOR_TYPES[device_type] = _make_types(device_type)
     name = f"{dtype.legacy_name}Tensor"
@@ -125,18 +125,18 @@ def tensor_type(dtype: dtype, device_type: str) -> TensorType:
     return TENSOR_TYPES[device_type][name]
 
 
-def find_type(wanted: Any) -> TensorType:
-    """The tensor type meant by a class or by a string such as `'torch.cuda.LongTensor'`."""
-    if isinstance(wanted, TensorType):
-        return wanted
-    if isinstance(wanted, type) and issubclass(wanted, Tensor):
+def find_type(spec: Any) -> TensorType:
+    """The tensor type for a class or a string such as `'torch.cuda.LongTensor'`."""
+    if isinstance(spec, TensorType):
+        return spec
+    if isinstance(spec, type) and issubclass(spec, Tensor):
         return _default_type
-    *_, device_type, name = ("cpu", *str(wanted).split(".")[1:])
+    *_, device_type, name = ("cpu", *str(spec).split(".")[1:])
     if name == "Tensor":
         return tensor_type(_default_type.dtype, device_type)
     table = TENSOR_TYPES.get(device_type, {})
-    if not str(wanted).startswith("torch.") or name not in table:
-        raise ValueError(f"invalid type: '{wanted}'")
+    if not str(spec).startswith("torch.") or name not in table:
+        raise ValueError(f"invalid type: '{spec}'")
     return table[name]
 
 
@@ -147,20 +147,22 @@ def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **
     >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
     ('torch.FloatTensor', tensor([1]))
     """
-    unknown = next((name for name in kwargs if name != "async"), None)  # what `non_blocking` was called before Python had it
+    unknown = next(
+        (name for name in kwargs if name != "async"), None
+    )  # the legacy name of `non_blocking`, now a keyword of Python
     if unknown is not None:
         raise TypeError(f"type() got an unexpected keyword argument '{unknown}'")
     if dtype is None:
         return tensor_type(self.dtype, self.device.type).spelled
     if isinstance(dtype, dtypes.dtype):
         return to_key(self, self._key.to(dtype))
-    found = find_type(dtype)
-    place = self.device if self.device.type == found.device_type else device(found.device_type)
-    return to_key(self, dispatch_key(found.dtype, place), non_blocking=non_blocking)
+    tensor_type_ = find_type(dtype)
+    place = self.device if self.device.type == tensor_type_.device_type else device(tensor_type_.device_type)
+    return to_key(self, dispatch_key(tensor_type_.dtype, place), non_blocking=non_blocking)
 
 
 def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
-    """The constructor of PyTorch 0.3: a tensor of this type from sizes or from data."""
+    """Legacy constructor: a tensor with the dtype and device of this one, from sizes or data."""
     return construct_as(self.dtype, options.get("device") or self.device, args)
 
 
@@ -168,7 +170,7 @@ attach(type=_type_method, new=_new, __new__=staticmethod(construct))
 
 
 def set_default_dtype(d: dtype, /) -> None:
-    """Give Python floats, and tensors made without `dtype=`, this floating-point dtype.
+    """Set the floating-point dtype of tensors made from Python floats, or without `dtype=`.
 
     Raises:
         TypeError: the dtype is not floating point.
@@ -184,7 +186,7 @@ def set_default_dtype(d: dtype, /) -> None:
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Make `torch.Tensor` mean this type: its dtype, and its device for new tensors."""
+    """Deprecated: set the default dtype and device of new tensors to those of a tensor type."""
     global _default_type
     from ..runtime.devices import set_default_device
 
@@ -192,11 +194,11 @@ def set_default_tensor_type(t: Any, /) -> None:
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."
     )
-    found = find_type(t)
-    if not found.dtype.is_floating_point:
-        raise TypeError(f"only floating-point types are supported as the default type, but got {found.dtype}")
-    found.require()
-    dtypes.set_default(found.dtype)
+    tensor_type_ = find_type(t)
+    if not tensor_type_.dtype.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, but got {tensor_type_.dtype}")
+    tensor_type_.require()
+    dtypes.set_default(tensor_type_.dtype)
     forget_kernels()
-    _default_type = found
-    set_default_device(None if found.device_type == "cpu" else found.device_type)
+    _default_type = tensor_type_
+    set_default_device(None if tensor_type_.device_type == "cpu" else tensor_type_.device_type)

@@ -1,4 +1,4 @@
-"""`volatile`, the `no_grad` of PyTorch 0.2: a property of a tensor, which spreads to all that is computed from it."""
+"""`volatile`, the legacy `no_grad` of PyTorch 0.2: a property of tensors that passes on to all results computed from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Volatile"]
 
 
 class Volatile(Tensor):
-    """A volatile tensor: what is computed from it, and from whatever else, is volatile and requires no grad."""
+    """A volatile tensor: results of operations that involve it are volatile and do not require grad."""
 
     __slots__ = ()
 

@@ -1,1 +1,1 @@
-"""Transforms of calls: forward mode, batches, conjugate views.  Each tells calls what it does, by `calls.transform_hooks`."""
+"""Transforms of calls: forward mode, batching, lazy views.  They register the hooks of `calls.transform_hooks`."""

@@ -1,9 +1,9 @@
-"""Tensors that show memory conjugated, or negated: what `conj()` gives, and the imaginary part of that.
+"""Lazy views: tensors whose memory stands for its conjugate or its negative, as those that `conj()` returns.
 
-Such a tensor is an ordinary one with a `LazyKey`, and its array is the memory as it is.  That key has kernels for views
-alone, so that any other operation takes the general path, where the tensor is first *materialized*: its elements are
-computed into memory of their own.
-What reads or writes elements without an operation asks the dispatch key's backend, which knows how the memory is meant.
+Such a tensor is an ordinary one with a `LazyKey`; its array is the memory as stored, without the conjugation.  A `LazyKey` has
+kernels for views only, so any other operation takes the general path, where the tensor is first *materialized*: its elements are
+computed into new memory.  Code that reads or writes elements without an operation goes through the dispatch key's backend,
+a `LazyBackend`, which applies the conjugation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["LazyKey", "conj", "show"]
 
 
 class LazyBackend:
-    """A backend whose arrays are meant otherwise than they are."""
+    """A backend whose arrays hold the conjugate (or negative) of the elements; reading and writing converts them."""
 
     inplace_kernels: Mapping[str, Any] = {}
     all_inplace_kernels: Mapping[str, Any] = {}
@@ -43,7 +43,9 @@ class LazyBackend:
         self.inner.write(array, self.resolved(value))
 
 
-def _of_what_is_shown(name: str) -> Callable[..., Any]:
+def _of_resolved(name: str) -> Callable[..., Any]:
+    """The backend's method `name`, called with the resolved array."""
+
     def method(self: LazyBackend, array: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(self.inner, name)(self.resolved(array), *args, **kwargs)
 
@@ -51,18 +53,18 @@ def _of_what_is_shown(name: str) -> Callable[..., Any]:
 
 
 for _name in ("astype", "extremes", "item", "to_host", "tolist", "truth"):
-    setattr(LazyBackend, _name, _of_what_is_shown(_name))
+    setattr(LazyBackend, _name, _of_resolved(_name))
 
 
 class LazyKey(DispatchKey):
-    """The dispatch key of tensors whose memory is meant conjugated (`lazy_op` is "conj") or negated ("neg")."""
+    """The dispatch key of tensors whose memory holds the conjugate (`lazy_op` "conj") or the negative ("neg") of the elements."""
 
     __slots__ = ("lazy_op", "plain", "resolved")
 
     def __init__(self, plain: DispatchKey, lazy_op: str) -> None:
         self.plain, self.lazy_op = plain, lazy_op
         self.resolved = resolved = plain[lazy_op][0]
-        place = device(plain.device.type, plain.device.index)  # another object, so that nobody takes it for the same at a glance
+        place = device(plain.device.type, plain.device.index)  # a new object, so that comparing devices by identity fails
         super().__init__(plain.dtype, place, LazyBackend(plain.backend, resolved), _writing(plain.F, resolved))  # type: ignore[arg-type]  # it is as good as a Backend
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
@@ -77,7 +79,7 @@ class LazyKey(DispatchKey):
         return entry
 
     def shows(self, name: str) -> bool:
-        """Whether the operation looks at the memory, or writes there, without looking at what it is."""
+        """Whether the operation works on lazy memory as it is, because it does not compute with the elements."""
         return name == "view_scatter" or (OPS[name].view and name not in ("view_as_real", "view_as_complex", "view_dtype"))
 
     @property
@@ -90,11 +92,11 @@ class LazyKey(DispatchKey):
         return f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{self.lazy_op}().numpy() instead."
 
     def materialize(self, tensor: Any) -> Any:
-        made = wrap(self.resolved(tensor._array), self.plain)
-        made._node, made._requires_grad = tensor._node, tensor._requires_grad
+        result = wrap(self.resolved(tensor._array), self.plain)
+        result._node, result._requires_grad = tensor._node, tensor._requires_grad
         if state.forward_levels:
-            hooks.forward.copy(tensor, made)
-        return made
+            hooks.forward.copy(tensor, result)
+        return result
 
     def stored(self, array: Any) -> Any:
         return self.resolved(array)
@@ -110,7 +112,7 @@ class LazyKey(DispatchKey):
 
 
 def _writing(plain: Kernels, resolved: Callable[[Any], Any]) -> Kernels:
-    """The raw operations, of which those that write get what is to be in memory."""
+    """The operations on raw arrays, where those that write convert the value to what has to be stored."""
     F = Kernels("kernels")
     F.__dict__.update(
         __getattr__=lambda name: getattr(plain, name),
@@ -125,10 +127,10 @@ _keys: dict[tuple[DispatchKey, str], LazyKey] = {}
 
 def lazy(plain: DispatchKey, lazy_op: str) -> LazyKey:
     """The one `LazyKey` of this key and operation."""
-    found = _keys.get((plain, lazy_op))
-    if found is None:
-        found = _keys[plain, lazy_op] = LazyKey(plain, lazy_op)
-    return found
+    key = _keys.get((plain, lazy_op))
+    if key is None:
+        key = _keys[plain, lazy_op] = LazyKey(plain, lazy_op)
+    return key
 
 
 def materialized_for(op: Operation, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -136,7 +138,7 @@ def materialized_for(op: Operation, tensors: tuple[Any, ...]) -> tuple[Any, ...]
     key = tensors[0]._key if isinstance(tensors[0], Tensor) else None
     if isinstance(key, LazyKey) and key.shows(op.name):
         return tensors
-    return tuple([each._key.materialize(each) if isinstance(each, Tensor) else each for each in tensors])
+    return tuple([tensor._key.materialize(tensor) if isinstance(tensor, Tensor) else tensor for tensor in tensors])
 
 
 def show(tensor: Tensor, lazy_op: str) -> Tensor:
@@ -144,19 +146,19 @@ def show(tensor: Tensor, lazy_op: str) -> Tensor:
     key, record = tensor._key, OPS[f"{lazy_op}_view"]
     shown = key.plain if type(key) is LazyKey and key.lazy_op == lazy_op else lazy(key, lazy_op)
     if tensor._requires_grad:
-        made: Tensor = record.record(tensor._array, shown, tensor)
+        view: Tensor = record.record(tensor._array, shown, tensor)
     else:
-        made = view_of(tensor._array, shown, record, tensor, ())
+        view = view_of(tensor._array, shown, record, tensor, ())
     if not key.backend.mutable:
-        assert made._storage is not None
-        made._storage.link(made, tensor)  # it has the same memory, whatever it shows
-    return made
+        assert view._storage is not None
+        view._storage.link(view, tensor)  # it shares the memory of `tensor`
+    return view
 
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate, as a view that shares memory with the tensor; a real tensor itself.
+    """The complex conjugate, as a lazy view that shares memory with the tensor; a real tensor is returned as it is.
 
-    Nothing is computed before the elements are used: see `resolve_conj`.
+    The elements are only conjugated when they are used: see `resolve_conj`.
 
     >>> import flambeau as torch
     >>> x = torch.tensor([1 + 2j])
@@ -165,12 +167,12 @@ def conj(input: Tensor) -> Tensor:
     """
     if input._key.dtype.category != dtypes.COMPLEX:
         return input
-    if type(input) not in FAST or input._key.levels:  # somebody else wants to see an operation
+    if type(input) not in FAST or input._key.levels:  # subclasses, modes and transforms must see an operation
         computed: Tensor = OPS["conj"].function(input)
         return computed
     return show(input, "conj")
 
 
-PUBLIC["conj"] = conj  # F.conj, in derivative rules, computes at once
+PUBLIC["conj"] = conj  # F.conj in derivative rules is not lazy
 attach(conj=conj)
 hooks.materialize = materialized_for

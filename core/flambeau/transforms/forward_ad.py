@@ -1,10 +1,10 @@
 """Forward-mode differentiation: dual tensors, which carry a tangent along with their value.
 
-No operation has a rule of its own for this.  The derivative rules give the map `g -> J^T g`; it is linear in `g`, so
-differentiating it by `g` once more, with the tangent as weight, gives `J t`.
+Operations have no jvp rules of their own.  Their vjp rules give the map `g -> J^T g`; it is linear in `g`, so its vjp with the
+tangent `t` as cotangent is `J t`.
 
-A level is one tangent direction.  While any is open, the generated fast path is left and every operation comes by
-`propagate`.  Levels can be nested (`func.jvp` does); the tangents of an inner level carry tangents of the outer ones.
+A level is one tangent direction.  While any level is open, the generated fast path is disabled and every operation goes through
+`propagate`.  Levels can be nested (as in nested `func.jvp`); the tangents of an inner level carry tangents of the outer ones.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class Level:
-    """One open level, which knows the tensors that have a tangent of it."""
+    """One open level, with references to the tensors that have a tangent of it."""
 
     __slots__ = ("members",)
 
@@ -43,11 +43,11 @@ class Level:
 
 
 _levels: ContextVar[tuple[Level, ...]] = ContextVar("forward_levels", default=())
-levels = _levels.get  # those that are open in this thread, innermost last
+levels = _levels.get  # the levels that are open in this thread, innermost last
 
 
 def open_level() -> Level:
-    """Open a level inside those that are open."""
+    """Open a level, which becomes the innermost one."""
     level = Level()
     _levels.set((*levels(), level))
     state.forward_levels += 1
@@ -56,7 +56,7 @@ def open_level() -> Level:
 
 
 def close_level(level: Level) -> None:
-    """Close the innermost level; its tangents are gone."""
+    """Close the innermost level and drop its tangents."""
     *outer, innermost = levels()
     assert innermost is level
     _levels.set(tuple(outer))
@@ -68,7 +68,7 @@ def close_level(level: Level) -> None:
             tensor.__dict__.get(table, {}).pop(level, None)
 
 
-# --- the public face ----------------------------------------------------------------------------------------------
+# --- public functions ---------------------------------------------------------------------------------------------
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -91,7 +91,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level; all tangents are gone."""
+    """Close the level and drop all tangents."""
     if level is not None and level != len(levels()) - 1:
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
     if not levels():
@@ -130,9 +130,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if level is not None and level >= len(levels()):
         raise RuntimeError("Invalid level given to _make_dual")
-    for what, each in (("primal", tensor), ("tangent", tangent)):
-        if not (each.is_floating_point() or each.is_complex()):
-            raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
+    for what, argument in (("primal", tensor), ("tangent", tangent)):
+        if not (argument.is_floating_point() or argument.is_complex()):
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {argument.dtype}")
     innermost = levels()[-1]
     if tangent_of(tensor, innermost) is not None:
         raise RuntimeError(
@@ -176,10 +176,10 @@ def _set(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
 
 
 def _laid_out_as(primal: Tensor, tangent: Tensor) -> Tensor:
-    """The tangent inside the batches of its primal, and with its elements in the same order in memory: views go by both."""
+    """The tangent, lifted into the `vmap` levels of its primal and with strides in the same order, so that views fit both."""
     tangent = hooks.batches.lift(tangent, primal._key.levels)
-    strides, given = (each._key.backend.strides(each._array) for each in (primal, tangent))
-    if given == strides:
+    strides, tangent_strides = (t._key.backend.strides(t._array) for t in (primal, tangent))
+    if tangent_strides == strides:
         return tangent
     order = sorted(range(len(strides)), key=lambda dim: -strides[dim])
     ordered = tangent.permute(order)
@@ -189,24 +189,24 @@ def _laid_out_as(primal: Tensor, tangent: Tensor) -> Tensor:
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:
-    """The tensor's tangent of this level, or None.  A view of which nothing is known finds its own in that of its base."""
+    """The tensor's tangent of this level, or None.  A view without an entry of its own derives it from its base's tangent."""
     table = tensor.__dict__.get("_tangents", {})
     if level in table:
         return table[level]
-    whole = None if tensor._view is None or tensor._view[1] is None else tangent_of(tensor._view[0], level)
-    if whole is None:
+    base_tangent = None if tensor._view is None or tensor._view[1] is None else tangent_of(tensor._view[0], level)
+    if base_tangent is None:
         return None
-    of, found = tensor.__dict__.get("_derived", {}).get(level, (None, None))
-    if of is not whole:  # nothing is known, or the base has been written to
+    source, tangent = tensor.__dict__.get("_derived", {}).get(level, (None, None))
+    if source is not base_tangent:  # not derived yet, or the base has been written to since
         _, record, params, _ = tensor._view
-        found = _laid_out_as(tensor, _seen(record, whole, params))
-        tensor.__dict__.setdefault("_derived", {})[level] = whole, found
+        tangent = _laid_out_as(tensor, _viewed(record, base_tangent, params))
+        tensor.__dict__.setdefault("_derived", {})[level] = base_tangent, tangent
         level.members.append(weakref.ref(tensor))
-    return found
+    return tangent
 
 
-def _seen(view: Operation, tangent: Tensor, params: tuple[Any, ...]) -> Any:
-    """What a view operation shows of a tangent."""
+def _viewed(view: Operation, tangent: Tensor, params: tuple[Any, ...]) -> Any:
+    """The view operation applied to a tangent."""
     return seen_of(RECORDED, tangent, view.name, params)
 
 
@@ -219,7 +219,7 @@ def primal_of(tensor: Tensor, level: Level) -> Tensor:
 
 
 def copy_tangents(source: Tensor, target: Tensor) -> None:
-    """Let `target`, which has the value of `source`, have its tangents too."""
+    """Give `target`, which has the value of `source`, the tangents of `source` too."""
     for level in levels():
         tangent = tangent_of(source, level)
         if tangent is not None:
@@ -228,46 +228,48 @@ def copy_tangents(source: Tensor, target: Tensor) -> None:
 
 def detached(tensor: Tensor) -> Tensor:
     """The tensor without its history, but with its tangents."""
-    made = tensor.detach()
-    copy_tangents(tensor, made)
-    return made
+    result = tensor.detach()
+    copy_tangents(tensor, result)
+    return result
 
 
 def as_leaf(tensor: Tensor) -> Tensor:
-    """A leaf with the same elements and tangents, to differentiate by."""
-    made = detached(tensor)
-    made.requires_grad = True
-    return made
+    """A leaf that requires grad, with the same elements and tangents."""
+    leaf = detached(tensor)
+    leaf.requires_grad = True
+    return leaf
 
 
 def innermost_level(tensors: Sequence[Any]) -> Level | None:
     """The innermost level of which any of the tensors has a tangent."""
     for level in reversed(levels()):
-        if any(isinstance(each, Tensor) and tangent_of(each, level) is not None for each in tensors):
+        if any(isinstance(tensor, Tensor) and tangent_of(tensor, level) is not None for tensor in tensors):
             return level
     return None
 
 
-_DERIVED = object()  # in place of a tangent that a view has from its base
+_DERIVED = object()  # marks that a view has no tangent of its own, but derives it from its base
 
 
 @contextmanager
 def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
-    """Take the level's tangents away from the tensors while they are computed with; gives those tangents."""
-    found = [tangent_of(each, level) if isinstance(each, Tensor) else None for each in tensors]
+    """Context in which the tensors have no tangents of this level; yields those tangents."""
+    tangents = [tangent_of(tensor, level) if isinstance(tensor, Tensor) else None for tensor in tensors]
     tables = [
-        each.__dict__.setdefault("_tangents", {}) for each, tangent in zip(tensors, found, strict=True) if tangent is not None
+        tensor.__dict__.setdefault("_tangents", {})
+        for tensor, tangent in zip(tensors, tangents, strict=True)
+        if tangent is not None
     ]
     once = {id(table): table for table in tables}.values()  # a tensor may be given twice
     held = [(table, table.get(level, _DERIVED)) for table in once]
     hidden = len(levels()) if level is levels()[0] else 0
     for table, _ in held:
         table[level] = None
-    if hidden:  # the outermost: nothing that this thread computes meanwhile has tangents
+    if hidden:  # the outermost level: nothing that this thread computes inside has tangents, so the fast path is safe
         state.forward_levels -= hidden
         return_to_fast_path()
     try:
-        yield found
+        yield tangents
     finally:
         if hidden:
             state.forward_levels += hidden
@@ -282,15 +284,15 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
 def propagate(
     level: Level, tensors: Sequence[Any], compute: Callable[[], Any], derive: Callable[[list[Any], Any], Sequence[Any]]
 ) -> Any:
-    """`compute()` without the level's tangents, and then what `derive(tangents, result)` says are the results' tangents."""
-    with _hidden(tensors, level) as given:
+    """`compute()` without the level's tangents; its results then get the tangents that `derive(tangents, result)` returns."""
+    with _hidden(tensors, level) as tangents:
         result = compute()
         results = [result] if isinstance(result, Tensor) else list(result)
-        derived = derive(given, result)
-    for each, tangent in zip(results, derived, strict=True):
-        if tangent is not None and not _has_from_base(each, level):
-            set_tangent(each, level, tangent)
-    for node in {each.grad_fn for each in results if each.grad_fn is not None}:
+        derived = derive(tangents, result)
+    for output, tangent in zip(results, derived, strict=True):
+        if tangent is not None and not _has_from_base(output, level):
+            set_tangent(output, level, tangent)
+    for node in {output.grad_fn for output in results if output.grad_fn is not None}:
         for index, holder in saved_outputs(node):
             if derived[index] is not None:
                 set_tangent(holder, level, derived[index])
@@ -298,7 +300,7 @@ def propagate(
 
 
 def _has_from_base(tensor: Tensor, level: Level) -> bool:
-    """Whether it is a new view, which finds its tangent in that of its base."""
+    """Whether the tensor is a new view, which derives its tangent from that of its base."""
     if tensor._view is None or tensor._view[1] is None or level in tensor.__dict__.get("_tangents", {}):
         return False
     return tangent_of(tensor._view[0], level) is not None
@@ -310,105 +312,113 @@ def along(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
     if level is None:
         return function(tensor)
     return propagate(  # type: ignore[no-any-return]  # what `function` returns
-        level, [tensor], lambda: along(function, tensor), lambda given, result: [along(function, given[0])]
+        level, [tensor], lambda: along(function, tensor), lambda tangents, result: [along(function, tangents[0])]
     )
 
 
 # --- operations ---------------------------------------------------------------------------------------------------
 
 
-def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], given: list[Any], result: Any) -> list[Any]:
-    """The tangents of an operation's results from those of its arguments."""
+def push_forward(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], tangents: list[Any], result: Any) -> list[Any]:
+    """The tangents of an operation's results, computed from the tangents of its arguments."""
     several = bool(op.results) or op.returns_list
     if op.view:
-        (tangent,) = given
-        derived = _seen(op, tangent, params)
+        (tangent,) = tangents
+        derived = _viewed(op, tangent, params)
         return list(derived) if several else [derived]
     results = list(result) if several else [result]
     nothing = [None] * len(results)
-    if not op.differentiable or is_inference_mode_enabled() or not any(each._key.dtype.category >= 2 for each in results):
+    if not op.differentiable or is_inference_mode_enabled() or not any(output._key.dtype.category >= 2 for output in results):
         return nothing
     with enable_grad(), _unseen_by_hooks():
-        edge = _record(op, tensors, params, given, results)
+        edge = _record(op, tensors, params, tangents, results)
         node = edge.node if type(edge) is Output else edge
-        weights = [_blank(each) for each in results]
+        weights = [_blank(output) for output in results]
         pulled = node.apply(RECORDED, weights if several else weights[0], unpack_tensor)
         roots = [
-            (engine.edge_of(engine.fit(each, engine.key_of_edge(edge), engine.shape_of(edge), True)), tangent)
-            for edge, each, tangent in zip(node.edges, pulled, _along_edges(op, given), strict=False)
-            if each is not None and tangent is not None and edge is not None and each._requires_grad
+            (engine.edge_of(engine.fit(gradient, engine.key_of_edge(edge), engine.shape_of(edge), True)), tangent)
+            for edge, gradient, tangent in zip(node.edges, pulled, _along_edges(op, tangents), strict=False)
+            if gradient is not None and tangent is not None and edge is not None and gradient._requires_grad
         ]
-    inputs = [each for each in weights if each._requires_grad]
+    inputs = [weight for weight in weights if weight._requires_grad]
     if not roots or not inputs:
         return nothing
-    record = _grad.get() and any(each is not None and each._requires_grad for each in (*tensors, *given) if hasattr(each, "_key"))
-    found = iter(engine.run(roots, create_graph=record, inputs=inputs, capture=True) or ())
-    return [next(found) if each._requires_grad else None for each in weights]
+    record = _grad.get() and any(
+        tensor is not None and tensor._requires_grad for tensor in (*tensors, *tangents) if hasattr(tensor, "_key")
+    )
+    derivatives = iter(engine.run(roots, create_graph=record, inputs=inputs, capture=True) or ())
+    return [next(derivatives) if weight._requires_grad else None for weight in weights]
 
 
 @contextmanager
 def _unseen_by_hooks() -> Iterator[None]:
-    """Context in which saved-tensor hooks are not shown what this thread saves: it is only there to be differentiated at once."""
-    mine = [each for each in SAVE_HOOKS if each._thread == get_ident()]
-    for each in mine:
-        SAVE_HOOKS.remove(each)
+    """Context without this thread's saved-tensor hooks, for a graph that is differentiated at once and then dropped."""
+    mine = [context for context in SAVE_HOOKS if context._thread == get_ident()]
+    for context in mine:
+        SAVE_HOOKS.remove(context)
     try:
         yield
     finally:
         SAVE_HOOKS.extend(mine)
 
 
-def _along_edges(op: Operation, given: list[Any]) -> list[Any]:
-    """Of the arguments' tangents those for which a node has an edge."""
+def _along_edges(op: Operation, tangents: list[Any]) -> list[Any]:
+    """The tangents of those arguments for which a node has an edge."""
     if op.variadic:
-        return given
-    return [tangent for name, tangent in zip(op.tensor_names, given, strict=True) if name in op.edge_names]
+        return tangents
+    return [tangent for name, tangent in zip(op.tensor_names, tangents, strict=True) if name in op.edge_names]
 
 
-def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], given: list[Any], results: list[Any]) -> Any:
-    """An edge into a node of this call in which every argument that has a tangent counts as wanting a gradient."""
-    arrays, keys = [each._array for each in results], tuple(each._key for each in results)
+def _record(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], tangents: list[Any], results: list[Any]) -> Any:
+    """Record this call with all arguments that have a tangent requiring grad, and return an edge into the node."""
+    arrays, keys = [result._array for result in results], tuple(result._key for result in results)
     if not op.results and not op.returns_list:
         arrays, keys = arrays[0], keys[0]
     inputs = [
-        as_leaf(each) if tangent is not None and not each._requires_grad else each
-        for each, tangent in zip(for_rules(op, keys, tensors), given, strict=True)
+        as_leaf(tensor) if tangent is not None and not tensor._requires_grad else tensor
+        for tensor, tangent in zip(for_rules(op, keys, tensors), tangents, strict=True)
     ]
-    made = op.record(arrays, keys, inputs, params) if op.variadic else op.record(arrays, keys, *inputs, *params)
-    edge = made._node if isinstance(made, Tensor) else next(each._node for each in made if each._node is not None)
+    recorded = op.record(arrays, keys, inputs, params) if op.variadic else op.record(arrays, keys, *inputs, *params)
+    edge = (
+        recorded._node if isinstance(recorded, Tensor) else next(output._node for output in recorded if output._node is not None)
+    )
     for index, holder in saved_outputs(edge.node if type(edge) is Output else edge):
         copy_tangents(results[index], holder)
     return edge
 
 
 def _blank(result: Tensor) -> Tensor:
-    """Zeros in the shape of a result, to be differentiated by; what is linear does not care where."""
+    """Zeros in the shape of a result, as the cotangent to differentiate by: in a linear map its value does not matter."""
     key = result._key
-    made = wrap(key.backend.xp.zeros((), dtype=key.raw_dtype), key).expand(result.shape)
-    made = made.detach()
-    made._requires_grad = key.dtype.category >= 2
-    return made
+    blank = wrap(key.backend.xp.zeros((), dtype=key.raw_dtype), key).expand(result.shape)
+    blank = blank.detach()
+    blank._requires_grad = key.dtype.category >= 2
+    return blank
 
 
 def overwrite(target: Tensor, source: Tensor) -> None:
-    """`target` was overwritten with the value of `source`: give it the tangents of `source`."""
+    """`target` was overwritten with the value of `source`: give it the tangents of `source`, or zeros."""
     for level in levels():
-        new = tangent_of(source, level)
-        if new is not None or tangent_of(target, level) is not None:
-            _replace(target, level, _zeros(target) if new is None else new)
+        tangent = tangent_of(source, level)
+        if tangent is not None or tangent_of(target, level) is not None:
+            _replace(target, level, _zeros(target) if tangent is None else tangent)
 
 
 def _replace(tensor: Tensor, level: Level, tangent: Tensor) -> None:
-    """Let a tensor have another tangent: a view by giving its base one, unless it has one of which its base knows nothing."""
+    """Replace the tangent of a tensor that was written to.
+
+    For a view, the new tangent is written into the tangent of its base (a view's tangent is derived from that).  The exception is
+    a view with a tangent of its own whose base has none: there only the view's tangent is replaced.
+    """
     parent, record, params, _ = tensor._view or (None, None, (), True)
-    whole = None if record is None else tangent_of(parent, level)
-    if record is None or (whole is None and level in tensor.__dict__.get("_tangents", {})):
+    base_tangent = None if record is None else tangent_of(parent, level)
+    if record is None or (base_tangent is None and level in tensor.__dict__.get("_tangents", {})):
         set_tangent(tensor, level, tangent)
         return
     assert parent is not None
     tensor.__dict__.get("_tangents", {}).pop(level, None)
-    whole = _zeros(parent) if whole is None else whole
-    _replace(parent, level, OPS["view_scatter"].function(whole, tangent, record.name, params))
+    base_tangent = _zeros(parent) if base_tangent is None else base_tangent
+    _replace(parent, level, OPS["view_scatter"].function(base_tangent, tangent, record.name, params))
 
 
 def _zeros(tensor: Tensor) -> Tensor:
@@ -417,7 +427,7 @@ def _zeros(tensor: Tensor) -> Tensor:
 
 
 def follow(tensor: Tensor, seen: Tensor) -> None:
-    """`tensor` has become what `seen` is, another view of its memory: let it have the tangents of that."""
+    """`tensor` has been turned in place into the same view as `seen`: give it the tangents of `seen`."""
     for level in levels():
         tangent = tangent_of(seen, level)
         if tangent is not None:
@@ -434,7 +444,7 @@ class DualHooks(ForwardHooks):
         level = innermost_level(tensors)
         if level is None:
             return NotImplemented
-        return propagate(level, tensors, compute, lambda given, result: push_forward(op, tensors, params, given, result))
+        return propagate(level, tensors, compute, lambda tangents, result: push_forward(op, tensors, params, tangents, result))
 
     def has_tangent(self, tensors: Sequence[Any]) -> bool:
         return innermost_level(tensors) is not None

@@ -16,8 +16,8 @@ ELLIPSIS = "…"
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
     """The tensor with its dimensions arranged as the right side of `pattern` says.
 
-    Parentheses stand for one dimension that several names make up; `...` for all dimensions that have no name; `1` for a
-    dimension of that length.  Lengths that do not follow from the tensor are given by keyword.
+    Names in parentheses make up one dimension; `...` stands for all dimensions without a name; `1` for a dimension of size 1.
+    Sizes that do not follow from the tensor are given as keyword arguments.
 
     Raises:
         ValueError: the pattern is malformed, or does not fit the tensor.
@@ -31,18 +31,18 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
 
         tensor = stack(list(tensor))
     left, right = _sides(pattern)
-    unnamed = tensor.ndim - sum(each != [ELLIPSIS] for each in left)
+    unnamed = tensor.ndim - sum(group != [ELLIPSIS] for group in left)
     if unnamed < 0 or (unnamed and [ELLIPSIS] not in left):
         raise ValueError(f"Number of dimensions in pattern ({len(left)}) and tensor ({tensor.ndim}) must match: {pattern!r}")
     extra = [f"{ELLIPSIS}{index}" for index in range(unnamed)]
     left, right = _expanded(left, extra), _expanded(right, extra)
     lengths = _lengths(left, tensor.shape, axes_lengths, pattern)
     order = [name for group in left for name in group]
-    wanted = [name for group in right for name in group]
-    if sorted(order) != sorted(wanted):
-        raise ValueError(f"Identifiers only on one side of expression (should be on both): {sorted(set(order) ^ set(wanted))}")
+    target = [name for group in right for name in group]
+    if sorted(order) != sorted(target):
+        raise ValueError(f"Identifiers only on one side of expression (should be on both): {sorted(set(order) ^ set(target))}")
     split = tensor.reshape([lengths[name] for name in order])
-    moved = split.permute([order.index(name) for name in wanted])
+    moved = split.permute([order.index(name) for name in target])
     return moved.reshape([prod(lengths[name] for name in group) for group in right])  # type: ignore[no-any-return]  # `tensor` is Any
 
 
@@ -54,33 +54,33 @@ def _sides(pattern: str) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def _groups(side: str) -> list[list[str]]:
-    """The names on one side, by the dimension that they make up; dimensions of length 1 are empty groups."""
-    found: list[list[str]] = []
+    """For each dimension on one side of the pattern, the names that make it up; a dimension of size 1 is an empty group."""
+    groups: list[list[str]] = []
     for group, name in re.findall(r"\(([^()]*)\)|([^\s()]+)", side.replace("...", ELLIPSIS)):
         names = [name] if name else group.split()
-        found.append([each for each in names if each != "1"])
-    names = [name for group in found for name in group]
+        groups.append([n for n in names if n != "1"])
+    names = [name for group in groups for name in group]
     for name in names:
         if name != ELLIPSIS and not name.isidentifier():
             raise ValueError(f"Invalid identifier in pattern: {name!r}")
     if len(set(names)) != len(names):
         raise ValueError(f"Duplicate identifiers in pattern: {sorted(name for name in set(names) if names.count(name) > 1)}")
-    return found
+    return groups
 
 
 def _expanded(groups: list[list[str]], extra: list[str]) -> list[list[str]]:
-    """The groups with the ellipsis replaced by names of its own."""
-    made: list[list[str]] = []
+    """The groups with the ellipsis replaced by the names `extra`."""
+    expanded: list[list[str]] = []
     for group in groups:
         if group == [ELLIPSIS]:
-            made += [[name] for name in extra]
+            expanded += [[name] for name in extra]
         else:
-            made.append([name for each in group for name in (extra if each == ELLIPSIS else [each])])
-    return made
+            expanded.append([name for entry in group for name in (extra if entry == ELLIPSIS else [entry])])
+    return expanded
 
 
-def _lengths(groups: list[list[str]], shape: Any, given: dict[str, int], pattern: str) -> dict[str, int]:
-    lengths = dict(given)
+def _lengths(groups: list[list[str]], shape: Any, axes_lengths: dict[str, int], pattern: str) -> dict[str, int]:
+    lengths = dict(axes_lengths)
     for group, length in zip(groups, shape, strict=True):
         unknown = [name for name in group if name not in lengths]
         if len(unknown) > 1:

@@ -1,4 +1,4 @@
-"""Helpers: hooks, DLPack, and (from the packages above the core) data loading, checkpointing, model downloads."""
+"""Helpers: hooks, DLPack, and (from packages outside the core) data loading, checkpointing, model downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested tuples, lists and dicts, taken apart into leaves and put together again, under PyTorch's names.
+"""Pytrees: nested tuples, lists and dicts, flattened into leaves and rebuilt from them, under PyTorch's names.
 
 >>> from flambeau.utils._pytree import tree_map
 >>> tree_map(lambda x: x + 1, {"a": (1, 2), "b": [3]})
@@ -23,7 +23,7 @@ IsLeaf = Callable[[Any], bool] | None
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree, in order, and its structure; what `is_leaf` says so of is not looked into."""
+    """The leaves of a tree, in order, and its structure; a node for which `is_leaf` returns True is a leaf."""
     return flatten(tree, is_leaf)
 
 
@@ -38,7 +38,7 @@ def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> TreeSpec:
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
-    """The tree of this structure with these leaves; ValueError where there are more or fewer than it holds."""
+    """The tree of this structure with these leaves; ValueError if their number does not fit."""
     leaves = list(leaves)
     if len(leaves) != count(treespec):
         raise ValueError(
@@ -49,7 +49,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree with `func` applied to its leaves, and to what is in their places in `rests`."""
+    """The tree with `func` applied to its leaves, together with the corresponding subtrees of `rests`."""
     leaves, spec = flatten(tree, is_leaf)
     return unflatten(map(func, leaves, *(flatten_up_to(rest, spec) for rest in rests)), spec)
 
@@ -61,11 +61,11 @@ def tree_map_only(
     tree: Any,
     is_leaf: IsLeaf = None,
 ) -> Any:
-    """The tree with `func` applied to those leaves that are of a type, or that a function chooses."""
-    asked = type_or_types_or_pred
+    """The tree with `func` applied to those leaves that have the given type or types, or for which a predicate holds."""
+    condition = type_or_types_or_pred
 
     def chosen(leaf: Any) -> bool:
-        return isinstance(leaf, asked) if isinstance(asked, (type, tuple, UnionType)) else asked(leaf)
+        return isinstance(leaf, condition) if isinstance(condition, (type, tuple, UnionType)) else condition(leaf)
 
     return tree_map(lambda leaf: func(leaf) if chosen(leaf) else leaf, tree, is_leaf=is_leaf)
 

@@ -1,1 +1,1 @@
-"""What tensors are described by: dtypes, sizes, trees of values, promotion.  Nothing here knows of arrays."""
+"""Plain values: dtypes, sizes, pytrees, promotion.  Nothing here depends on arrays."""

@@ -1,4 +1,4 @@
-"""DLPack, the protocol by which array libraries share memory: its numbers for devices, and its capsules."""
+"""DLPack, the protocol by which array libraries share memory: its device types and its capsules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Capsule", "DLDeviceType"]
 
 
 class DLDeviceType(IntEnum):
-    """The numbers that DLPack gives to types of devices.
+    """The device types of DLPack.
 
     >>> import flambeau as torch
     >>> torch.utils.dlpack.DLDeviceType(2)
@@ -35,9 +35,9 @@ class DLDeviceType(IntEnum):
 
 
 class Capsule:
-    """A bare capsule, as the object with the DLPack protocol that array libraries ask for."""
+    """Wraps a bare capsule in an object with the DLPack protocol, which array libraries expect."""
 
-    _TENSOR_AT = {b"dltensor": 0, b"dltensor_versioned": 32}  # the offset of the DLTensor in what the capsule points to
+    _TENSOR_AT = {b"dltensor": 0, b"dltensor_versioned": 32}  # the offset of the DLTensor in the struct of the capsule
 
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
@@ -57,5 +57,5 @@ class Capsule:
                 "so you might have already constructed a tensor from it once."
             )
         start = api.PyCapsule_GetPointer(self._capsule, name) + self._TENSOR_AT[name]
-        device_type, index = (ctypes.c_int32 * 2).from_address(start + ctypes.sizeof(ctypes.c_void_p))  # after the address
+        device_type, index = (ctypes.c_int32 * 2).from_address(start + ctypes.sizeof(ctypes.c_void_p))  # follows the data pointer
         return device_type, index

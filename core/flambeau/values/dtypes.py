@@ -74,7 +74,7 @@ class dtype:
         return {complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts have this dtype; of half precision complex64.  RuntimeError for whole numbers."""
+        """The complex dtype whose parts have this dtype (complex64 for half precision).  RuntimeError for bool and integers."""
         if self.category == COMPLEX:
             return self
         if self.category < FLOATING:
@@ -108,24 +108,24 @@ ALL: Final = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
-BY_NAME: Final = {each.name: each for each in ALL}
+BY_NAME: Final = {d.name: d for d in ALL}
 HALF: Final = frozenset({float16, bfloat16})
 OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # types given as dtypes
 
 
-def meant(given: object) -> dtype:
-    """The dtype that is given, or that stands for a type of Python's."""
-    made = OF_PYTHON.get(given, given)
-    if not isinstance(made, dtype):
-        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(given).__name__}")
-    return made
+def meant(value: object) -> dtype:
+    """`value` as a dtype; the Python types `bool`, `int`, `float` and `complex` stand for dtypes."""
+    result = OF_PYTHON.get(value, value)
+    if not isinstance(result, dtype):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+    return result
 
 
 _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The floating-point dtype given to Python floats; `torch.float32` unless set otherwise."""
+    """The dtype of tensors made from Python floats; `torch.float32` unless set otherwise."""
     return _default
 
 
@@ -136,7 +136,7 @@ def set_default(new: dtype) -> None:
 
 # --- promotion ---------------------------------------------------------------------------------------------------
 
-_WIDENING = {  # what two different dtypes of one category become, where the wider of the two is not the answer
+_WIDENING = {  # the promotion of two dtypes of one category, where it is not the wider of the two
     frozenset({uint8, int8}): int16,
     frozenset({float16, bfloat16}): float32,
 }
@@ -145,7 +145,7 @@ _BAREBONES_UNSIGNED = frozenset({uint16, uint32, uint64})
 
 @cache
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that holds both `type1` and `type2`, PyTorch's way.
+    """The smallest dtype that holds both `type1` and `type2`, by PyTorch's rules.
 
     >>> import flambeau as torch
     >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)
@@ -153,7 +153,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     """
     if type1 is type2:
         return type1
-    low, high = sorted((type1, type2), key=lambda each: (each.category, each.itemsize))
+    low, high = sorted((type1, type2), key=lambda d: (d.category, d.itemsize))
     if low.category == high.category:
         if high in _BAREBONES_UNSIGNED or (low in _BAREBONES_UNSIGNED and high is not low):
             raise RuntimeError(
@@ -169,7 +169,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def promotion_of_scalar(scalar_type: type) -> dtype:
-    """The dtype that a scalar of this type, Python's or another library's, gets where no tensor decides."""
+    """The dtype of a scalar of this type (a Python or another library's number) where no tensor is involved."""
     if scalar_type is float:
         return _default
     if scalar_type is bool:
@@ -188,13 +188,13 @@ def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: 
     result: dtype | None = None
     for group in (dimensioned, zero_dim, scalars):
         combined: dtype | None = None
-        for each in group:
-            combined = each if combined is None else promote_types(combined, each)
+        for d in group:
+            combined = d if combined is None else promote_types(combined, d)
         if combined is None:
             continue
         if result is None:
             result = combined
-        elif combined.category > result.category:  # a complex number of as many digits as what it meets
+        elif combined.category > result.category:  # a complex scalar keeps the precision of a floating-point tensor
             result = result.to_complex() if result.category == FLOATING else promote_types(result, combined)
     assert result is not None
     return result

@@ -1,4 +1,4 @@
-"""The handle that every `register_..._hook` returns."""
+"""The handle that all `register_..._hook` functions return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations do with dtypes: which they take, what they compute in, and what the result is of."""
+"""The dtype rules of operations: which dtypes they take, in which they compute, and the dtype of the result."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ __all__ = ["COMMON", "DTYPES", "ONE_KEY", "PROMOTIONS"]
 Promotion = Callable[[dtype], tuple[dtype, dtype]]  # the dtype to compute in, and the dtype of the result
 
 
-def _to_float(given: dtype) -> dtype:
-    return given if given.category >= FLOATING else dtypes.get_default_dtype()
+def _to_float(d: dtype) -> dtype:
+    return d if d.category >= FLOATING else dtypes.get_default_dtype()
 
 
 PROMOTIONS: Mapping[str, Promotion] = {
     "same": lambda d: (d, d),  # arguments keep their dtypes; the result has the first one's
     "match": lambda d: (d, d),  # arguments must agree
-    "product": lambda d: (float32 if d in HALF else d, d),  # arguments must agree; half precision is added up in float32
-    "arithmetic": lambda d: (d, d),  # arguments are brought to a common dtype
-    "wide arithmetic": lambda d: (float32 if d in HALF else d, d),  # and half precision is rounded once, at the end
+    "product": lambda d: (float32 if d in HALF else d, d),  # arguments must agree; half precision is accumulated in float32
+    "arithmetic": lambda d: (d, d),  # arguments are promoted to a common dtype
+    "wide arithmetic": lambda d: (float32 if d in HALF else d, d),  # likewise; half precision is only rounded at the end
     "float": lambda d: (_to_float(d), _to_float(d)),  # integers become the default floating-point dtype
     "accumulate": lambda d: (float32 if d in HALF else d, d),  # half precision is summed in float32
     "float_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d)),
     "real_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d).to_real()),
     "sum": lambda d: (int64, int64) if d.category <= INTEGER else (float32 if d in HALF else d, d),  # integers in int64
     "number": lambda d: (int64, int64) if d is bool_ else (d, d),  # booleans become integers
-    "truth": lambda d: (d, d if d is uint8 else bool_),  # the result is bool; of bytes, as of old, bytes
-    "compare": lambda d: (d, bool_),  # brought to a common dtype; the result is bool
-    "position": lambda d: (d, int64),  # brought to a common dtype; the result is int64
+    "truth": lambda d: (d, d if d is uint8 else bool_),  # the result is bool; for uint8, by the legacy rule, uint8
+    "compare": lambda d: (d, bool_),  # arguments are promoted to a common dtype; the result is bool
+    "position": lambda d: (d, int64),  # arguments are promoted to a common dtype; the result is int64
     "bool": lambda d: (d, bool_),  # arguments keep their dtypes; the result is bool
     "index": lambda d: (d, int64),
     "real": lambda d: (d, d.to_real()),
@@ -46,5 +46,5 @@ DTYPES: Mapping[str, frozenset[int]] = {
     "inexact": frozenset({FLOATING, COMPLEX}),
     "floating": frozenset({FLOATING}),
 }
-COMMON = frozenset({"arithmetic", "wide arithmetic", "float", "compare", "position"})  # several arguments to one dtype
-ONE_KEY = COMMON | {"match", "product"}  # those after which all arguments are of one dispatch key
+COMMON = frozenset({"arithmetic", "wide arithmetic", "float", "compare", "position"})  # promote all arguments to one dtype
+ONE_KEY = COMMON | {"match", "product"}  # afterwards, all arguments have the same dispatch key

@@ -1,4 +1,4 @@
-"""Python numbers on their way into a dtype that may not hold them."""
+"""Conversion of Python numbers to dtypes that may not be able to hold them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LARGEST_FLOAT = dtypes.finfo(dtypes.float32).max
 
 
 def wrapped(value: Any, dtype: dtype) -> Any:
-    """An operand as C casts it: an integer that is too large loses its upper bits.
+    """An operand converted as by a cast in C: an integer that is too large loses its upper bits.
 
     Raises:
-        OverflowError: it takes more than 64 bits.
+        OverflowError: it has more than 64 bits.
     """
     if dtype.category != dtypes.INTEGER:
         return value
@@ -37,10 +37,10 @@ def wrapped(value: Any, dtype: dtype) -> Any:
 
 
 def converted(value: Any, dtype: dtype) -> Any:
-    """A value to fill with, checked: fractions are cut off, and unsigned integers take negative numbers modulo their size.
+    """A value to fill a tensor with: for integers, fractions are truncated; for unsigned integers, negative numbers wrap around.
 
     Raises:
-        RuntimeError: the dtype cannot hold it.
+        RuntimeError: the dtype cannot hold the value.
     """
     if dtype.category == dtypes.COMPLEX:
         return value
@@ -64,13 +64,13 @@ def converted(value: Any, dtype: dtype) -> Any:
 
 
 def overflow(dtype: dtype) -> RuntimeError:
-    """What to raise where a value does not fit."""
+    """The error for a value that does not fit into the dtype."""
     name = _C_NAMES.get(dtype.name, dtype.name + "_t")
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 def is_library_scalar(value: Any) -> bool:
-    """Whether this is another library's scalar, as NumPy's `float32(2)` is; never a tensor."""
+    """Whether this is a scalar of another library, such as NumPy's `float32(2)`; never true for a tensor."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)) or hasattr(type(value), "__setitem__"):
         return False
     return getattr(value, "shape", None) == () and hasattr(value, "item")

@@ -21,11 +21,11 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, sizes: Any = ()) -> Size:
-        made = tuple.__new__(cls, sizes)
-        for each in made:
-            if type(each) is not int:
-                return tuple.__new__(cls, map(_whole, made, count()))
-        return made
+        shape = tuple.__new__(cls, sizes)
+        for size in shape:
+            if type(size) is not int:
+                return tuple.__new__(cls, map(_whole, shape, count()))
+        return shape
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""

@@ -1,4 +1,4 @@
-"""Trees: nested tuples, lists and dicts, taken apart into leaves and put together again."""
+"""Pytrees: nested tuples, lists and dicts, flattened into leaves and rebuilt from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Spec(NamedTuple):
         return f"TreeSpec({self.type.__name__}, {list(self.keys) or None}, [{inside}])"
 
     def drawn(self) -> Any:
-        """The tree with asterisks for its leaves, to be shown."""
+        """A tree of this structure with asterisks as leaves, for error messages."""
         return unflatten(iter(_Star, None), self)
 
 
@@ -53,7 +53,7 @@ def _parts(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Spec]:
-    """The leaves of a tree, in order, and its structure; what `is_leaf` says so of is not looked into.
+    """The leaves of a tree, in order, and its structure; a node for which `is_leaf` returns True is a leaf.
 
     >>> flatten({"a": (1, 2), "b": 3})[0]
     [1, 2, 3]
@@ -63,11 +63,11 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
         return [tree], LEAF
     leaves: list[Any] = []
     children = []
-    for each in parts[1]:
-        found, spec = flatten(each, is_leaf)
-        leaves += found
+    for child in parts[1]:
+        child_leaves, spec = flatten(child, is_leaf)
+        leaves += child_leaves
         children.append(spec)
-    kind = tuple if type(tree) is Size else type(tree)  # what becomes of the lengths need not be ints
+    kind = tuple if type(tree) is Size else type(tree)  # a Size has int items, but the new leaves may be anything
     return leaves, Spec(kind, parts[0], tuple(children))
 
 
@@ -79,7 +79,7 @@ def unflatten(leaves: Any, spec: Spec) -> Any:
 def _build(leaves: Iterator[Any], spec: Spec) -> Any:
     if spec.type is None:
         return next(leaves)
-    children = [_build(leaves, each) for each in spec.children]
+    children = [_build(leaves, child) for child in spec.children]
     if spec.type in _MAPPINGS:
         pairs = zip(spec.keys, children, strict=True)
         return defaultdict(None, pairs) if spec.type is defaultdict else spec.type(pairs)
@@ -93,7 +93,7 @@ def tree_map(function: Callable[..., Any], tree: Any) -> Any:
 
 
 def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
-    """For each leaf of a tree of structure `spec`, the leaf of `prefix` above it; None where they do not fit."""
+    """For each leaf of a tree of structure `spec`, the leaf of `prefix` above it; None if the structures do not fit."""
     if spec.type is None:
         return [prefix] if _parts(prefix) is None else None
     parts = _parts(prefix)
@@ -101,17 +101,17 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
         return [prefix] * count(spec)
     if type(prefix) is not spec.type or parts[0] != spec.keys or len(parts[1]) != len(spec.children):
         return None
-    found: list[Any] = []
-    for each, child in zip(parts[1], spec.children, strict=True):
-        below = broadcast_prefix(each, child)
+    leaves: list[Any] = []
+    for subtree, child in zip(parts[1], spec.children, strict=True):
+        below = broadcast_prefix(subtree, child)
         if below is None:
             return None
-        found += below
-    return found
+        leaves += below
+    return leaves
 
 
 def flatten_up_to(tree: Any, spec: Spec) -> list[Any]:
-    """What a tree has where one of structure `spec` has its leaves; ValueError where it has not that structure."""
+    """The subtrees of `tree` in the places where `spec` has leaves; ValueError if the structures differ above them."""
     if spec.type is None:
         return [tree]
     parts = _parts(tree)
@@ -127,5 +127,5 @@ def flatten_up_to(tree: Any, spec: Spec) -> list[Any]:
 
 
 def count(spec: Spec) -> int:
-    """How many leaves there are."""
+    """The number of leaves of a structure."""
     return 1 if spec.type is None else sum(map(count, spec.children))

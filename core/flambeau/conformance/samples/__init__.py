@@ -1,7 +1,7 @@
-"""The sample table: for each operation, calls with inputs and a NumPy formula for the result.
+"""The sample table: for each operation, calls with inputs and a NumPy reference for the result.
 
-A family is a module with a list `SAMPLES` (and, where bad calls have a story to tell, `BAD`).  Everything that is to
-hold for all operations is checked over the whole table, here on any backend and in the tests against PyTorch.
+A family is a module with a list `SAMPLES` (and possibly a list `BAD` of calls that must raise).  Properties that must hold for
+all operations are checked over the whole table: here on any backend, and in the tests against PyTorch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["bad_calls", "families"]
 
 
 def families() -> dict[str, list[Sample]]:
-    """The samples, by the name of their family."""
+    """The samples, by family."""
     return {name: module.SAMPLES for name, module in _modules() if hasattr(module, "SAMPLES")}
 
 
@@ -25,5 +25,5 @@ def bad_calls() -> dict[str, list[Bad]]:
 
 
 def _modules() -> list[tuple[str, object]]:
-    names = sorted(each.name for each in pkgutil.iter_modules(__path__) if each.name != "sample")
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "sample")
     return [(name, importlib.import_module(f"{__name__}.{name}")) for name in names]

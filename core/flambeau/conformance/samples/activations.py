@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .sample import FLOATS, REALS, Bad, Sample, elementwise, given, mask, positive, real
+from .sample import FLOATS, REALS, Bad, Sample, elementwise, fixed, mask, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -23,7 +23,7 @@ def _elu(np: Any, x: Any, alpha: float = 1.0) -> Any:
 
 
 def _gelu(np: Any, x: Any) -> Any:
-    return x * np.vectorize(lambda each: 0.5 * math.erfc(-each / math.sqrt(2)), otypes=[float])(x)
+    return x * np.vectorize(lambda v: 0.5 * math.erfc(-v / math.sqrt(2)), otypes=[float])(x)
 
 
 def _gelu_tanh(np: Any, x: Any) -> Any:
@@ -31,8 +31,8 @@ def _gelu_tanh(np: Any, x: Any) -> Any:
 
 
 def _softmax(np: Any, x: Any, axis: int) -> Any:
-    made = np.exp(x - x.max(axis, keepdims=True)) if x.size else x
-    return made / made.sum(axis, keepdims=True)
+    exps = np.exp(x - x.max(axis, keepdims=True)) if x.size else x
+    return exps / exps.sum(axis, keepdims=True)
 
 
 def _of(name: str, reference: Any, **options: Any) -> Sample:
@@ -67,7 +67,7 @@ SAMPLES = [
     _of("tanh", lambda np, x: np.tanh(x)),
     _of("gelu", lambda np, x: _gelu(np, x)),
     _with("gelu", lambda F, x: F.gelu(x, approximate="tanh"), lambda np, x: _gelu_tanh(np, x)),
-    _with("gelu", lambda F, x: F.gelu(x), lambda np, x: _gelu(np, x), given([-30.0, -4.0, 0.0, 3.9, 4.1, 30.0]), grad=False),
+    _with("gelu", lambda F, x: F.gelu(x), lambda np, x: _gelu(np, x), fixed([-30.0, -4.0, 0.0, 3.9, 4.1, 30.0]), grad=False),
     _with("elu", lambda F, x: F.elu(x, 0.5), lambda np, x: _elu(np, x, 0.5)),
     _with("celu", lambda F, x: F.celu(x, 0.5), lambda np, x: np.where(x > 0, x, 0.5 * (np.exp(x / 0.5) - 1))),
     _with("leaky_relu", lambda F, x: F.leaky_relu(x, 0.3), lambda np, x: np.where(x > 0, x, 0.3 * x)),
@@ -92,14 +92,14 @@ SAMPLES = [
     _with("softmax", lambda F, x: F.softmax(x, -1), lambda np, x: _softmax(np, x, -1), real(0, 3)),
     _with("softmax", lambda F, x: F.softmax(x, 0), lambda np, x: np.ones_like(x), real()),
     _with("softmax", lambda F, x: F.softmax(x, 1), lambda np, x: _softmax(np, x, 1),
-          given([[1000.0, 0, -1000.0], [-900.0, -901.0, -950.0]]),
+          fixed([[1000.0, 0, -1000.0], [-900.0, -901.0, -950.0]]),
           dtypes=("float64", "float32"), grad=False),
     _with("softmin", lambda F, x: F.softmin(x, 1), lambda np, x: _softmax(np, -x, 1)),
     _with("log_softmax", lambda F, x: F.log_softmax(x, 1), lambda np, x: np.log(_softmax(np, x, 1)), real(3, 4, 2)),
     _with("log_softmax", lambda F, x: F.log_softmax(x, -1), lambda np, x: np.log(_softmax(np, x, -1))),
     _with("log_softmax", lambda F, x: F.log_softmax(x, 0, dtype=None), lambda np, x: np.log(_softmax(np, x, 0))),
     _with("log_softmax", lambda F, x: F.log_softmax(x, 1), lambda np, x: x - x.max(1, keepdims=True) - np.log(1 + np.exp(-1.0)),
-          given([[1000.0, 999.0], [-5000.0, -5001.0]]), dtypes=("float64", "float32"), grad=False),
+          fixed([[1000.0, 999.0], [-5000.0, -5001.0]]), dtypes=("float64", "float32"), grad=False),
     _with("dropout", lambda F, x: F.dropout(x, 0.5, training=False), lambda np, x: x),
     _with("dropout", lambda F, x: F.dropout(x, 1.0), lambda np, x: x * 0),
     _with("alpha_dropout", lambda F, x: F.alpha_dropout(x, 0.0, training=True), lambda np, x: x),

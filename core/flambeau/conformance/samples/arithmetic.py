@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sample import COMPLEX, FLOATS, INTEGERS, NUMBERS, REALS, Bad, Sample, elementwise, given, positive, real
+from .sample import COMPLEX, FLOATS, INTEGERS, NUMBERS, REALS, Bad, Sample, elementwise, fixed, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -59,10 +59,10 @@ SAMPLES = [
 BAD = [
     Bad("add", lambda torch, x, y: torch.add(x, y), [real(2, 3), real(4)], "RuntimeError"),
     Bad("add", lambda torch, x: torch.add(x, "1"), [real(2)], "TypeError"),
-    Bad("add", lambda torch, x: torch.add(x, x, alpha=0.5), [given([1, 2], "int64")], "RuntimeError"),
-    Bad("sub", lambda torch, x: torch.sub(x, x), [given([True], "bool")], "RuntimeError"),
+    Bad("add", lambda torch, x: torch.add(x, x, alpha=0.5), [fixed([1, 2], "int64")], "RuntimeError"),
+    Bad("sub", lambda torch, x: torch.sub(x, x), [fixed([True], "bool")], "RuntimeError"),
     Bad("div", lambda torch, x: torch.div(x, x, rounding_mode="up"), [real(2)], "RuntimeError"),
-    Bad("pow", lambda torch, x: torch.pow(x, -1), [given([1, 2], "int64")], "RuntimeError"),
-    Bad("lerp", lambda torch, x, y: torch.lerp(x, y, 0.5), [real(2), given([1.0, 2.0], "float64")], "RuntimeError"),
-    Bad("addcdiv", lambda torch, x: torch.addcdiv(x, x, x), [given([1, 2], "int64")], "RuntimeError"),
+    Bad("pow", lambda torch, x: torch.pow(x, -1), [fixed([1, 2], "int64")], "RuntimeError"),
+    Bad("lerp", lambda torch, x, y: torch.lerp(x, y, 0.5), [real(2), fixed([1.0, 2.0], "float64")], "RuntimeError"),
+    Bad("addcdiv", lambda torch, x: torch.addcdiv(x, x, x), [fixed([1, 2], "int64")], "RuntimeError"),
 ]  # fmt: skip

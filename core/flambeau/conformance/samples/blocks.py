@@ -1,10 +1,10 @@
-"""Stacks by direction, splits by direction, grids, and matrices from diagonals."""
+"""`hstack` and `hsplit` and their siblings, grids, and matrices from diagonals."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .sample import NUMBERS, Input, Sample, given, real
+from .sample import NUMBERS, Input, Sample, fixed, real
 
 __all__ = ["SAMPLES"]
 
@@ -56,7 +56,7 @@ SAMPLES = [
     Sample("block_diag", lambda torch, x, y: torch.block_diag(x, y), [real(2, 3), real(2)],
            lambda np, x, y: np.block([[x, np.zeros((2, 2))], [np.zeros((1, 3)), y[None]]]), NUMBERS),
     Sample("diag_embed", lambda torch, x: torch.diag_embed(x, 1), [real(2, 2)],
-           lambda np, x: np.stack([np.diag(each, 1) for each in x]), NUMBERS),
+           lambda np, x: np.stack([np.diag(row, 1) for row in x]), NUMBERS),
     Sample("diag", lambda torch, x: torch.diag(x, 1), [real(3)], lambda np, x: np.diag(x, 1), NUMBERS),
     Sample("diag", lambda torch, x: torch.diag(x), [real(3, 4)], lambda np, x: np.diag(x), NUMBERS),
     Sample("diagflat", lambda torch, x: torch.diagflat(x, -1), [real(2, 2)], lambda np, x: np.diagflat(x, -1), NUMBERS),
@@ -69,7 +69,7 @@ SAMPLES = [
     *(Sample(f"{name}_indices", lambda torch, name=name: getattr(torch, f"{name}_indices")(3, 4, 1), [],
              lambda np, name=name: np.stack(getattr(np, f"{name}_indices")(3, 1, 4)), ("int64",), grad=False)
              for name in ("tril", "triu")),
-    Sample("unravel_index", lambda torch, i: torch.unravel_index(i, (2, 3)), [given([0, 5, 4], "int64")],
+    Sample("unravel_index", lambda torch, i: torch.unravel_index(i, (2, 3)), [fixed([0, 5, 4], "int64")],
            lambda np, i: np.unravel_index(i, (2, 3)), ("int64",), grad=False),
 ]  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, apart, elementwise, given, mask, positive, real
+from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, distinct, elementwise, fixed, mask, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -73,17 +73,17 @@ SAMPLES = [
     elementwise("isclose", lambda np, x, y: np.isclose(x, y), _few, _few, dtypes=(*FLOATS, "int64"), result="bool", grad=False,
                 promotes=False),
     Sample("isclose", lambda torch, x: torch.isclose(x, x.flip(0), equal_nan=True),
-           [given([1.0, float("nan"), float("nan"), 1 + 1e-7])],
+           [fixed([1.0, float("nan"), float("nan"), 1 + 1e-7])],
            lambda np, x: np.array([True] * 4), ("float64",), "bool", grad=False),
     Sample("allclose", lambda torch, x: torch.allclose(x, x + 1e-9), [real(3)], lambda np, x: True, ("float64", "float32"),
            "bool", grad=False),
-    Sample("allclose", lambda torch, x: torch.allclose(x, x + 1), [apart(3)], lambda np, x: False, FLOATS, "bool", grad=False),
+    Sample("allclose", lambda torch, x: torch.allclose(x, x + 1), [distinct(3)], lambda np, x: False, FLOATS, "bool", grad=False),
 ]  # fmt: skip
 
 BAD = [
     Bad("lt", lambda torch, x, y: torch.lt(x, y), [real(2), real(3)], "RuntimeError"),
     Bad("clamp", lambda torch, x: torch.clamp(x), [real(2)], "RuntimeError"),
-    Bad("where", lambda torch, x, y: torch.where(x, y, y), [given([1.0, 0.0]), real(2)], "RuntimeError"),
+    Bad("where", lambda torch, x, y: torch.where(x, y, y), [fixed([1.0, 0.0]), real(2)], "RuntimeError"),
     Bad("bitwise_and", lambda torch, x: torch.bitwise_and(x, x), [real(2)], "NotImplementedError"),
     Bad("isclose", lambda torch, x: torch.isclose(x, x, rtol=-1), [real(2)], "RuntimeError"),
 ]  # fmt: skip

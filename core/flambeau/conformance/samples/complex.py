@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .sample import COMPLEX, FLOATS, NUMBERS, Bad, Sample, elementwise, given, positive, real
+from .sample import COMPLEX, FLOATS, NUMBERS, Bad, Sample, elementwise, fixed, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -16,7 +16,7 @@ SAMPLES = [
     elementwise("angle", lambda np, x: np.angle(x), dtypes=COMPLEX, result="real", inplace=False),
     elementwise("angle", lambda np, x: np.angle(x), dtypes=(*FLOATS, "int64"), result="float"),
     elementwise("complex", lambda np, x, y: x + 1j * y, real, real, dtypes=_DOUBLE, result="complex", promotes=False),
-    Sample("complex", lambda torch, x, y: torch.view_as_real(torch.complex(x, y)), [given(_ENDLESS), given(_ENDLESS[::-1])],
+    Sample("complex", lambda torch, x, y: torch.view_as_real(torch.complex(x, y)), [fixed(_ENDLESS), fixed(_ENDLESS[::-1])],
            lambda np, x, y: np.stack([x, y], -1), _DOUBLE, grad=False, layouts=False, method=False),
     elementwise("polar", lambda np, x, y: x * np.exp(1j * y), positive, real, dtypes=_DOUBLE, result="complex",
                 promotes=False),
@@ -32,7 +32,7 @@ SAMPLES = [
 
 BAD = [
     Bad("imag", lambda torch, x: torch.imag(x), [real(2)], "RuntimeError"),
-    Bad("complex", lambda torch, x, y: torch.complex(x, y), [real(2), given([1.0, 2.0], "float64")], "RuntimeError"),
+    Bad("complex", lambda torch, x, y: torch.complex(x, y), [real(2), fixed([1.0, 2.0], "float64")], "RuntimeError"),
     Bad("view_as_real", lambda torch, x: torch.view_as_real(x), [real(2)], "RuntimeError"),
     Bad("view_as_complex", lambda torch, x: torch.view_as_complex(x), [real(3)], "RuntimeError"),
 ]  # fmt: skip

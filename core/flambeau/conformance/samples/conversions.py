@@ -1,11 +1,11 @@
-"""What tensors can be asked, made into, and filled with, and tensors from data."""
+"""Queries and conversions of tensors, filling, and tensors from data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .sample import COMPLEX, FLOATS, NUMBERS, REALS, Sample, find, given, real
+from .sample import COMPLEX, FLOATS, NUMBERS, REALS, Sample, find, fixed, real
 
 __all__ = ["SAMPLES"]
 
@@ -13,7 +13,7 @@ _CASTS = {
     "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64", "half": "float16",
     "float": "float32", "double": "float64", "cfloat": "complex64", "cdouble": "complex128",
 }  # fmt: skip
-_SMALL = given([[0, 1, 2], [3, 4, 5]])
+_SMALL = fixed([[0, 1, 2], [3, 4, 5]])
 
 
 def _method(
@@ -26,7 +26,7 @@ def _method(
     grad: bool = True,
     **fields: Any,
 ) -> Sample:
-    """`x.name(*args, other inputs)`, of a copy of `x` where that writes to it."""
+    """`x.name(*args, other inputs)`, called on a copy of `x` if it writes to it."""
     writes = name.endswith("_")
 
     def call(torch: Any, x: Any, *others: Any) -> Any:
@@ -62,7 +62,7 @@ SAMPLES = [
       for dtype in ("float64", "int64", "complex128")),
     Sample("Tensor.type", lambda torch, x: torch.Tensor.type(x, torch.float64), [_SMALL], lambda np, x: x, REALS, "float64",
            grad=False, method=False),
-    Sample("Tensor.type_as", lambda torch, x, y: torch.Tensor.type_as(x, y), [_SMALL, given([1], "float64")], lambda np, x, y: x,
+    Sample("Tensor.type_as", lambda torch, x, y: torch.Tensor.type_as(x, y), [_SMALL, fixed([1], "float64")], lambda np, x, y: x,
            REALS,
            "float64", grad=False, method=False),
     _method("contiguous", lambda np, x: x), _method("cpu", lambda np, x: x), _method("detach", lambda np, x: x, grad=False),
@@ -70,7 +70,7 @@ SAMPLES = [
     _method("fill_", lambda np, x: 0 * x + 3, 3), _method("zero_", lambda np, x: 0 * x),
     _method("fill_diagonal_", _filled_diagonal, 7), _method("resize_", lambda np, x: x.reshape(3, 2), (3, 2), grad=False,
             vmap=False, layouts=False),
-    _method("resize_as_", lambda np, x, y: x.reshape(6), inputs=(given([0] * 6),), grad=False, vmap=False, layouts=False),
+    _method("resize_as_", lambda np, x, y: x.reshape(6), inputs=(fixed([0] * 6),), grad=False, vmap=False, layouts=False),
     _new("new_zeros", lambda np, x: np.zeros((2, 1)), (2, 1)), _new("new_ones", lambda np, x: np.ones((2, 1)), (2, 1)),
     _new("new_full", lambda np, x: np.full((2, 1), 5), (2, 1), 5), _new("new_tensor", lambda np, x: np.array([1, 2]), [1, 2]),
     _asked("is_complex", lambda np, x: _key(np, x) == "c"), _asked("is_floating_point", lambda np, x: _key(np, x) == "f",
@@ -83,7 +83,7 @@ SAMPLES = [
            NUMBERS, "bool", grad=False, method=False, vmap=False),
     Sample("Tensor.is_contiguous", lambda torch, x: torch.Tensor.is_contiguous(x), [real(2, 3)], lambda np, x: True, NUMBERS,
            "bool", grad=False, method=False, vmap=False, layouts=False),
-    Sample("is_nonzero", lambda torch, x: torch.is_nonzero(x), [given([0])], lambda np, x: False, REALS, "bool", grad=False,
+    Sample("is_nonzero", lambda torch, x: torch.is_nonzero(x), [fixed([0])], lambda np, x: False, REALS, "bool", grad=False,
            vmap=False),
     *(_asked(f"Tensor.{name}", lambda np, x: 2, result="int64") for name in ("dim", "ndimension")),
     _asked("Tensor.nelement", lambda np, x: 6, result="int64"),

@@ -24,20 +24,20 @@ def _padded(np: Any, x: Any, padding: Sizes) -> Any:
 def convolve(
     np: Any, x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Any:
-    """The sum over every place in the window, written as it is defined."""
+    """A convolution by its definition, as a sum over the positions in the window."""
     n = x.ndim - 2
     stride, padding, dilation = _all(n, stride), _all(n, padding), _all(n, dilation)
     x = _padded(np, x, padding)
     size = [(x.shape[2 + i] - dilation[i] * (w.shape[2 + i] - 1) - 1) // stride[i] + 1 for i in range(n)]
-    made = np.zeros((len(x), len(w), *size), np.result_type(x, w))
+    result = np.zeros((len(x), len(w), *size), np.result_type(x, w))
     ins, outs = w.shape[1], len(w) // groups
     for g, place in itertools.product(range(groups), np.ndindex(*w.shape[2:])):
-        spots = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, size, stride, strict=True))
-        seen = x[(slice(None), slice(g * ins, (g + 1) * ins), *spots)]
-        made[:, g * outs : (g + 1) * outs] += np.einsum(
-            "nc...,oc->no...", seen, w[(slice(g * outs, (g + 1) * outs), slice(None), *place)]
+        slices = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, size, stride, strict=True))
+        window = x[(slice(None), slice(g * ins, (g + 1) * ins), *slices)]
+        result[:, g * outs : (g + 1) * outs] += np.einsum(
+            "nc...,oc->no...", window, w[(slice(g * outs, (g + 1) * outs), slice(None), *place)]
         )
-    return made if b is None else made + b.reshape(-1, *(1,) * n)
+    return result if b is None else result + b.reshape(-1, *(1,) * n)
 
 
 def transpose(
@@ -51,22 +51,24 @@ def transpose(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """Every element adds its share to a window of the result."""
+    """A transposed convolution: every element of the input contributes to a window of the result."""
     n = x.ndim - 2
     stride, padding, dilation, more = _all(n, stride), _all(n, padding), _all(n, dilation), _all(n, output_padding)
     space = x.shape[2:]
     reach = [(space[i] - 1) * stride[i] + dilation[i] * (w.shape[2 + i] - 1) + 1 + more[i] for i in range(n)]
-    made = np.zeros((len(x), w.shape[1] * groups, *reach))
+    result = np.zeros((len(x), w.shape[1] * groups, *reach))
     ins, outs = len(w) // groups, w.shape[1]
     for g, place in itertools.product(range(groups), np.ndindex(*w.shape[2:])):
-        spots = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, space, stride, strict=True))
+        slices = tuple(
+            slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, space, stride, strict=True)
+        )
         share = np.einsum(
             "nc...,co->no...", x[:, g * ins : (g + 1) * ins], w[(slice(g * ins, (g + 1) * ins), slice(None), *place)]
         )
-        made[(slice(None), slice(g * outs, (g + 1) * outs), *spots)] += share
+        result[(slice(None), slice(g * outs, (g + 1) * outs), *slices)] += share
     inside = tuple(slice(p, length - p) for p, length in zip(padding, reach, strict=True))
-    made = made[(slice(None), slice(None), *inside)]
-    return made if b is None else made + b.reshape(-1, *(1,) * n)
+    result = result[(slice(None), slice(None), *inside)]
+    return result if b is None else result + b.reshape(-1, *(1,) * n)
 
 
 def _columns(np: Any, x: Any, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
@@ -81,7 +83,7 @@ def _columns(np: Any, x: Any, kernel: Sizes, dilation: Sizes, padding: Sizes, st
 
 
 def _folded(np: Any, columns: Any, shape: Sizes, *geometry: Any) -> Any:
-    """The adjoint of unfolding, by its matrix."""
+    """Folding, the adjoint of unfolding, by multiplication with its matrix."""
     length = shape[1] * shape[2] * shape[3]
     basis = np.eye(length).reshape(length, *shape[1:])
     matrix = _columns(np, basis, *geometry).reshape(length, -1)
@@ -92,9 +94,9 @@ def _conv(n: int, x: Sizes, w: Sizes, bias: bool = True, dtypes: Any = FLOATS, a
     inputs = [real(*x), real(*w), *([real(w[0])] if bias else [])]
     return Sample(
         f"nn.functional.conv{n}d",
-        lambda torch, *given: getattr(torch.nn.functional, f"conv{n}d")(*given, **options),
+        lambda torch, *tensors: getattr(torch.nn.functional, f"conv{n}d")(*tensors, **options),
         inputs,
-        lambda np, *given: convolve(np, *given, **options),
+        lambda np, *tensors: convolve(np, *tensors, **options),
         dtypes,
         atol=atol,
     )
@@ -103,9 +105,9 @@ def _conv(n: int, x: Sizes, w: Sizes, bias: bool = True, dtypes: Any = FLOATS, a
 def _transposed(n: int, x: Sizes, w: Sizes, outputs: int, **options: Any) -> Sample:
     return Sample(
         f"nn.functional.conv_transpose{n}d",
-        lambda torch, *given: getattr(torch.nn.functional, f"conv_transpose{n}d")(*given, **options),
+        lambda torch, *tensors: getattr(torch.nn.functional, f"conv_transpose{n}d")(*tensors, **options),
         [real(*x), real(*w), real(outputs)],
-        lambda np, *given: transpose(np, *given, **options),
+        lambda np, *tensors: transpose(np, *tensors, **options),
         FLOATS,
         atol=1e-3,
     )
@@ -156,11 +158,11 @@ SAMPLES = [
     _transposed(2, (2, 3, 3, 3), (3, 1, 3, 3), 3, padding=1, groups=3),
     _transposed(3, (1, 2, 2, 3, 2), (2, 2, 2, 2, 3), 2, stride=2),
     Sample("nn.functional.unfold", lambda torch, x: torch.nn.functional.unfold(x, **_WINDOWS), [real(2, 3, 5, 4)],
-           lambda np, x: _columns(np, x, *(_WINDOWS[each] for each in _ORDER))),
+           lambda np, x: _columns(np, x, *(_WINDOWS[name] for name in _ORDER))),
     Sample("nn.functional.unfold", lambda torch, x: torch.nn.functional.unfold(x, 2), [real(3, 5, 4)],
            lambda np, x: _columns(np, x[None], (2, 2), (1, 1), (0, 0), (1, 1))[0]),
     Sample("nn.functional.fold", lambda torch, x: torch.nn.functional.fold(x, (5, 4), **_WINDOWS), [real(2, 6, 18)],
-           lambda np, x: _folded(np, x, (2, 1, 5, 4), *(_WINDOWS[each] for each in _ORDER)), atol=1e-3),
+           lambda np, x: _folded(np, x, (2, 1, 5, 4), *(_WINDOWS[name] for name in _ORDER)), atol=1e-3),
     Sample("nn.functional.fold", lambda torch, x: torch.nn.functional.fold(x, 4, 2, stride=2), [real(8, 4)],
            lambda np, x: _folded(np, x[None], (1, 2, 4, 4), (2, 2), (1, 1), (0, 0), (2, 2))[0]),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tensors from nothing."""
+"""Tensors from sizes, ranges and fill values."""
 
 from __future__ import annotations
 

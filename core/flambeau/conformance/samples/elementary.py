@@ -1,4 +1,4 @@
-"""Angles, signs, divisors, logarithms of sums, parts of floats, and the special functions that Python itself knows."""
+"""Angles, signs, divisors, logarithms of sums, parts of floats, and the special functions of Python's standard library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from statistics import NormalDist
 from typing import Any
 
-from .sample import COMPLEX, FLOATS, INTEGERS, REALS, Bad, Input, Sample, elementwise, given, positive, real, unit
+from .sample import COMPLEX, FLOATS, INTEGERS, REALS, Bad, Input, Sample, elementwise, fixed, positive, real, unit
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -15,12 +15,12 @@ _WIDE = ("float64", "float32")
 
 
 def _each(function: Callable[[float], float]) -> Callable[..., Any]:
-    """A Python function of one number as a formula for arrays."""
+    """A Python function of one number as a reference for arrays."""
     return lambda np, x: np.vectorize(function, otypes=[float])(x)
 
 
 def _inside(*shape: int) -> Input:
-    """Values well between 0 and 1."""
+    """Random values between 0.05 and 0.95."""
     return Input(shape, 0.05, 0.95)
 
 
@@ -41,8 +41,8 @@ def _bessel(order: int) -> Callable[..., Any]:
 def _modified(order: int, scaled: bool) -> Callable[..., Any]:
     def formula(np: Any, x: Any) -> Any:
         angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)
-        made = np.mean(np.exp(x[..., None] * np.cos(angle)) * np.cos(order * angle), -1)
-        return made * np.exp(-np.abs(x)) if scaled else made
+        mean = np.mean(np.exp(x[..., None] * np.cos(angle)) * np.cos(order * angle), -1)
+        return mean * np.exp(-np.abs(x)) if scaled else mean
 
     return formula
 
@@ -60,25 +60,25 @@ SAMPLES = [
     elementwise("sinc", lambda np, x: np.sinc(x), positive),
     elementwise("copysign", lambda np, x, y: np.copysign(x, y), positive, real),
     elementwise("nextafter", lambda np, x, y: np.nextafter(x, y), real, real, dtypes=("float64",), grad=False),
-    Sample("isneginf", lambda torch, x: torch.isneginf(x), [given([1.0, math.inf, -math.inf, math.nan])],
+    Sample("isneginf", lambda torch, x: torch.isneginf(x), [fixed([1.0, math.inf, -math.inf, math.nan])],
            lambda np, x: x == -np.inf,
            FLOATS, "bool", grad=False),
-    Sample("isposinf", lambda torch, x: torch.isposinf(x), [given([1.0, math.inf, -math.inf, math.nan])],
+    Sample("isposinf", lambda torch, x: torch.isposinf(x), [fixed([1.0, math.inf, -math.inf, math.nan])],
            lambda np, x: x == np.inf,
            FLOATS, "bool", grad=False),
-    Sample("heaviside", lambda torch, x, y: torch.heaviside(x, y), [given([-1.0, 0.0, 2.0]), real(3)],
+    Sample("heaviside", lambda torch, x, y: torch.heaviside(x, y), [fixed([-1.0, 0.0, 2.0]), real(3)],
            lambda np, x, y: np.heaviside(x, y),
            FLOATS, grad=False),
-    Sample("fmax", lambda torch, x, y: torch.fmax(x, y), [given([math.nan, 1.0, 3.0]), given([1.0, math.nan, 2.0])],
+    Sample("fmax", lambda torch, x, y: torch.fmax(x, y), [fixed([math.nan, 1.0, 3.0]), fixed([1.0, math.nan, 2.0])],
            lambda np, x, y: np.fmax(x, y), grad=False),
-    Sample("fmin", lambda torch, x, y: torch.fmin(x, y), [given([math.nan, 1.0, 3.0]), given([1.0, math.nan, 2.0])],
+    Sample("fmin", lambda torch, x, y: torch.fmin(x, y), [fixed([math.nan, 1.0, 3.0]), fixed([1.0, math.nan, 2.0])],
            lambda np, x, y: np.fmin(x, y), grad=False),
     elementwise("fmax", lambda np, x, y: np.fmax(x, y), real, real),
     elementwise("fmin", lambda np, x, y: np.fmin(x, y), real, real),
-    Sample("gcd", lambda torch, x, y: torch.gcd(x, y), [given([12, 0, 7, 30]), given([8, 0, 3, 45])],
+    Sample("gcd", lambda torch, x, y: torch.gcd(x, y), [fixed([12, 0, 7, 30]), fixed([8, 0, 3, 45])],
            lambda np, x, y: np.gcd(x, y),
            INTEGERS, grad=False),
-    Sample("lcm", lambda torch, x, y: torch.lcm(x, y), [given([12, 0, 7, 3]), given([8, 0, 3, 4])], lambda np, x, y: np.lcm(x, y),
+    Sample("lcm", lambda torch, x, y: torch.lcm(x, y), [fixed([12, 0, 7, 3]), fixed([8, 0, 3, 4])], lambda np, x, y: np.lcm(x, y),
            INTEGERS, grad=False),
     elementwise("logaddexp", lambda np, x, y: np.logaddexp(x, y), real, real, dtypes=_WIDE),
     elementwise("logaddexp2", lambda np, x, y: np.logaddexp2(x, y), real, real, dtypes=_WIDE),
@@ -89,7 +89,7 @@ SAMPLES = [
            lambda np, x: np.log((y := np.clip(x, 0.2, 0.8)) / (1 - y)), _WIDE,
            method=False, inplace=False),
     Sample("frexp", lambda torch, x: torch.frexp(x), [positive(6)], lambda np, x: np.frexp(x), _WIDE, ("same", "int32")),
-    Sample("ldexp", lambda torch, x, y: torch.ldexp(x, y), [real(3), given([1, 2, 3], "int64")],
+    Sample("ldexp", lambda torch, x, y: torch.ldexp(x, y), [real(3), fixed([1, 2, 3], "int64")],
            lambda np, x, y: np.ldexp(x, y), _WIDE),
     # special functions
     elementwise("lgamma", _each(math.lgamma), positive, dtypes=_WIDE),
@@ -109,10 +109,10 @@ SAMPLES = [
     elementwise("special.spherical_bessel_j0", lambda np, x: np.sin(x) / x, positive, dtypes=_WIDE, grad=False),
     elementwise("igammac", lambda np, a, x: np.exp(-x) * (1 + a * 0), lambda *shape: Input(shape, 1.0, 1.0), positive,
            dtypes=_WIDE, grad=False),
-    Sample("polygamma", lambda torch, x: torch.polygamma(1, x), [given([1.0, 0.5])],
+    Sample("polygamma", lambda torch, x: torch.polygamma(1, x), [fixed([1.0, 0.5])],
            lambda np, x: np.asarray([np.pi**2 / 6, np.pi**2 / 2]),
            _WIDE, method=False, inplace=False),
-    Sample("digamma", lambda torch, x: torch.digamma(x), [given([1.0, 0.5])],
+    Sample("digamma", lambda torch, x: torch.digamma(x), [fixed([1.0, 0.5])],
            lambda np, x: -np.euler_gamma - np.asarray([0, 2 * np.log(2)]), _WIDE),
     Sample("mvlgamma", lambda torch, x: torch.mvlgamma(x, 2), [Input((4,), 1.0, 4.0)],
            lambda np, x: 0.5 * np.log(np.pi) + np.vectorize(math.lgamma)(x) + np.vectorize(math.lgamma)(x - 0.5), _WIDE),
@@ -124,8 +124,8 @@ SAMPLES = [
 
 BAD = [
     Bad("gcd", lambda torch, x: torch.gcd(x, x), [real(2)], "NotImplementedError"),
-    Bad("heaviside", lambda torch, x, y: torch.heaviside(x, y), [real(2), given([1.0], "float64")], "RuntimeError"),
-    Bad("frexp", lambda torch, x: torch.frexp(x), [given([1], "int64")], "RuntimeError"),
+    Bad("heaviside", lambda torch, x, y: torch.heaviside(x, y), [real(2), fixed([1.0], "float64")], "RuntimeError"),
+    Bad("frexp", lambda torch, x: torch.frexp(x), [fixed([1], "int64")], "RuntimeError"),
     Bad("isneginf", lambda torch, x: torch.isneginf(x), [real(2)], "RuntimeError", COMPLEX[1]),
     Bad("polygamma", lambda torch, x: torch.polygamma(-1, x), [real(2)], "RuntimeError"),
     Bad("mvlgamma", lambda torch, x: torch.mvlgamma(x, 0), [real(2)], "RuntimeError"),

@@ -12,7 +12,7 @@ _WIDE = ("float64", "float32")
 
 
 def _pair(name: str, dtypes: Any, result: str, **options: Any) -> Sample:
-    """A transform, which NumPy has by the same name."""
+    """A transform that NumPy has under the same name."""
 
     def call(torch: Any, x: Any) -> Any:
         return getattr(torch.fft, name)(x, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .sample import NUMBERS, Bad, Input, Sample, given, index, mask, real
+from .sample import NUMBERS, Bad, Input, Sample, fixed, index, mask, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -39,7 +39,7 @@ def _write(item: Any, value: Input, *inputs: Input) -> Sample:
 
 
 def _has_mask(inputs: Sequence[Input]) -> bool:
-    return any(each.dtype == "bool" for each in inputs)
+    return any(input.dtype == "bool" for input in inputs)
 
 
 def _through_view(torch: Any, x: Any, y: Any) -> Any:
@@ -67,7 +67,7 @@ SAMPLES = [
     _pick(lambda: (slice(None), [[0], [3]])),
     _write(lambda: 1, real(4)),
     _write(lambda: (slice(None), slice(0, 4, 2)), real()),
-    _write(lambda i: i, real(2, 4), given([2, 0], "int64")),
+    _write(lambda i: i, real(2, 4), fixed([2, 0], "int64")),
     _write(lambda m: m, real(), mask(3, 4)),
     _write(lambda: ([0, 1], [2, 3]), real(2)),
     Sample("Tensor.mul_", _through_view, [real(3, 4), real(2)], _through_view_expected, NUMBERS),
@@ -106,7 +106,7 @@ BAD = [
     Bad("Tensor.__getitem__", lambda torch, x, m: x[m], [real(3, 4), mask(4)], "IndexError"),
     Bad("Tensor.__setitem__", lambda torch, x, y: torch.Tensor.__setitem__(x, 0, y), [real(3, 4), real(3)], "RuntimeError"),
     Bad("index_select", lambda torch, x: torch.index_select(x, 0, x), [real(3)], "RuntimeError"),
-    Bad("gather", lambda torch, x, i: torch.gather(x, 0, i), [real(3), given([3], "int64")], "RuntimeError"),
-    Bad("gather", lambda torch, x, i: torch.gather(x, 0, i), [real(3, 4), given([1], "int64")], "RuntimeError"),
+    Bad("gather", lambda torch, x, i: torch.gather(x, 0, i), [real(3), fixed([3], "int64")], "RuntimeError"),
+    Bad("gather", lambda torch, x, i: torch.gather(x, 0, i), [real(3, 4), fixed([1], "int64")], "RuntimeError"),
     Bad("masked_fill", lambda torch, x: torch.masked_fill(x, x, 1), [real(3)], "RuntimeError"),
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sample import NUMBERS, Bad, Sample, given, real
+from .sample import NUMBERS, Bad, Sample, fixed, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -23,7 +23,7 @@ SAMPLES = [
     *(_join(name, lambda np: np.concatenate) for name in ("cat", "concat", "concatenate")),
     _join("stack", lambda np: np.stack),
     Sample("cat", lambda torch, x, y: torch.cat((x, y)), [real(2, 3), real(0, 3)], lambda np, x, y: x, NUMBERS),
-    Sample("cat", lambda torch, x, y: torch.cat((x, y)), [given([1, 2], "int64"), real(2)],
+    Sample("cat", lambda torch, x, y: torch.cat((x, y)), [fixed([1, 2], "int64"), real(2)],
            lambda np, x, y: np.concatenate([x, y]), ("float64", "float32")),
     Sample("stack", lambda torch, x: torch.stack([x, x], -1), [real()], lambda np, x: np.stack([x, x], -1), NUMBERS),
     Sample("tile", lambda torch, x: torch.tile(x, (2, 1, 2)), [real(2, 3)], lambda np, x: np.tile(x, (2, 1, 2)), NUMBERS),
@@ -35,9 +35,9 @@ SAMPLES = [
            NUMBERS),
     Sample("repeat_interleave", lambda torch, x: torch.repeat_interleave(x, 2), [real(2, 3)], lambda np, x: np.repeat(x, 2),
            NUMBERS),
-    Sample("repeat_interleave", lambda torch, x, n: torch.repeat_interleave(x, n, dim=1), [real(2, 3), given([2, 0, 1], "int64")],
+    Sample("repeat_interleave", lambda torch, x, n: torch.repeat_interleave(x, n, dim=1), [real(2, 3), fixed([2, 0, 1], "int64")],
            lambda np, x, n: np.repeat(x, n, 1), NUMBERS),
-    Sample("repeat_interleave", lambda torch, n: torch.repeat_interleave(n), [given([2, 0, 1], "int64")],
+    Sample("repeat_interleave", lambda torch, n: torch.repeat_interleave(n), [fixed([2, 0, 1], "int64")],
            lambda np, n: np.repeat(np.arange(3), n), ("int64",), grad=False),
 ]  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""Decompositions, solutions, norms and products of matrices, of batches of them, and of empty ones.
+"""Decompositions, solutions, norms and products of matrices, including batches and empty matrices.
 
-Where a decomposition is not unique, the call gives what is: absolute values of eigenvectors, the product of the factors.
+If a decomposition is not unique, the call returns what is, such as absolute values of eigenvectors or the product of the factors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _INF = float("inf")
 
 
 def _regular(torch: Any, a: Any) -> Any:
-    """A matrix far from singular; for NumPy as for torch."""
+    """A matrix far from singular; works with NumPy and with torch."""
     return a + 4 * _eye(torch, a)
 
 
@@ -29,7 +29,7 @@ def _positive(torch: Any, a: Any) -> Any:
 
 
 def _hermitian(torch: Any, a: Any) -> Any:
-    """A Hermitian matrix, whose eigenvalues are apart."""
+    """A Hermitian matrix with well separated eigenvalues."""
     return (a + _adjoint(torch, a)) / 4 + _diagonal(torch, a)
 
 
@@ -59,25 +59,25 @@ def _of(
     result: Any = "same",
     **fields: Any,
 ) -> Sample:
-    """A sample of a function of matrices: of its first argument prepared, with the result finished, in both libraries."""
+    """A sample of a matrix function; `prepare` is applied to its first argument, `finish` to its result, in both libraries."""
 
     def call(torch: Any, a: Any, *others: Any) -> Any:
         a = prepare(torch, a) if prepare else a
-        made = find(torch, name)(a, *others, *args, **(options or {}))
-        return finish(torch, made) if finish else made
+        output = find(torch, name)(a, *others, *args, **(options or {}))
+        return finish(torch, output) if finish else output
 
     def formula(np: Any, a: Any, *others: Any) -> Any:
         return reference(np, prepare(np, a) if prepare else a, *others)
 
-    return Sample(name, call, [real(*each) for each in shapes], formula, dtypes, result, atol=atol, **fields)
+    return Sample(name, call, [real(*shape) for shape in shapes], formula, dtypes, result, atol=atol, **fields)
 
 
-def _abs(torch: Any, made: Any) -> Any:
-    return [each.abs() for each in made]
+def _abs(torch: Any, outputs: Any) -> Any:
+    return [output.abs() for output in outputs]
 
 
 def _np_abs(*arrays: Any) -> list[Any]:
-    return [abs(each) for each in arrays]
+    return [abs(array) for array in arrays]
 
 
 def _det(np: Any, a: Any) -> Any:
@@ -85,16 +85,16 @@ def _det(np: Any, a: Any) -> Any:
 
 
 def _lu(np: Any, a: Any) -> tuple[Any, Any, Any]:
-    """P, L and U of one matrix or of a batch, by elimination with the largest pivot."""
+    """P, L and U of one matrix or of a batch, by Gaussian elimination with partial pivoting."""
     if a.ndim > 2:
-        return tuple(np.stack(each) for each in zip(*(_lu(np, each) for each in a), strict=True))
+        return tuple(np.stack(m) for m in zip(*(_lu(np, m) for m in a), strict=True))
     rows, columns = a.shape
     size = min(rows, columns)
     u, order, lower = a.astype(a.dtype, copy=True), np.arange(rows), np.zeros((rows, rows), a.dtype)
     for k in range(size):
         best = k + int(np.argmax(_size(np, u[k:, k])))
-        for each in (u, order, lower):
-            each[[k, best]] = each[[best, k]]
+        for array in (u, order, lower):
+            array[[k, best]] = array[[best, k]]
         lower[k + 1 :, k] = u[k + 1 :, k] / u[k, k]
         u[k + 1 :] -= lower[k + 1 :, k : k + 1] * u[k]
     p = np.zeros((rows, rows), a.dtype)
@@ -103,11 +103,11 @@ def _lu(np: Any, a: Any) -> tuple[Any, Any, Any]:
 
 
 def _size(np: Any, x: Any) -> Any:
-    return abs(x.real) + abs(x.imag)  # what LAPACK looks for the largest of
+    return abs(x.real) + abs(x.imag)  # by which LAPACK chooses the pivot
 
 
 def _exp(np: Any, a: Any) -> Any:
-    """The series, of a small part of the matrix, squared."""
+    """The matrix exponential, by scaling and squaring of its Taylor series."""
     small, term, total = a / 1024, np.eye(a.shape[-1]) + 0 * a, np.eye(a.shape[-1]) + 0 * a
     for n in range(1, 12):
         term = term @ small / n
@@ -135,12 +135,12 @@ def _pinv(np: Any, a: Any, **options: Any) -> Any:
     return np.linalg.pinv(a, **options)
 
 
-def _rebuilt(torch: Any, made: Any) -> Any:
-    return functools.reduce(lambda x, y: x @ y, made)
+def _rebuilt(torch: Any, factors: Any) -> Any:
+    return functools.reduce(lambda x, y: x @ y, factors)
 
 
 def _reflectors(np: Any, a: Any, tau: Any) -> Any:
-    """The first columns of the product of Householder reflections, batch by batch."""
+    """The first columns of the product of Householder reflections."""
     rows, columns = a.shape[-2:]
     q = np.eye(rows) + 0 * a[..., :1, :1]
     for k in range(columns):
@@ -150,14 +150,14 @@ def _reflectors(np: Any, a: Any, tau: Any) -> Any:
 
 
 def _with_factor(of: str, name: str, reference: Any, *shapes: tuple[int, ...], prepare: Any = _regular, **options: Any) -> Sample:
-    """A solver, given the factor that another function finds of the second matrix."""
+    """A sample of a solver that takes the factorization, by the function `of`, of its second argument."""
 
     def call(torch: Any, b: Any, a: Any) -> Any:
-        made = find(torch, of)(prepare(torch, a))
-        return find(torch, name)(b, *(made if isinstance(made, tuple) else (made,)), **options)
+        factors = find(torch, of)(prepare(torch, a))
+        return find(torch, name)(b, *(factors if isinstance(factors, tuple) else (factors,)), **options)
 
     return Sample(
-        name, call, [real(*each) for each in shapes], lambda np, b, a: reference(np, b, prepare(np, a)), _TYPES, atol=1e-5
+        name, call, [real(*shape) for shape in shapes], lambda np, b, a: reference(np, b, prepare(np, a)), _TYPES, atol=1e-5
     )
 
 
@@ -169,7 +169,7 @@ _DECOMPOSITIONS = [
     *(_of(name, lambda np, a: a, (2, 4, 3), finish=_rebuilt) for name in ("qr", "linalg.qr")),
     _of("linalg.qr", lambda np, a: _np_abs(*np.linalg.qr(a)), (2, 3, 5), finish=_abs, result="real"),
     _of("linalg.qr", lambda np, a: _np_abs(*np.linalg.qr(a, "complete")), (3, 3), args=("complete",), finish=_abs, result="real"),
-    _of("svd", lambda np, a: np.linalg.svd(a)[1], (4, 3), finish=lambda torch, made: made.S, result="real"),
+    _of("svd", lambda np, a: np.linalg.svd(a)[1], (4, 3), finish=lambda torch, out: out.S, result="real"),
     _of("linalg.svd", lambda np, a: _np_abs(*np.linalg.svd(a, full_matrices=False)), (2, 4, 3), finish=_abs, result="real",
         options={"full_matrices": False}),
     _of("linalg.svd", lambda np, a: _np_abs(*np.linalg.svd(a, full_matrices=False)), (2, 4), finish=_abs, result="real",
@@ -177,15 +177,15 @@ _DECOMPOSITIONS = [
     _of("linalg.svdvals", lambda np, a: np.linalg.svd(a)[1], (2, 3, 4), result="real"),
     _of("linalg.eigh", lambda np, a: _np_abs(*np.linalg.eigh(a)), (2, 3, 3), prepare=_hermitian, finish=_abs, result="real"),
     _of("linalg.eigh", lambda np, a: np.linalg.eigvalsh(a, "U"), (3, 3), args=("U",), prepare=_hermitian,
-        finish=lambda torch, made: made.eigenvalues, result="real"),
+        finish=lambda torch, out: out.eigenvalues, result="real"),
     _of("linalg.eigvalsh", lambda np, a: np.linalg.eigvalsh(a), (2, 3, 3), prepare=_hermitian, result="real"),
-    _of("linalg.eig", lambda np, a: a, (2, 3, 3), finish=lambda torch, made: made[1] * made[0].unsqueeze(-2) @ made[1].inverse(),
+    _of("linalg.eig", lambda np, a: a, (2, 3, 3), finish=lambda torch, out: out[1] * out[0].unsqueeze(-2) @ out[1].inverse(),
         result="complex"),
-    _of("linalg.eigvals", lambda np, a: np.trace(a, axis1=-2, axis2=-1), (2, 3, 3), finish=lambda torch, made: made.sum(-1),
+    _of("linalg.eigvals", lambda np, a: np.trace(a, axis1=-2, axis2=-1), (2, 3, 3), finish=lambda torch, out: out.sum(-1),
         result="complex"),
     _of("linalg.lu", lambda np, a: _lu(np, a), (2, 3, 3)), _of("linalg.lu", lambda np, a: _lu(np, a), (2, 4)),
     _of("linalg.lu", lambda np, a: _lu(np, a), (2, 5, 3)),
-    *(_of(name, lambda np, a: sum(_lu(np, a)[1:]) - np.eye(3), (2, 3, 3), finish=lambda torch, made: made[0])
+    *(_of(name, lambda np, a: sum(_lu(np, a)[1:]) - np.eye(3), (2, 3, 3), finish=lambda torch, out: out[0])
       for name in ("lu", "linalg.lu_factor", "linalg.lu_factor_ex")),
     Sample("lu_unpack", lambda torch, a: torch.lu_unpack(*torch.linalg.lu_factor(a)), [real(2, 3, 4)], lambda np, a: _lu(np, a),
            _TYPES,
@@ -199,18 +199,18 @@ _DECOMPOSITIONS = [
            [real(2, 3, 3), real(3, 2)], lambda np, a, b: np.linalg.solve(_positive(np, a), b + 0 * a[:, :, :2]), _REAL,
                grad=False,
            atol=1e-5),
-    _of("geqrf", lambda np, a: abs(np.linalg.qr(a)[1]), (2, 4, 3), finish=lambda torch, made: made[0].triu()[..., :3, :].abs(),
+    _of("geqrf", lambda np, a: abs(np.linalg.qr(a)[1]), (2, 4, 3), finish=lambda torch, out: out[0].triu()[..., :3, :].abs(),
         result="real", grad=False),
     _of("linalg.householder_product", _reflectors, (2, 4, 3), (2, 3)), _of("orgqr", _reflectors, (2, 4, 3), (2, 3)),
     _of("ormqr", lambda np, a, tau, b: _reflectors(np, np.pad(a, ((0, 0), (0, 1))), np.pad(tau, (0, 1))) @ b, (4, 3), (3,),
         (4, 2),
         grad=False),
-    _of("svd_lowrank", lambda np, a: np.linalg.svd(a)[1], (5, 3), args=(3,), finish=lambda torch, made: made[1], dtypes=_REAL,
+    _of("svd_lowrank", lambda np, a: np.linalg.svd(a)[1], (5, 3), args=(3,), finish=lambda torch, out: out[1], dtypes=_REAL,
         grad=False, vmap=False),
-    _of("pca_lowrank", lambda np, a: np.linalg.svd(a - a.mean(0))[1], (5, 3), args=(3,), finish=lambda torch, made: made[1],
+    _of("pca_lowrank", lambda np, a: np.linalg.svd(a - a.mean(0))[1], (5, 3), args=(3,), finish=lambda torch, out: out[1],
         dtypes=_REAL, grad=False, vmap=False),
     _of("lobpcg", lambda np, a: np.linalg.eigvalsh(a)[:-3:-1], (7, 7), prepare=_hermitian, options={"k": 2, "niter": 100},
-        finish=lambda torch, made: made[0], dtypes=("float64",), grad=False, atol=1e-4),
+        finish=lambda torch, out: out[0], dtypes=("float64",), grad=False, atol=1e-4),
 ]  # fmt: skip
 
 _SOLUTIONS = [
@@ -250,9 +250,9 @@ _SOLUTIONS = [
     _of("linalg.pinv", _pinv, (2, 3, 4), atol=1e-4),
     _of("linalg.pinv", lambda np, a: np.linalg.pinv(a, hermitian=True), (3, 3), prepare=_hermitian, options={"hermitian": True},
         atol=1e-4),
-    _of("linalg.lstsq", lambda np, a, b: _pinv(np, a) @ b, (2, 4, 3), (2, 4, 2), finish=lambda torch, made: made.solution,
+    _of("linalg.lstsq", lambda np, a, b: _pinv(np, a) @ b, (2, 4, 3), (2, 4, 2), finish=lambda torch, out: out.solution,
         atol=1e-4),
-    _of("linalg.lstsq", lambda np, a, b: _pinv(np, a) @ b, (2, 4), (2, 3), finish=lambda torch, made: made.solution, atol=1e-4),
+    _of("linalg.lstsq", lambda np, a, b: _pinv(np, a) @ b, (2, 4), (2, 3), finish=lambda torch, out: out.solution, atol=1e-4),
     _of("linalg.tensorinv", lambda np, a: np.linalg.tensorinv(a, 1), (4, 2, 2), args=(1,), atol=1e-4),
     _of("linalg.tensorsolve", lambda np, a, b: np.linalg.tensorsolve(a, b), (2, 2, 4), (2, 2), atol=1e-4),
     _of("linalg.tensorsolve", lambda np, a, b: np.linalg.tensorsolve(a, b, axes=(0,)), (4, 2, 2), (2, 2), options={"dims": (0,)},
@@ -302,7 +302,7 @@ _PRODUCTS = [
     _of("tensordot", lambda np, a, b: np.tensordot(a, b, 1), (2, 3), (3, 4), args=(1,)),
     _of("inner", lambda np, a, b: np.inner(a, b), (2, 3), (4, 3)),
     _of("kron", lambda np, a, b: np.kron(a, b), (2, 3), (2, 1, 2)),
-    *(Sample("einsum", lambda torch, *x, e=e: torch.einsum(e, *x), [real(*each) for each in shapes],
+    *(Sample("einsum", lambda torch, *x, e=e: torch.einsum(e, *x), [real(*shape) for shape in shapes],
              lambda np, *x, e=e: np.einsum(e, *x), _TYPES, atol=1e-5) for e, shapes in _EQUATIONS.items()),
     *(Sample("cdist", lambda torch, a, b, p=p: torch.cdist(a, b, p), [real(2, 4, 3), real(5, 3)],
              lambda np, a, b, p=p: np.linalg.norm(a[..., :, None, :] - b[..., None, :, :], p, -1), _REAL, atol=1e-5)

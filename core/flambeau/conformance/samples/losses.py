@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .sample import FLOATS, Bad, Input, Sample, apart, given, index, positive, real
+from .sample import FLOATS, Bad, Input, Sample, distinct, fixed, index, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -13,7 +13,7 @@ _WIDE = ("float64", "float32")
 
 
 def _share(*shape: int) -> Input:
-    """Values well between 0 and 1."""
+    """Random values between 0.05 and 0.95."""
     return Input(shape, 0.05, 0.95)
 
 
@@ -39,13 +39,13 @@ def _nll(np: Any, log_probs: Any, target: Any, reduction: str, weight: Any = Non
 
 
 def _ctc(np: Any, log_probs: Any, labels: Any, blank: int = 0) -> Any:
-    """The likelihood of labels, summed over all alignments one by one."""
+    """The negative log-likelihood of labels, summed over all alignments."""
     time, classes = log_probs.shape
     total = 0.0
     for walk in itertools.product(range(classes), repeat=time):
-        merged = [each for i, each in enumerate(walk) if i == 0 or each != walk[i - 1]]
-        if [each for each in merged if each != blank] == list(labels):
-            total += np.exp(sum(log_probs[t, each] for t, each in enumerate(walk)))
+        merged = [label for i, label in enumerate(walk) if i == 0 or label != walk[i - 1]]
+        if [label for label in merged if label != blank] == list(labels):
+            total += np.exp(sum(log_probs[t, label] for t, label in enumerate(walk)))
     return -np.log(total)
 
 
@@ -58,16 +58,16 @@ def _multi_margin(np: Any, x: Any, target: Any, p: int, margin: float) -> Any:
 def _multilabel_margin(np: Any, x: Any, target: Any) -> Any:
     losses = []
     for scores, labels in zip(x, target.tolist(), strict=True):
-        wanted = labels[: labels.index(-1)] if -1 in labels else labels
-        others = [i for i in range(len(scores)) if i not in wanted]
-        losses.append(sum(max(0.0, 1 - scores[i] + scores[j]) for i in wanted for j in others) / len(scores))
+        positives = labels[: labels.index(-1)] if -1 in labels else labels
+        negatives = [i for i in range(len(scores)) if i not in positives]
+        losses.append(sum(max(0.0, 1 - scores[i] + scores[j]) for i in positives for j in negatives) / len(scores))
     return np.array(losses)
 
 
 def _of(
     name: str, call: Any, reference: Any, *inputs: Any, reductions: tuple[str, ...] = ("mean", "sum", "none"), **options: Any
 ) -> list[Sample]:
-    """A sample for each way to reduce."""
+    """A sample for each reduction."""
 
     def sample(reduction: str) -> Sample:
         return Sample(
@@ -78,11 +78,11 @@ def _of(
             **{"dtypes": FLOATS, "atol": 2e-3, **options},
         )
 
-    return [sample(each) for each in reductions]
+    return [sample(reduction) for reduction in reductions]
 
 
 def _classes(name: str, log_probs: Any, *inputs: Any, **options: Any) -> list[Sample]:
-    """Samples of `nll_loss` or `cross_entropy`, plain and with all their options."""
+    """Samples of `nll_loss` or `cross_entropy`, without and with all options."""
 
     def sample(reduction: str) -> list[Sample]:
         def plain(torch: Any, x: Any, t: Any) -> Any:
@@ -97,17 +97,17 @@ def _classes(name: str, log_probs: Any, *inputs: Any, **options: Any) -> list[Sa
             Sample(
                 full,
                 weighted,
-                [*inputs, given([0.5, 1.0, 2.0], "float64")],
+                [*inputs, fixed([0.5, 1.0, 2.0], "float64")],
                 lambda np, x, t, w: _nll(np, log_probs(np, x), t, reduction, w, 1),
                 ("float64",),
             ),
         ]
 
-    return [each for reduction in ("mean", "sum", "none") for each in sample(reduction)]
+    return [s for reduction in ("mean", "sum", "none") for s in sample(reduction)]
 
 
 _PAIR = (real(3, 4), real(3, 4))
-_SIGNS = given([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]])
+_SIGNS = fixed([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]])
 
 SAMPLES = [
     *_of("l1_loss", lambda F, x, y, **k: F.l1_loss(x, y, **k), lambda np, x, y: abs(x - y), *_PAIR),
@@ -139,13 +139,13 @@ SAMPLES = [
     *_of("binary_cross_entropy_with_logits",
          lambda F, x, y, w, p, **k: F.binary_cross_entropy_with_logits(x, y, w.detach(), pos_weight=p.detach(), **k),
          lambda np, x, y, w, p: w * ((1 - y) * x + ((p - 1) * y + 1) * np.log1p(np.exp(-x))), real(2, 3), _share(2, 3),
-         given([[1.0, 2.0, 0.5]], "float64"), given([3.0, 1.0, 2.0], "float64"), dtypes=("float64",)),
+         fixed([[1.0, 2.0, 0.5]], "float64"), fixed([3.0, 1.0, 2.0], "float64"), dtypes=("float64",)),
     *_classes("nll_loss", lambda np, x: x, real(4, 3), index(4, high=3)),
     *_classes("nll_loss", lambda np, x: x, real(2, 3, 2, 2), index(2, 2, 2, high=3)),
     *_classes("cross_entropy", _log_softmax, real(4, 3), index(4, high=3)),
     *_classes("cross_entropy", _log_softmax, real(2, 3, 2, 2), index(2, 2, 2, high=3)),
     Sample("nn.functional.cross_entropy", lambda torch, x, t: torch.nn.functional.cross_entropy(x, t),
-           [real(3), given(1, "int64")],
+           [real(3), fixed(1, "int64")],
            lambda np, x, t: np.log(np.exp(x).sum()) - x[1]),
     Sample("nn.functional.cross_entropy", lambda torch, x, t: torch.nn.functional.cross_entropy(x, t, label_smoothing=0.2),
            [real(4, 3), index(4, high=3)],
@@ -165,7 +165,7 @@ SAMPLES = [
     *_of("cosine_embedding_loss", lambda F, x, y, t, **k: F.cosine_embedding_loss(x, y, t.detach(), margin=0.1, **k),
          lambda np, x, y, t: [1 - c if s > 0 else max(0, c - 0.1) for c, s in zip(
              (x * y).sum(1) / np.sqrt((x * x).sum(1) * (y * y).sum(1)), t, strict=True)] * np.ones(2),
-         positive(2, 3), positive(2, 3), given([1.0, -1.0]), dtypes=_WIDE, grad=False),
+         positive(2, 3), positive(2, 3), fixed([1.0, -1.0]), dtypes=_WIDE, grad=False),
     *_of("triplet_margin_loss", lambda F, a, p, n, **k: F.triplet_margin_loss(a, p, n, **k),
          lambda np, a, p, n: np.maximum(0, 1 + np.sqrt(((a - p + 1e-6) ** 2).sum(-1)) - np.sqrt(((a - n + 1e-6) ** 2).sum(-1))),
          real(4, 3), real(4, 3), real(4, 3)),
@@ -175,9 +175,9 @@ SAMPLES = [
          lambda np, a, p, n: np.maximum(0, 1 + abs(a - p).sum(-1) - np.minimum(abs(a - n).sum(-1), abs(p - n).sum(-1))),
          real(4, 3), real(4, 3), real(4, 3), dtypes=_WIDE),
     *_of("multi_margin_loss", lambda F, x, t, **k: F.multi_margin_loss(x, t, p=2, margin=0.8, **k),
-         lambda np, x, t: _multi_margin(np, x, t, 2, 0.8), apart(3, 4), index(3, high=4), dtypes=_WIDE),
+         lambda np, x, t: _multi_margin(np, x, t, 2, 0.8), distinct(3, 4), index(3, high=4), dtypes=_WIDE),
     *_of("multilabel_margin_loss", lambda F, x, t, **k: F.multilabel_margin_loss(x, t, **k), _multilabel_margin, real(3, 4),
-         given([[3, 0, -1, 1], [0, 1, 2, 3], [-1, 2, 1, 0]], "int64"), dtypes=_WIDE),
+         fixed([[3, 0, -1, 1], [0, 1, 2, 3], [-1, 2, 1, 0]], "int64"), dtypes=_WIDE),
     *_of("multilabel_soft_margin_loss", lambda F, x, y, **k: F.multilabel_soft_margin_loss(x, y, **k),
          lambda np, x, y: (np.log1p(np.exp(x)) - x * y).mean(-1), real(3, 4), _share(3, 4), dtypes=_WIDE),
     Sample("nn.functional.ctc_loss",
@@ -198,7 +198,7 @@ def _bad(name: str, call: Any, *inputs: Any, error: str = "RuntimeError", values
     return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs, error, values=values)
 
 
-_CLASSES = given([0, 1, 2], "int64")
+_CLASSES = fixed([0, 1, 2], "int64")
 BAD = [
     _bad("mse_loss", lambda F, x: F.mse_loss(x, x, reduction="median"), real(3), error="ValueError"),
     _bad("nll_loss", lambda F, x, t: F.nll_loss(x, t), real(3, 2), _CLASSES, error="IndexError", values=True),
@@ -207,7 +207,7 @@ BAD = [
     _bad("cross_entropy", lambda F, x, t: F.cross_entropy(x, t), real(3, 2), _CLASSES, error="IndexError", values=True),
     _bad("cross_entropy", lambda F, x, t, w: F.cross_entropy(x, t, w), real(3, 3), _CLASSES, real(2)),
     _bad("cross_entropy", lambda F, x, t: F.cross_entropy(x, t, label_smoothing=2.0), real(3, 3), _CLASSES),
-    _bad("binary_cross_entropy", lambda F, x, y: F.binary_cross_entropy(x, y), given([1.5]), given([1.0])),
+    _bad("binary_cross_entropy", lambda F, x, y: F.binary_cross_entropy(x, y), fixed([1.5]), fixed([1.0])),
     _bad("binary_cross_entropy", lambda F, x, y: F.binary_cross_entropy(x, y), real(3), real(2), error="ValueError"),
     _bad(
         "binary_cross_entropy_with_logits",
@@ -222,6 +222,6 @@ BAD = [
     _bad("multi_margin_loss", lambda F, x, t: F.multi_margin_loss(x, t, p=3), real(3, 3), _CLASSES, error="ValueError"),
     _bad("triplet_margin_loss", lambda F, x: F.triplet_margin_loss(x, x, x, margin=-1.0), real(3, 2), error="ValueError"),
     _bad("margin_ranking_loss", lambda F, x, y: F.margin_ranking_loss(x, y, x), real(3, 2), real(3)),
-    _bad("ctc_loss", lambda F, x, t: F.ctc_loss(x, t, (9,), (2,)), real(4, 1, 3), given([[1, 2]], "int64")),
-    _bad("ctc_loss", lambda F, x, t: F.ctc_loss(x, t, (4,), (2,), blank=3), real(4, 1, 3), given([[1, 2]], "int64")),
+    _bad("ctc_loss", lambda F, x, t: F.ctc_loss(x, t, (9,), (2,)), real(4, 1, 3), fixed([[1, 2]], "int64")),
+    _bad("ctc_loss", lambda F, x, t: F.ctc_loss(x, t, (4,), (2,), blank=3), real(4, 1, 3), fixed([[1, 2]], "int64")),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .sample import COMPLEX, FLOATS, Bad, Sample, given, real
+from .sample import COMPLEX, FLOATS, Bad, Sample, fixed, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -45,7 +45,7 @@ SAMPLES = [
 BAD = [
     Bad("mm", lambda torch, x, y: torch.mm(x, y), [real(2, 3), real(2, 3)], "RuntimeError"),
     Bad("mm", lambda torch, x: torch.mm(x, x), [real(3)], "RuntimeError"),
-    Bad("mm", lambda torch, x, y: torch.mm(x, y), [real(2, 2), given([[1.0, 2], [3, 4]], "float64")], "RuntimeError"),
+    Bad("mm", lambda torch, x, y: torch.mm(x, y), [real(2, 2), fixed([[1.0, 2], [3, 4]], "float64")], "RuntimeError"),
     Bad("matmul", lambda torch, x, y: torch.matmul(x, y), [real(2, 3), real(2)], "RuntimeError"),
     Bad("matmul", lambda torch, x, y: torch.matmul(x, y), [real(), real(2)], "RuntimeError"),
     Bad("dot", lambda torch, x, y: torch.dot(x, y), [real(2), real(3)], "RuntimeError"),

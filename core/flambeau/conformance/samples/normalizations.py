@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sample import FLOATS, Bad, Sample, given, index, positive, real
+from .sample import FLOATS, Bad, Sample, fixed, index, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -13,8 +13,8 @@ def _standard(np: Any, x: Any, axes: tuple[int, ...], eps: float = 1e-5) -> Any:
     return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps)
 
 
-def _channels(each: Any, ndim: int) -> Any:
-    return each.reshape(1, -1, *(1,) * (ndim - 2))
+def _channels(parameter: Any, ndim: int) -> Any:
+    return parameter.reshape(1, -1, *(1,) * (ndim - 2))
 
 
 def _batch(np: Any, x: Any, w: Any, b: Any) -> Any:
@@ -105,22 +105,22 @@ SAMPLES = [
     _of("pdist", lambda F, x: F.pdist(x, 1.0), lambda np, x: abs(x[:, None] - x).sum(-1)[np.triu_indices(4, 1)], real(4, 3),
         dtypes=_WIDE),
     _of("embedding", lambda F, i, w: F.embedding(i, w), lambda np, i, w: w[i], index(2, 3, high=5), real(5, 4)),
-    _of("embedding", lambda F, i, w: F.embedding(i, w), lambda np, i, w: w[i], given([], "int64"), real(5, 4)),
+    _of("embedding", lambda F, i, w: F.embedding(i, w), lambda np, i, w: w[i], fixed([], "int64"), real(5, 4)),
     _of("embedding_bag", lambda F, i, w: F.embedding_bag(i, w), lambda np, i, w: w[i].mean(1), index(2, 3, high=5), real(5, 4)),
     _of("embedding_bag", lambda F, i, w: F.embedding_bag(i, w, mode="sum"), lambda np, i, w: w[i].sum(1), index(2, 3, high=5),
         real(5, 4)),
     _of("embedding_bag", lambda F, i, w, o: F.embedding_bag(i, w, o, mode="sum"),
         lambda np, i, w, o: np.stack([w[i[:2]].sum(0), w[:0].sum(0), w[i[2:]].sum(0)]), index(5, high=5), real(5, 4),
-        given([0, 2, 2], "int64")),
+        fixed([0, 2, 2], "int64")),
     _of("embedding_bag", lambda F, i, w, o, s: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=s),
         lambda np, i, w, o, s: np.stack([s[:2] @ w[i[:2]], s[2:] @ w[i[2:]]]), index(5, high=5), real(5, 4),
-        given([0, 2], "int64"), real(5)),
+        fixed([0, 2], "int64"), real(5)),
     _of("embedding_bag", lambda F, i, w, o: F.embedding_bag(i, w, o, mode="max"),
-        lambda np, i, w, o: np.stack([w[i[:2]].max(0), w[i[2:]].max(0)]), given([0, 1, 2, 4, 3], "int64"), real(5, 4),
-        given([0, 2], "int64")),
-    _of("one_hot", lambda F, i: F.one_hot(i), lambda np, i: np.eye(4, dtype=int)[i], given([[0, 3], [1, 1]], "int64"),
+        lambda np, i, w, o: np.stack([w[i[:2]].max(0), w[i[2:]].max(0)]), fixed([0, 1, 2, 4, 3], "int64"), real(5, 4),
+        fixed([0, 2], "int64")),
+    _of("one_hot", lambda F, i: F.one_hot(i), lambda np, i: np.eye(4, dtype=int)[i], fixed([[0, 3], [1, 1]], "int64"),
         dtypes=("int64",), grad=False),
-    _of("one_hot", lambda F, i: F.one_hot(i, 5), lambda np, i: np.eye(5, dtype=int)[i], given(2, "int64"), dtypes=("int64",),
+    _of("one_hot", lambda F, i: F.one_hot(i, 5), lambda np, i: np.eye(5, dtype=int)[i], fixed(2, "int64"), dtypes=("int64",),
         grad=False),
     _of("pixel_shuffle", lambda F, x: F.pixel_shuffle(x, 2),
         lambda np, x: x.reshape(2, 1, 2, 2, 3, 2).transpose(0, 1, 4, 2, 5, 3).reshape(2, 1, 6, 4), real(2, 4, 3, 2)),
@@ -151,13 +151,13 @@ SAMPLES = [
         dtypes=_WIDE),
     _of("grid_sample", lambda F, x, g: F.grid_sample(x, g, align_corners=True), lambda np, x, g: x.mean((2, 3), keepdims=True),
         real(1, 2, 2, 2),
-        given([[[[0.0, 0.0]]]]), dtypes=_WIDE),
+        fixed([[[[0.0, 0.0]]]]), dtypes=_WIDE),
     _of("grid_sample", lambda F, x, g: F.grid_sample(x, g, mode="nearest", padding_mode="border", align_corners=True),
-        lambda np, x, g: x[:, :, [[0, 1]], [[2, 0]]], real(1, 2, 2, 3), given([[[[3.0, -1.0], [-0.9, 0.8]]]]), dtypes=_WIDE,
+        lambda np, x, g: x[:, :, [[0, 1]], [[2, 0]]], real(1, 2, 2, 3), fixed([[[[3.0, -1.0], [-0.9, 0.8]]]]), dtypes=_WIDE,
         grad=False),
     _of("grid_sample", lambda F, x, g: F.grid_sample(x, g, padding_mode="zeros", align_corners=False), lambda np, x, g: x * 0,
         real(1, 2, 2, 3),
-        given([[[[3.0, -1.0], [-2.5, 0.8], [2.5, 0]], [[9.0, 9.0], [-9.0, 9.0], [9.0, 0]]]]), dtypes=_WIDE, grad=False),
+        fixed([[[[3.0, -1.0], [-2.5, 0.8], [2.5, 0]], [[9.0, 9.0], [-9.0, 9.0], [9.0, 0]]]]), dtypes=_WIDE, grad=False),
 ]  # fmt: skip
 
 
@@ -177,15 +177,15 @@ BAD = [
     _bad("rms_norm", lambda F, x: F.rms_norm(x, (3,))),
     _bad("local_response_norm", lambda F, x: F.local_response_norm(x, 2), real(3, 4), error="ValueError"),
     _bad("pdist", lambda F, x: F.pdist(x)),
-    _bad("embedding", lambda F, i, w: F.embedding(i, w), given([5], "int64"), real(5, 2), error="IndexError", values=True),
-    _bad("embedding", lambda F, i, w: F.embedding(i, w), given([-1], "int64"), real(5, 2), error="IndexError", values=True),
+    _bad("embedding", lambda F, i, w: F.embedding(i, w), fixed([5], "int64"), real(5, 2), error="IndexError", values=True),
+    _bad("embedding", lambda F, i, w: F.embedding(i, w), fixed([-1], "int64"), real(5, 2), error="IndexError", values=True),
     _bad("embedding", lambda F, i, w: F.embedding(i, w), real(2), real(5, 2)),
-    _bad("embedding", lambda F, i, w: F.embedding(i, w, padding_idx=7), given([1], "int64"), real(5, 2), error="AssertionError"),
-    _bad("embedding_bag", lambda F, i, w: F.embedding_bag(i, w), given([1, 2], "int64"), real(5, 2), error="ValueError"),
-    _bad("embedding_bag", lambda F, i, w: F.embedding_bag(i, w, mode="median"), given([[1, 2]], "int64"), real(5, 2),
+    _bad("embedding", lambda F, i, w: F.embedding(i, w, padding_idx=7), fixed([1], "int64"), real(5, 2), error="AssertionError"),
+    _bad("embedding_bag", lambda F, i, w: F.embedding_bag(i, w), fixed([1, 2], "int64"), real(5, 2), error="ValueError"),
+    _bad("embedding_bag", lambda F, i, w: F.embedding_bag(i, w, mode="median"), fixed([[1, 2]], "int64"), real(5, 2),
          error="ValueError"),
-    _bad("one_hot", lambda F, i: F.one_hot(i, 2), given([2], "int64")),
-    _bad("one_hot", lambda F, i: F.one_hot(i), given([-1], "int64")),
+    _bad("one_hot", lambda F, i: F.one_hot(i, 2), fixed([2], "int64")),
+    _bad("one_hot", lambda F, i: F.one_hot(i), fixed([-1], "int64")),
     _bad("pixel_shuffle", lambda F, x: F.pixel_shuffle(x, 2), real(3, 2, 2)),
     _bad("channel_shuffle", lambda F, x: F.channel_shuffle(x, 2)),
     _bad("interpolate", lambda F, x: F.interpolate(x), error="ValueError"),

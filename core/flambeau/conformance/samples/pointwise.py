@@ -1,11 +1,11 @@
-"""Functions of one number."""
+"""Elementwise functions of one tensor."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from .sample import COMPLEX, FLOATS, INTEGERS, NUMBERS, REALS, Sample, elementwise, given, positive, real, unit
+from .sample import COMPLEX, FLOATS, INTEGERS, NUMBERS, REALS, Sample, elementwise, fixed, positive, real, unit
 
 __all__ = ["SAMPLES"]
 
@@ -15,7 +15,7 @@ def _erf(np: Any, x: Any) -> Any:
 
 
 def _float(name: str, formula: Any, domain: Any = real, complexes: bool = True, **options: Any) -> Sample:
-    """A function whose result is a floating-point number, even of integers."""
+    """A function whose result has a floating-point dtype also for integers."""
     dtypes = (*REALS, *COMPLEX) if complexes else REALS
     return elementwise(name, formula, domain, dtypes=dtypes, result="float", **options)
 
@@ -73,7 +73,7 @@ SAMPLES = [
     _steps("round", lambda np, x: np.round(x)),
     Sample("round", lambda torch, x: torch.round(x, decimals=1), [real(2, 3)], lambda np, x: np.round(x, 1),
            ("float64", "float32")),
-    Sample("round", lambda torch, x: torch.round(x), [given([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])],
+    Sample("round", lambda torch, x: torch.round(x), [fixed([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])],
            lambda np, x: np.array([-2.0, -2, 0, 0, 2, 2]), grad=False),
     elementwise("frac", lambda np, x: x - np.trunc(x)),
     _float("sigmoid", lambda np, x: 1 / (1 + np.exp(-x))),
@@ -84,10 +84,10 @@ SAMPLES = [
     elementwise("isinf", lambda np, x: abs(x) == np.inf, dtypes=NUMBERS, result="bool", grad=False),
     elementwise("isfinite", lambda np, x: abs(x) < np.inf, dtypes=NUMBERS, result="bool", grad=False),
     elementwise("signbit", lambda np, x: x < 0, dtypes=REALS, result="bool", grad=False),
-    *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [given([1.0, float("inf"), float("-inf"), float("nan")])],
+    *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [fixed([1.0, float("inf"), float("-inf"), float("nan")])],
              lambda np, x, name=name: getattr(np, name)(x), FLOATS, "bool", grad=False)
       for name in ("isnan", "isinf", "isfinite")),
-    *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [given([1, 2], dtype)], lambda np, x: x, (dtype,),
+    *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [fixed([1, 2], dtype)], lambda np, x: x, (dtype,),
              grad=False)
       for name in ("resolve_conj", "resolve_neg") for dtype in ("float64", *INTEGERS)),
 ]  # fmt: skip

@@ -6,41 +6,41 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from .sample import Bad, Sample, apart, given, positive, real
+from .sample import Bad, Sample, distinct, fixed, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
-Windows = Sequence[Sequence[tuple[int, int]]]  # for each dimension, where each window starts and ends
+Windows = Sequence[Sequence[tuple[int, int]]]  # for each dimension, the start and end of each window
 
 
 def _windows(space: Sequence[int], size: int, stride: int, padding: int = 0, dilation: int = 1, ceil: bool = False) -> Windows:
-    """Where windows start and end, in each dimension; what is outside counts as padding."""
-    found = []
+    """The start and end of each window in each dimension; positions outside of the input are padding."""
+    windows = []
     for length in space:
         reach = dilation * (size - 1) + 1
         count = -(-(length + 2 * padding - reach) // stride) + 1 if ceil else (length + 2 * padding - reach) // stride + 1
         starts = [i * stride - padding for i in range(count)]
-        found.append([(start, start + reach) for start in starts if not ceil or start < length])
-    return found
+        windows.append([(start, start + reach) for start in starts if not ceil or start < length])
+    return windows
 
 
 def _shares(space: Sequence[int], sizes: Sequence[int]) -> Windows:
-    """Windows that share each dimension out."""
+    """The windows of adaptive pooling, which divide each dimension into `size` parts."""
     return [[(i * n // size, -(-(i + 1) * n // size)) for i in range(size)] for n, size in zip(space, sizes, strict=True)]
 
 
 def _pool(np: Any, x: Any, windows: Windows, combine: Any, dilation: int = 1) -> Any:
-    """`combine(elements inside, flat positions of them, whole size of the window)` of every window."""
+    """`combine(elements in the window, their flat positions, bounds of the window)` for every window."""
     n = len(windows)
     space = x.shape[x.ndim - n :]
     flat = np.arange(np.prod(space, dtype=int)).reshape(space)
-    made = np.zeros((*x.shape[: x.ndim - n], *map(len, windows)))
-    for place in itertools.product(*(range(len(each)) for each in windows)):
-        bounds = [each[i] for each, i in zip(windows, place, strict=True)]
-        spots = [[j for j in range(a, b, dilation) if 0 <= j < length] for (a, b), length in zip(bounds, space, strict=True)]
-        inside = np.ix_(*spots)
-        made[(..., *place)] = combine(x[(..., *inside)].reshape(*x.shape[: x.ndim - n], -1), flat[inside].reshape(-1), bounds)
-    return made
+    result = np.zeros((*x.shape[: x.ndim - n], *map(len, windows)))
+    for place in itertools.product(*(range(len(bounds)) for bounds in windows)):
+        bounds = [spans[i] for spans, i in zip(windows, place, strict=True)]
+        indices = [[j for j in range(a, b, dilation) if 0 <= j < length] for (a, b), length in zip(bounds, space, strict=True)]
+        inside = np.ix_(*indices)
+        result[(..., *place)] = combine(x[(..., *inside)].reshape(*x.shape[: x.ndim - n], -1), flat[inside].reshape(-1), bounds)
+    return result
 
 
 def _largest(np: Any, x: Any, windows: Windows, dilation: int = 1) -> Any:
@@ -66,9 +66,9 @@ def _of(name: str, call: Any, reference: Any, *inputs: Any, **options: Any) -> S
 
 
 def _unpooled(np: Any, x: Any, indices: Any, size: Sequence[int]) -> Any:
-    made = np.zeros((*x.shape[:2], np.prod(size)))
-    np.put_along_axis(made, indices.reshape(*x.shape[:2], -1), x.reshape(*x.shape[:2], -1), 2)
-    return made.reshape(*x.shape[:2], *size)
+    result = np.zeros((*x.shape[:2], np.prod(size)))
+    np.put_along_axis(result, indices.reshape(*x.shape[:2], -1), x.reshape(*x.shape[:2], -1), 2)
+    return result.reshape(*x.shape[:2], *size)
 
 
 _WIDE = ("float64", "float32")
@@ -76,35 +76,36 @@ _BOTH = ("same", "int64")
 _NAN = float("nan")
 
 SAMPLES = [
-    _of("max_pool1d", lambda F, x: F.max_pool1d(x, 2), lambda np, x: _largest(np, x, _windows((7,), 2, 2)), apart(2, 3, 7)),
-    _of("max_pool2d", lambda F, x: F.max_pool2d(x, 2), lambda np, x: _largest(np, x, _windows((4, 6), 2, 2)), apart(2, 3, 4, 6)),
-    _of("max_pool2d", lambda F, x: F.max_pool2d(x, 2), lambda np, x: _largest(np, x, _windows((5, 7), 2, 2)), apart(3, 5, 7),
+    _of("max_pool1d", lambda F, x: F.max_pool1d(x, 2), lambda np, x: _largest(np, x, _windows((7,), 2, 2)), distinct(2, 3, 7)),
+    _of("max_pool2d", lambda F, x: F.max_pool2d(x, 2), lambda np, x: _largest(np, x, _windows((4, 6), 2, 2)),
+        distinct(2, 3, 4, 6)),
+    _of("max_pool2d", lambda F, x: F.max_pool2d(x, 2), lambda np, x: _largest(np, x, _windows((5, 7), 2, 2)), distinct(3, 5, 7),
         dtypes=_WIDE),
     _of("max_pool2d", lambda F, x: F.max_pool2d(x, 3, 2, 1), lambda np, x: _largest(np, x, _windows((6, 7), 3, 2, 1)),
-        apart(2, 2, 6, 7),
+        distinct(2, 2, 6, 7),
         dtypes=_WIDE),
     _of("max_pool2d", lambda F, x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True),
         lambda np, x: _largest(np, x, _windows((6, 5), 3, 2, 1, ceil=True)),
-        apart(1, 2, 6, 5), dtypes=_WIDE),
+        distinct(1, 2, 6, 5), dtypes=_WIDE),
     _of("max_pool2d", lambda F, x: F.max_pool2d(x, 2, 1, dilation=2),
         lambda np, x: _largest(np, x, _windows((5, 4), 2, 1, 0, 2), 2),
-        apart(1, 2, 5, 4), dtypes=_WIDE),
+        distinct(1, 2, 5, 4), dtypes=_WIDE),
     _of("max_pool2d", lambda F, x: F.max_pool2d(x, 3, 2, 1, return_indices=True),
-        lambda np, x: _where_largest(np, x, _windows((6, 7), 3, 2, 1)), apart(2, 2, 6, 7), dtypes=_WIDE, result=_BOTH),
+        lambda np, x: _where_largest(np, x, _windows((6, 7), 3, 2, 1)), distinct(2, 2, 6, 7), dtypes=_WIDE, result=_BOTH),
     _of("max_pool2d", lambda F, x: F.max_pool2d(x, 2, return_indices=True),
         lambda np, x: (np.array([[[1.0]]]), np.array([[[1]]])),
-        given([[[0.0, 1.0], [1.0, 1.0]]]), result=_BOTH, grad=False),
+        fixed([[[0.0, 1.0], [1.0, 1.0]]]), result=_BOTH, grad=False),
     _of("max_pool2d", lambda F, x: F.max_pool2d(x, 2), lambda np, x: np.array([[[_NAN, 1.0]]]),
-        given([[[0.0, 3.0, 1.0, 0.0], [_NAN, 1.0, 0.0, 0.0]]]), grad=False),
+        fixed([[[0.0, 3.0, 1.0, 0.0], [_NAN, 1.0, 0.0, 0.0]]]), grad=False),
     _of("max_pool3d", lambda F, x: F.max_pool3d(x, 2), lambda np, x: _largest(np, x, _windows((4, 5, 2), 2, 2)),
-        apart(2, 2, 4, 5, 2),
+        distinct(2, 2, 4, 5, 2),
         dtypes=_WIDE),
     _of("max_pool1d_with_indices", lambda F, x: F.max_pool1d_with_indices(x, 2),
-        lambda np, x: _where_largest(np, x, _windows((7,), 2, 2)), apart(2, 3, 7), result=_BOTH),
+        lambda np, x: _where_largest(np, x, _windows((7,), 2, 2)), distinct(2, 3, 7), result=_BOTH),
     _of("max_pool2d_with_indices", lambda F, x: F.max_pool2d_with_indices(x, 2),
-        lambda np, x: _where_largest(np, x, _windows((4, 6), 2, 2)), apart(2, 3, 4, 6), result=_BOTH),
+        lambda np, x: _where_largest(np, x, _windows((4, 6), 2, 2)), distinct(2, 3, 4, 6), result=_BOTH),
     _of("max_pool3d_with_indices", lambda F, x: F.max_pool3d_with_indices(x, 2),
-        lambda np, x: _where_largest(np, x, _windows((4, 2, 2), 2, 2)), apart(1, 2, 4, 2, 2), result=_BOTH),
+        lambda np, x: _where_largest(np, x, _windows((4, 2, 2), 2, 2)), distinct(1, 2, 4, 2, 2), result=_BOTH),
     _of("avg_pool1d", lambda F, x: F.avg_pool1d(x, 3, 2), lambda np, x: _mean(np, x, _windows((7,), 3, 2)), real(2, 3, 7)),
     _of("avg_pool2d", lambda F, x: F.avg_pool2d(x, 2), lambda np, x: _mean(np, x, _windows((4, 6), 2, 2)), real(2, 3, 4, 6)),
     _of("avg_pool2d", lambda F, x: F.avg_pool2d(x, 3, 2, 1), lambda np, x: _mean(np, x, _windows((5, 6), 3, 2, 1), lambda _: 9),
@@ -133,33 +134,33 @@ SAMPLES = [
         lambda np, x: _mean(np, x, _shares((3, 4, 5), (2, 2, 2))),
         real(1, 2, 3, 4, 5)),
     _of("adaptive_max_pool1d", lambda F, x: F.adaptive_max_pool1d(x, 3), lambda np, x: _largest(np, x, _shares((7,), (3,))),
-        apart(2, 3, 7)),
+        distinct(2, 3, 7)),
     _of("adaptive_max_pool2d", lambda F, x: F.adaptive_max_pool2d(x, (3, 2), return_indices=True),
-        lambda np, x: _where_largest(np, x, _shares((5, 4), (3, 2))), apart(1, 2, 5, 4), dtypes=_WIDE, result=_BOTH),
+        lambda np, x: _where_largest(np, x, _shares((5, 4), (3, 2))), distinct(1, 2, 5, 4), dtypes=_WIDE, result=_BOTH),
     _of("adaptive_max_pool1d_with_indices", lambda F, x: F.adaptive_max_pool1d_with_indices(x, 3),
-        lambda np, x: _where_largest(np, x, _shares((7,), (3,))), apart(2, 3, 7), dtypes=_WIDE, result=_BOTH),
+        lambda np, x: _where_largest(np, x, _shares((7,), (3,))), distinct(2, 3, 7), dtypes=_WIDE, result=_BOTH),
     _of("adaptive_max_pool2d_with_indices", lambda F, x: F.adaptive_max_pool2d_with_indices(x, 2),
-        lambda np, x: _where_largest(np, x, _shares((5, 4), (2, 2))), apart(2, 5, 4), dtypes=_WIDE, result=_BOTH),
+        lambda np, x: _where_largest(np, x, _shares((5, 4), (2, 2))), distinct(2, 5, 4), dtypes=_WIDE, result=_BOTH),
     _of("adaptive_max_pool3d_with_indices", lambda F, x: F.adaptive_max_pool3d_with_indices(x, 2),
-        lambda np, x: _where_largest(np, x, _shares((3, 2, 4), (2, 2, 2))), apart(1, 3, 2, 4), dtypes=_WIDE, result=_BOTH),
+        lambda np, x: _where_largest(np, x, _shares((3, 2, 4), (2, 2, 2))), distinct(1, 3, 2, 4), dtypes=_WIDE, result=_BOTH),
     _of("adaptive_max_pool3d", lambda F, x: F.adaptive_max_pool3d(x, 2),
         lambda np, x: _largest(np, x, _shares((3, 4, 5), (2, 2, 2))),
-        apart(1, 1, 3, 4, 5), dtypes=_WIDE),
+        distinct(1, 1, 3, 4, 5), dtypes=_WIDE),
     _of("lp_pool1d", lambda F, x: F.lp_pool1d(x, 3.0, 2), lambda np, x: _norm(np, x, _windows((6,), 2, 2), 3), positive(2, 3, 6)),
     _of("lp_pool2d", lambda F, x: F.lp_pool2d(x, 2.0, 2, 1), lambda np, x: _norm(np, x, _windows((4, 3), 2, 1), 2),
         positive(2, 3, 4, 3)),
     _of("lp_pool2d", lambda F, x: F.lp_pool2d(x, float("inf"), 2), lambda np, x: _largest(np, abs(x), _windows((4, 4), 2, 2)),
-        apart(1, 2, 4, 4),
+        distinct(1, 2, 4, 4),
         dtypes=_WIDE),
     _of("lp_pool3d", lambda F, x: F.lp_pool3d(x, 2.0, 2), lambda np, x: _norm(np, x, _windows((2, 4, 2), 2, 2), 2),
         positive(1, 2, 2, 4, 2)),
     _of("max_unpool1d", lambda F, x, i: F.max_unpool1d(x, i, 2), lambda np, x, i: _unpooled(np, x, i, (6,)), real(1, 2, 3),
-        given([[[0, 3, 5], [1, 2, 4]]], "int64")),
+        fixed([[[0, 3, 5], [1, 2, 4]]], "int64")),
     _of("max_unpool2d", lambda F, x, i: F.max_unpool2d(x, i, 2, output_size=(4, 5)), lambda np, x, i: _unpooled(np, x, i, (4, 5)),
-        real(1, 1, 2, 2), given([[[[1, 8], [15, 17]]]], "int64")),
+        real(1, 1, 2, 2), fixed([[[[1, 8], [15, 17]]]], "int64")),
     _of("max_unpool3d", lambda F, x, i: F.max_unpool3d(x, i, 2), lambda np, x, i: _unpooled(np, x, i, (2, 2, 4)),
         real(1, 1, 1, 1, 2),
-        given([[[[[1, 10]]]]], "int64")),
+        fixed([[[[[1, 10]]]]], "int64")),
     _of("pad", lambda F, x: F.pad(x, (1, 2)), lambda np, x: np.pad(x, ((0, 0), (1, 2))), real(2, 3),
         dtypes=("float64", "float32", "float16", "int64")),
     _of("pad", lambda F, x: F.pad(x, (1, 0, 2, -1), value=2.5),
@@ -198,9 +199,9 @@ BAD = [
     _bad("adaptive_avg_pool2d", lambda F, x: F.adaptive_avg_pool2d(x, 2), dtype="int64", error="NotImplementedError"),
     _bad("fractional_max_pool2d", lambda F, x: F.fractional_max_pool2d(x, 2), error="ValueError"),
     _bad("max_unpool2d", lambda F, x, i: F.max_unpool2d(x, i, 2, output_size=(9, 9)), real(1, 1, 2, 2),
-         given([[[[0, 1], [2, 3]]]], "int64"),
+         fixed([[[[0, 1], [2, 3]]]], "int64"),
          error="ValueError"),
-    _bad("max_unpool2d", lambda F, x, i: F.max_unpool2d(x, i, 2), real(1, 1, 2, 2), given([[[[0, 1], [2, 99]]]], "int64")),
+    _bad("max_unpool2d", lambda F, x, i: F.max_unpool2d(x, i, 2), real(1, 1, 2, 2), fixed([[[[0, 1], [2, 99]]]], "int64")),
     _bad("pad", lambda F, x: F.pad(x, (1,))),
     _bad("pad", lambda F, x: F.pad(x, (1,) * 10)),
     _bad("pad", lambda F, x: F.pad(x, (-3, -3))),

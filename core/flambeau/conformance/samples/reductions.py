@@ -1,16 +1,16 @@
-"""Sums, products, extremes, truth and spread over dimensions."""
+"""Sums, products, extremes, `all`/`any` and variances over dimensions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, apart, given, positive, real
+from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, distinct, fixed, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
 
 def _over(name: str, formula: str, make: Any = real, *, empty: bool = True, **options: Any) -> list[Sample]:
-    """A reduction: of everything, over one dimension (kept or not), over several; of 0-d and empty tensors."""
+    """Samples of a reduction: over all, one (with or without keepdim) and several dimensions, and of 0-d and empty tensors."""
 
     def of(torch: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(torch, name)(x, *args, **kwargs)
@@ -41,8 +41,8 @@ def _over(name: str, formula: str, make: Any = real, *, empty: bool = True, **op
 
 
 def _at(np: Any, x: Any, axis: int, arg: str) -> Any:
-    found = getattr(np, arg)(x, axis=axis)
-    return np.take_along_axis(x, np.expand_dims(found, axis), axis).squeeze(axis), found
+    indices = getattr(np, arg)(x, axis=axis)
+    return np.take_along_axis(x, np.expand_dims(indices, axis), axis).squeeze(axis), indices
 
 
 def _extreme(name: str, np_name: str) -> list[Sample]:
@@ -51,14 +51,14 @@ def _extreme(name: str, np_name: str) -> list[Sample]:
         Sample(
             name,
             lambda torch, x: getattr(torch, name)(x),
-            [apart(3, 4)],
+            [distinct(3, 4)],
             lambda np, x: getattr(np, np_name)(x),
             (*FLOATS, "int64"),
         ),
         Sample(
             name,
             lambda torch, x: getattr(torch, name)(x, 1),
-            [apart(3, 4)],
+            [distinct(3, 4)],
             lambda np, x: _at(np, x, 1, arg),
             (*FLOATS, "int64"),
             ("same", "int64"),
@@ -66,7 +66,7 @@ def _extreme(name: str, np_name: str) -> list[Sample]:
         Sample(
             name,
             lambda torch, x: getattr(torch, name)(x, 0),
-            [apart()],
+            [distinct()],
             lambda np, x: (x, np.zeros((), int)),
             FLOATS,
             ("same", "int64"),
@@ -81,7 +81,7 @@ def _extreme(name: str, np_name: str) -> list[Sample]:
         Sample(
             arg,
             lambda torch, x: getattr(torch, arg)(x),
-            [apart(3, 4)],
+            [distinct(3, 4)],
             lambda np, x: getattr(np, arg)(x),
             (*FLOATS, "int64"),
             "int64",
@@ -90,7 +90,7 @@ def _extreme(name: str, np_name: str) -> list[Sample]:
         Sample(
             arg,
             lambda torch, x: getattr(torch, arg)(x, 0, keepdim=True),
-            [apart(3, 4)],
+            [distinct(3, 4)],
             lambda np, x: getattr(np, arg)(x, 0, keepdims=True),
             FLOATS,
             "int64",
@@ -99,7 +99,7 @@ def _extreme(name: str, np_name: str) -> list[Sample]:
         Sample(
             arg,
             lambda torch, x: getattr(torch, arg)(x, -1),
-            [given([[1, 3, 3], [2, 2, 1]])],
+            [fixed([[1, 3, 3], [2, 2, 1]])],
             lambda np, x: getattr(np, arg)(x, -1),
             REALS,
             "int64",
@@ -109,7 +109,7 @@ def _extreme(name: str, np_name: str) -> list[Sample]:
 
 
 def _spread(name: str) -> list[Sample]:
-    """`var` or `std`, with any correction."""
+    """`var` or `std` with a correction."""
 
     def mean_too(np: Any, x: Any) -> Any:
         return getattr(np, name)(x, 0, ddof=1), np.mean(x, 0)
@@ -149,13 +149,13 @@ SAMPLES = [
     *_over("mean", "mean"),
     *_over("nansum", "nansum"),
     *_over("nanmean", "nanmean", empty=False),
-    *_over("amax", "amax", apart, empty=False),
-    *_over("amin", "amin", apart, empty=False),
-    Sample("amax", lambda torch, x: torch.amax(x, 1), [given([[1.0, 2, 2], [3, 3, 3]])], lambda np, x: x.max(1),
+    *_over("amax", "amax", distinct, empty=False),
+    *_over("amin", "amin", distinct, empty=False),
+    Sample("amax", lambda torch, x: torch.amax(x, 1), [fixed([[1.0, 2, 2], [3, 3, 3]])], lambda np, x: x.max(1),
            ("float64", "int64"), grad=False),
     Sample("prod", lambda torch, x: torch.prod(x), [real(2, 3)], lambda np, x: x.prod(), NUMBERS, "sum"),
     Sample("prod", lambda torch, x: torch.prod(x, 1), [real(2, 3)], lambda np, x: x.prod(1), NUMBERS, "sum"),
-    Sample("prod", lambda torch, x: torch.prod(x, 1, keepdim=True), [given([[0.0, 2, 3], [0, 0, 4]])],
+    Sample("prod", lambda torch, x: torch.prod(x, 1, keepdim=True), [fixed([[0.0, 2, 3], [0, 0, 4]])],
            lambda np, x: x.prod(1, keepdims=True)),
     Sample("prod", lambda torch, x: torch.prod(x), [real(0)], lambda np, x: x.prod()),
     *_extreme("max", "max"), *_extreme("min", "min"),
@@ -173,13 +173,13 @@ SAMPLES = [
     Sample("logsumexp", lambda torch, x: torch.logsumexp(x, (0, 1), keepdim=True), [real(3, 4)],
            lambda np, x: np.log(np.exp(x).sum((0, 1), keepdims=True))),
     Sample("logsumexp", lambda torch, x: torch.logsumexp(x, 1), [real(2, 0)], lambda np, x: np.full(2, -np.inf), grad=False),
-    Sample("logsumexp", lambda torch, x: torch.logsumexp(x, 0), [given([1000.0, 1000.0])], lambda np, x: 1000 + np.log(2.0)),
+    Sample("logsumexp", lambda torch, x: torch.logsumexp(x, 0), [fixed([1000.0, 1000.0])], lambda np, x: 1000 + np.log(2.0)),
 ]  # fmt: skip
 
 BAD = [
     Bad("sum", lambda torch, x: torch.sum(x, 2), [real(2, 3)], "IndexError"),
     Bad("sum", lambda torch, x: torch.sum(x, (0, 0)), [real(2, 3)], "RuntimeError"),
-    Bad("mean", lambda torch, x: torch.mean(x), [given([1, 2], "int64")], "RuntimeError"),
+    Bad("mean", lambda torch, x: torch.mean(x), [fixed([1, 2], "int64")], "RuntimeError"),
     Bad("amax", lambda torch, x: torch.amax(x, 1), [real(2, 0)], "IndexError"),
     Bad("max", lambda torch, x: torch.max(x), [real(0)], "RuntimeError"),
     Bad("argmax", lambda torch, x: torch.argmax(x), [real(0)], "IndexError"),

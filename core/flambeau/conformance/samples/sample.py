@@ -1,4 +1,4 @@
-"""One sample of an operation, and the inputs that samples are made of."""
+"""Samples of operations, and descriptions of their inputs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "COMPLEX", "FLOATS", "INTEGERS", "NUMBERS", "REALS", "Bad", "Input", "Sample", "apart", "elementwise", "given", "index",
-    "mask",
-    "positive", "real", "replaced", "unit",
+    "COMPLEX", "FLOATS", "INTEGERS", "NUMBERS", "REALS", "Bad", "Input", "Sample", "distinct", "elementwise", "fixed", "index",
+    "mask", "positive", "real", "replaced", "unit",
 ]  # fmt: skip
 
 FLOATS = ("float64", "float32", "float16")
@@ -22,9 +21,9 @@ NUMBERS = (*REALS, *COMPLEX)
 
 @dataclass(frozen=True)
 class Input:
-    """How to make one argument: random values between `low` and `high`, or `values` themselves.
+    """A description of one tensor argument: random values between `low` and `high`, or the fixed `values`.
 
-    Without a `dtype` it takes the dtype that the sample is run with.
+    Without a `dtype`, it has the dtype with which the sample is run.
     """
 
     shape: tuple[int, ...]
@@ -46,71 +45,72 @@ class Input:
         if np.dtype(dtype).kind in "iu":
             low = math.ceil(self.low) if np.dtype(dtype).kind == "i" else max(0, math.ceil(self.low))
             return rng.integers(low, max(low, math.floor(self.high)) + 1, self.shape).astype(dtype)
-        made = rng.uniform(self.low, self.high, self.shape)
+        values = rng.uniform(self.low, self.high, self.shape)
         if np.dtype(dtype).kind == "c":
-            made = made + 1j * rng.uniform(self.low, self.high, self.shape)
-        return np.asarray(made).astype(dtype)
+            values = values + 1j * rng.uniform(self.low, self.high, self.shape)
+        return np.asarray(values).astype(dtype)
 
     def reshaped(self, shape: tuple[int, ...]) -> Input:
         return Input(shape, self.low, self.high, self.dtype, None, self.distinct)
 
 
 def real(*shape: int, low: float = -2.0, high: float = 2.0) -> Input:
-    """Values of either sign."""
+    """Random values of either sign."""
     return Input(shape, low, high)
 
 
 def positive(*shape: int) -> Input:
-    """Values above zero (1 and more where they are integers)."""
+    """Random positive values (at least 1 for integers)."""
     return Input(shape, 0.3, 3.0)
 
 
 def unit(*shape: int) -> Input:
-    """Values well between -1 and 1."""
+    """Random values between -0.9 and 0.9."""
     return Input(shape, -0.9, 0.9)
 
 
-def apart(*shape: int) -> Input:
-    """Values no two of which are equal, or near it."""
+def distinct(*shape: int) -> Input:
+    """Random values that differ from each other by a minimal distance."""
     return Input(shape, -2.0, 2.0, distinct=True)
 
 
 def index(*shape: int, high: int) -> Input:
-    """Integers from 0 to below `high`."""
+    """Random integers from 0 to `high - 1`."""
     return Input(shape, 0, high - 1, "int64")
 
 
 def mask(*shape: int) -> Input:
-    """Booleans."""
+    """Random booleans."""
     return Input(shape, 0, 1, "bool")
 
 
-def given(values: Any, dtype: str | None = None) -> Input:
-    """These values."""
+def fixed(values: Any, dtype: str | None = None) -> Input:
+    """The given values."""
     return Input((), values=values, dtype=dtype)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One call of an operation, with a formula for what it must give.
+    """One call of an operation, with a NumPy reference for its result.
 
     Args:
-        name: where the operation is found in `torch`: `"exp"`, `"Tensor.view"`, `"linalg.inv"`.
-        call: `(torch, *tensors)`; it reaches the operation by that name, so that other forms can take its place.
-        inputs: one for each tensor.
-        reference: `(np, *arrays)`, the same in NumPy; it is given double precision.
-        dtypes: what to run it with.
-        result: the dtype of the result (of each result, in a tuple): `"same"` as the first input that has the sample's
+        name: the dotted path of the operation in `torch`: `"exp"`, `"Tensor.view"`, `"linalg.inv"`.
+        call: the call as a function of `(torch, *tensors)`; it accesses the operation by that path in `torch`, so that
+            the checks can substitute other forms.
+        inputs: one description for each tensor.
+        reference: the same as a function of `(np, *arrays)`; the arrays have double precision.
+        dtypes: the dtypes with which to run the sample.
+        result: the dtype of the result (in a tuple, of each result): `"same"` as the first input that has the sample's
             dtype, `"float"` (integers become float32), `"sum"` (integers become int64), `"real"`, `"complex"`,
             or a dtype.
-        grad: whether it has derivatives.
+        grad: whether the operation is differentiable.
         elementwise: whether the inputs may have any shapes that broadcast.
         view: whether the result shares memory with the first input.
-        method, inplace: whether these forms, where they exist, take the same arguments.
-        layouts: whether any order in memory will do.
-        vmap: whether batches can be made of it: not where the shape of the result depends on values.
-        promotes: whether the inputs of an elementwise function may be of different dtypes.
-        atol: an absolute error to allow, beyond the usual.
+        method, inplace: whether these forms, if they exist, take the same arguments.
+        layouts: whether the inputs may have any strides.
+        vmap: whether the call can be batched; it cannot if the shape of the result depends on values.
+        promotes: whether the inputs of an elementwise function may have different dtypes.
+        atol: an absolute tolerance, in addition to the usual one.
     """
 
     name: str
@@ -134,15 +134,16 @@ class Sample:
     ) -> list[Any]:
         """The inputs as NumPy arrays."""
         rng = np.random.default_rng(seed)
-        inputs = [each.reshaped(s) for each, s in zip(self.inputs, shapes, strict=True)] if shapes else self.inputs
-        return [each.array(np, rng, dtype) for each in inputs]
+        inputs = [input.reshaped(s) for input, s in zip(self.inputs, shapes, strict=True)] if shapes else self.inputs
+        return [input.array(np, rng, dtype) for input in inputs]
 
 
 @dataclass(frozen=True, eq=False)
 class Bad:
     """A call that must raise `error` (the name of a built-in exception).
 
-    With `strides`, where memory has them; with `values`, which are what is wrong, where work is not queued.
+    With `strides`, it is only checked on backends whose arrays have strides; with `values`, which means that the values of the
+    inputs are wrong, only on backends that are not asynchronous.
     """
 
     name: str
@@ -157,7 +158,7 @@ class Bad:
 
 
 def elementwise(name: str, reference: Callable[..., Any], *domains: Callable[..., Input], **options: Any) -> Sample:
-    """A sample of a function of one number, or of several, with an input from each domain."""
+    """A sample of an elementwise function, with one input for each domain, such as `real` or `positive`."""
     inputs = [domain(2, 3) for domain in domains or (real,)]
 
     def call(torch: Any, *tensors: Any) -> Any:
@@ -174,7 +175,7 @@ def find(module: Any, path: str) -> Any:
 
 
 def find_or_none(module: Any, path: str) -> Any:
-    """The attribute at a dotted path, or None where there is none."""
+    """The attribute at a dotted path, or None if there is none."""
     try:
         return find(module, path)
     except AttributeError:
@@ -182,7 +183,7 @@ def find_or_none(module: Any, path: str) -> Any:
 
 
 class replaced:
-    """A module seen with something else at one dotted path."""
+    """A proxy of a module in which the attribute at one dotted path is replaced."""
 
     def __init__(self, module: Any, path: str, value: Any) -> None:
         self._module, self._value = module, value

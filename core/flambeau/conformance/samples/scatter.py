@@ -1,21 +1,21 @@
-"""Writing by index: scatter, index_* and put, and their like."""
+"""Writing by index: `scatter`, `index_*`, `put` and similar functions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .sample import FLOATS, NUMBERS, Bad, Sample, apart, given, index, mask, real
+from .sample import FLOATS, NUMBERS, Bad, Sample, distinct, fixed, index, mask, real
 
 __all__ = ["BAD", "SAMPLES"]
 
-_ROWS = given([2, 0], "int64")
-_PLACES = given([[2, 0, 1, 0], [0, 1, 2, 1]], "int64")  # no two equal in a column
-_TIES = given([0, 2, 0], "int64")
+_ROWS = fixed([2, 0], "int64")
+_PLACES = fixed([[2, 0, 1, 0], [0, 1, 2, 1]], "int64")  # no two equal in a column
+_TIES = fixed([0, 2, 0], "int64")
 _REDUCTIONS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
 def _written(change: Any) -> Any:
-    """A formula that changes a copy of its first argument."""
+    """A reference that modifies a copy of its first argument."""
 
     def formula(np: Any, x: Any, *rest: Any) -> Any:
         x = x.copy()
@@ -41,7 +41,7 @@ def _reduce(name: str) -> list[Sample]:
         Sample(
             "scatter_reduce",
             lambda torch, x, i, y: torch.scatter_reduce(x, 0, i, y, name),
-            [apart(3, 4), index(2, 4, high=3), real(2, 4)],
+            [distinct(3, 4), index(2, 4, high=3), real(2, 4)],
             _written(scattered),
             (*FLOATS, "int64"),
         ),
@@ -50,7 +50,7 @@ def _reduce(name: str) -> list[Sample]:
                 Sample(
                     "index_reduce",
                     lambda torch, x, y: torch.index_reduce(x, 0, torch.tensor([0, 2, 0], device=x.device), y, name),
-                    [apart(3, 2), real(3, 2)],
+                    [distinct(3, 2), real(3, 2)],
                     _written(lambda np, x, y: getattr(np, _REDUCTIONS[name]).at(x, np.array([0, 2, 0]), y)),
                 )
             ]
@@ -65,7 +65,7 @@ SAMPLES = [
            NUMBERS),
     Sample("scatter", lambda torch, x, i: torch.scatter(x, 0, i, 5), [real(3, 4), _PLACES],
            _written(lambda np, x, i: np.put_along_axis(x, i, 5, 0)), NUMBERS),
-    *(each for name in _REDUCTIONS for each in _reduce(name)),
+    *(sample for name in _REDUCTIONS for sample in _reduce(name)),
     Sample("index_add", lambda torch, x, i, y: torch.index_add(x, 0, i, y, alpha=2), [real(3, 2), _TIES, real(3, 2)],
            _written(lambda np, x, i, y: np.add.at(x, i, 2 * y)), NUMBERS),
     Sample("index_copy", lambda torch, x, i, y: torch.index_copy(x, 0, i, y), [real(3, 2), _ROWS, real(2, 2)],
@@ -97,10 +97,10 @@ SAMPLES = [
 ]  # fmt: skip
 
 BAD = [
-    Bad("scatter", lambda torch, x, i: torch.scatter(x, 0, i, x), [real(3, 4), given([[5]], "int64")], "RuntimeError"),
+    Bad("scatter", lambda torch, x, i: torch.scatter(x, 0, i, x), [real(3, 4), fixed([[5]], "int64")], "RuntimeError"),
     Bad("index_add", lambda torch, x, i, y: torch.index_add(x, 0, i, y), [real(3, 2), _ROWS, real(3, 2)], "RuntimeError"),
     Bad("index_copy", lambda torch, x, i: torch.index_copy(x, 0, i, x), [real(3, 2), _ROWS], "IndexError"),
-    Bad("take", lambda torch, x, i: torch.take(x, i), [real(3), given([7], "int64")], "IndexError"),
-    Bad("scatter_reduce", lambda torch, x, i: torch.scatter_reduce(x, 0, i, x, "sum"), [real(3), given([3], "int64")],
+    Bad("take", lambda torch, x, i: torch.take(x, i), [real(3), fixed([7], "int64")], "IndexError"),
+    Bad("scatter_reduce", lambda torch, x, i: torch.scatter_reduce(x, 0, i, x, "sum"), [real(3), fixed([3], "int64")],
         "RuntimeError"),
 ]  # fmt: skip

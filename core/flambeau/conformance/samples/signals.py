@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .sample import Sample, find, given, real
+from .sample import Sample, find, fixed, real
 
 __all__ = ["SAMPLES"]
 
@@ -46,7 +46,7 @@ _OF_OLD: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 
 
 def _window(name: str, formula: Callable[..., Any], options: dict[str, Any], repeats: bool, **kind: bool) -> Sample:
-    """A window of 8 elements; a periodic one is the symmetric one of 9, less the last."""
+    """A window of 8 elements; the periodic window is the symmetric one of 9 elements without the last."""
     return Sample(
         name,
         lambda torch: find(torch, name)(8, dtype=torch.float64, **kind, **options),
@@ -63,7 +63,7 @@ def _cosine(np: Any, size: int) -> Any:
 
 
 def _stft(np: Any, x: Any, n: int, hop: int) -> Any:
-    """Spectra of stretches of `n` samples, which begin `hop` apart."""
+    """The spectra of segments of `n` samples, whose starts are `hop` apart."""
     return np.stack([np.fft.rfft(x[start : start + n]) for start in range(0, len(x) - n + 1, hop)], -1)
 
 
@@ -86,7 +86,7 @@ SAMPLES = [
            grad=False),
     Sample("stft", lambda torch, x: torch.stft(x, 8, 4, window=torch.ones(8, dtype=x.dtype), center=False, return_complex=True),
            [real(20)], lambda np, x: _stft(np, x, 8, 4), _WIDE, "complex", atol=1e-5),
-    Sample("istft", lambda torch, x, w: _rebuilt(torch, x, w), [real(2, 20), given(_HANN_8)], lambda np, x, w: x, _WIDE,
+    Sample("istft", lambda torch, x, w: _rebuilt(torch, x, w), [real(2, 20), fixed(_HANN_8)], lambda np, x, w: x, _WIDE,
            atol=1e-5,
            method=False),
 ]  # fmt: skip

@@ -1,11 +1,11 @@
-"""Special functions: Bessel functions and zeta against tables, polynomials against their recurrences."""
+"""Special functions: Bessel functions and zeta compared with tables, polynomials with their recurrences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .sample import Sample, find, given, real, unit
+from .sample import Sample, find, fixed, real, unit
 
 __all__ = ["SAMPLES"]
 
@@ -41,7 +41,7 @@ def _of_table(name: str, *values: list[float], expected: list[float]) -> Sample:
     return Sample(
         name,
         lambda torch, *x: find(torch, name)(*x),
-        [given(each) for each in values],
+        [fixed(v) for v in values],
         lambda np, *x: np.array(expected),
         _WIDE,
         grad=False,
@@ -49,7 +49,7 @@ def _of_table(name: str, *values: list[float], expected: list[float]) -> Sample:
 
 
 def _recurrence(first: Callable[..., Any], step: Callable[..., Any]) -> Callable[..., Any]:
-    """The polynomial of degree 4, from those of degree 0 and 1 and the one that follows `n` and `n - 1`."""
+    """The polynomial of degree 4, from those of degree 0 and 1 and the recurrence for degree `n + 1`."""
 
     def formula(np: Any, x: Any) -> Any:
         before, last = np.ones_like(x), first(x)
@@ -88,8 +88,8 @@ def _polynomial(name: str, formula: Callable[..., Any]) -> Sample:
 
 
 def _softmax(np: Any, x: Any) -> Any:
-    made = np.exp(x - x.max(1, keepdims=True))
-    return made / made.sum(1, keepdims=True)
+    exps = np.exp(x - x.max(1, keepdims=True))
+    return exps / exps.sum(1, keepdims=True)
 
 
 SAMPLES = [
@@ -100,7 +100,7 @@ SAMPLES = [
               expected=[0.4385780260809999, 0.2231301601484298, 0.5494159513527802, 0.206780839859987]),
     _of_table("special.zeta", [1.5, 2.0, 3.5, 6.0], [0.5, 1.0, 2.5, 0.25],
               expected=[4.776537947554833, 1.644934066848226, 0.06517125158965971, 4096.270948064011]),
-    Sample("special.multigammaln", lambda torch, x: torch.special.multigammaln(x, 3), [given([1.5, 2.5, 4.0])],
+    Sample("special.multigammaln", lambda torch, x: torch.special.multigammaln(x, 3), [fixed([1.5, 2.5, 4.0])],
            lambda np, x: np.array([2.168677534063555, 1.880995461611774, 5.402975080909175]), _WIDE),
     *(_polynomial(name, _recurrence(*rules)) for name, rules in _POLYNOMIALS.items()),
     *(Sample(name, lambda torch, x, name=name: find(torch, name)(x, 1), [real(3, 4)], _softmax, (*_WIDE, "float16"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sample import COMPLEX, FLOATS, NUMBERS, REALS, Bad, Sample, apart, given, real, unit
+from .sample import COMPLEX, FLOATS, NUMBERS, REALS, Bad, Sample, distinct, fixed, real, unit
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -16,7 +16,7 @@ def _quantile(name: str, interpolation: str) -> Sample:
     return Sample(
         name,
         lambda torch, x, q: getattr(torch, name)(x, q, 1, interpolation=interpolation),
-        [apart(3, 4), given([0.1, 0.45, 0.8])],
+        [distinct(3, 4), fixed([0.1, 0.45, 0.8])],
         lambda np, x, q: getattr(np, name)(x, q, 1, method=interpolation),
         _DOUBLE,
     )
@@ -35,24 +35,24 @@ def _renormed(np: Any, x: Any) -> Any:
 
 
 SAMPLES = [
-    Sample("nansum", lambda torch, x: torch.nansum(x), [given([1.0, _NAN, 2.0])], lambda np, x: np.nansum(x), grad=False),
-    Sample("nanmean", lambda torch, x: torch.nanmean(x, 0), [given([[1.0, _NAN], [2.0, 4.0]])], lambda np, x: np.nanmean(x, 0),
+    Sample("nansum", lambda torch, x: torch.nansum(x), [fixed([1.0, _NAN, 2.0])], lambda np, x: np.nansum(x), grad=False),
+    Sample("nanmean", lambda torch, x: torch.nanmean(x, 0), [fixed([[1.0, _NAN], [2.0, 4.0]])], lambda np, x: np.nanmean(x, 0),
            grad=False),
-    Sample("nan_to_num", lambda torch, x: torch.nan_to_num(x, 1.0, 5.0, -5.0), [given([1.0, _NAN, float("inf"), float("-inf")])],
+    Sample("nan_to_num", lambda torch, x: torch.nan_to_num(x, 1.0, 5.0, -5.0), [fixed([1.0, _NAN, float("inf"), float("-inf")])],
            lambda np, x: np.nan_to_num(x, nan=1.0, posinf=5.0, neginf=-5.0), grad=False),
     Sample("nan_to_num", lambda torch, x: torch.nan_to_num(x), [real(3)], lambda np, x: x),
-    Sample("aminmax", lambda torch, x: torch.aminmax(x, dim=1), [apart(3, 4)], lambda np, x: (x.min(1), x.max(1)),
+    Sample("aminmax", lambda torch, x: torch.aminmax(x, dim=1), [distinct(3, 4)], lambda np, x: (x.min(1), x.max(1)),
            (*FLOATS, "int64")),
     Sample("count_nonzero", lambda torch, x: torch.count_nonzero(x, 1), [real(3, 4, low=-1, high=1)],
            lambda np, x: (x != 0).sum(1), NUMBERS,
            "int64", grad=False),
-    Sample("nonzero_static", lambda torch, x: torch.nonzero_static(x, size=3), [given([0, 5, 0, 7])],
+    Sample("nonzero_static", lambda torch, x: torch.nonzero_static(x, size=3), [fixed([0, 5, 0, 7])],
            lambda np, x: np.array([[1], [3], [-1]]),
            REALS, "int64", grad=False),
-    Sample("bincount", lambda torch, x: torch.bincount(x, minlength=6), [given([1, 3, 3], "int64")],
+    Sample("bincount", lambda torch, x: torch.bincount(x, minlength=6), [fixed([1, 3, 3], "int64")],
            lambda np, x: np.bincount(x, minlength=6),
            ("int64",), grad=False),
-    Sample("bincount", lambda torch, x, w: torch.bincount(x, w), [given([1, 3, 3], "int64"), real(3)],
+    Sample("bincount", lambda torch, x, w: torch.bincount(x, w), [fixed([1, 3, 3], "int64"), real(3)],
            lambda np, x, w: np.bincount(x, w),
            _DOUBLE, grad=False),
     Sample("histc", lambda torch, x: torch.histc(x, 4, -1, 1), [real(20)], lambda np, x: np.histogram(x, 4, (-1, 1))[0], _DOUBLE,
@@ -62,9 +62,9 @@ SAMPLES = [
            _DOUBLE, grad=False),
     Sample("histogramdd", lambda torch, x: torch.histogramdd(x, [2, 3], range=[-2.0, 2.0, -1.0, 1.0])[0], [real(9, 2)],
            lambda np, x: np.histogramdd(x, [2, 3], [(-2, 2), (-1, 1)])[0], _DOUBLE, grad=False),
-    *(_quantile("quantile", each) for each in ("linear", "lower", "higher", "midpoint", "nearest")),
+    *(_quantile("quantile", method) for method in ("linear", "lower", "higher", "midpoint", "nearest")),
     _quantile("nanquantile", "linear"),
-    Sample("quantile", lambda torch, x: torch.quantile(x, 0.3), [apart(3, 4)], lambda np, x: np.quantile(x, 0.3), _DOUBLE),
+    Sample("quantile", lambda torch, x: torch.quantile(x, 0.3), [distinct(3, 4)], lambda np, x: np.quantile(x, 0.3), _DOUBLE),
     Sample("cov", lambda torch, x: torch.cov(x), [real(3, 5)], lambda np, x: np.cov(x)),
     Sample("corrcoef", lambda torch, x: torch.corrcoef(x), [real(3, 5)], lambda np, x: np.corrcoef(x)),
     _norm(2), _norm(1), _norm(3), _norm(float("inf")), _norm(2, 1), _norm(1, 0),
@@ -84,16 +84,16 @@ SAMPLES = [
     Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 1), [real(2, 4)], lambda np, x: np.log(np.exp(x).cumsum(1))),
     Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 1), [unit(2, 4)], lambda np, x: np.log(np.exp(x).cumsum(1)),
            COMPLEX),
-    Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 0), [given([0.0, 900.0, -900.0])],
+    Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 0), [fixed([0.0, 900.0, -900.0])],
            lambda np, x: np.logaddexp.accumulate(x), _DOUBLE),
 ]  # fmt: skip
 
 BAD = [
-    Bad("bincount", lambda torch, x: torch.bincount(x), [given([-1], "int64")], "RuntimeError"),
-    Bad("bincount", lambda torch, x: torch.bincount(x), [given([1.0])], "NotImplementedError"),
+    Bad("bincount", lambda torch, x: torch.bincount(x), [fixed([-1], "int64")], "RuntimeError"),
+    Bad("bincount", lambda torch, x: torch.bincount(x), [fixed([1.0])], "NotImplementedError"),
     Bad("histc", lambda torch, x: torch.histc(x, 0), [real(3)], "RuntimeError"),
     Bad("quantile", lambda torch, x: torch.quantile(x, 1.5), [real(3)], "RuntimeError"),
-    Bad("quantile", lambda torch, x: torch.quantile(x, 0.5), [given([1, 2], "int64")], "RuntimeError"),
+    Bad("quantile", lambda torch, x: torch.quantile(x, 0.5), [fixed([1, 2], "int64")], "RuntimeError"),
     Bad("cov", lambda torch, x: torch.cov(x), [real(2, 2, 2)], "RuntimeError"),
     Bad("renorm", lambda torch, x: torch.renorm(x, 2, 0, 1.0), [real(3)], "RuntimeError"),
 ]  # fmt: skip

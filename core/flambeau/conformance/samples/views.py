@@ -1,10 +1,10 @@
-"""Other looks at the same memory."""
+"""Views of the same memory."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .sample import NUMBERS, Bad, Input, Sample, given, real
+from .sample import NUMBERS, Bad, Input, Sample, fixed, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -90,6 +90,6 @@ BAD = [
     Bad("split", lambda torch, x: torch.split(x, [1, 3]), [real(2, 3)], "RuntimeError"),
     Bad("t", lambda torch, x: torch.t(x), [real(2, 3, 4)], "RuntimeError"),
     Bad("select", lambda torch, x: torch.select(x, 0, 5), [real(2, 3)], "IndexError"),
-    Bad("diagonal", lambda torch, x: torch.diagonal(x), [given([1.0])], "IndexError"),
+    Bad("diagonal", lambda torch, x: torch.diagonal(x), [fixed([1.0])], "IndexError"),
     Bad("as_strided", lambda torch, x: torch.as_strided(x, (9,), (1,)), [real(2, 3)], "RuntimeError"),
 ]  # fmt: skip

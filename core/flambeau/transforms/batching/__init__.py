@@ -1,7 +1,12 @@
 """Batching: `vmap` as a backend.
 
-`levels` knows the calls of `vmap` that are going on.  `arrays` gives the array API for arrays with hidden dimensions,
-`indexing` their indexing, `keys` the dispatch keys of the tensors that are made of them and the way in and out, `random` random
-numbers for them, `functions` what becomes of a user's `Function`, `rules` faster kernels for a few operations, and
-`vmap` the transform that users call.
+- `levels`: the running calls of `vmap`;
+- `arrays`, `indexing`: the array API, and indexing, for arrays with hidden batch dimensions;
+- `keys`: the dispatch keys of batched tensors, and the operations by which tensors enter and leave a batch;
+- `random`: random numbers inside `vmap`;
+- `functions`: user-defined `Function`s inside the transforms;
+- `rules`: faster kernels for a few operations;
+- `loops`: calling a function for each member of a batch;
+- `registration`: the hooks for the layers below;
+- `vmap`: the transform that users call.
 """

@@ -1,8 +1,8 @@
 """Arrays with hidden leading dimensions, and the array-API functions on them.
 
-A `BatchedArray` shows its last dimensions and hides the first `depth` ones, one for each `vmap` that it is inside of.
-A hidden dimension may have length 1 where the array is the same for the whole batch.  The functions of the array API, on which
-all operations are built, are given for such arrays here; so every operation can be batched, and none knows of it.
+A `BatchedArray` hides its first `depth` dimensions, one for each `vmap` that it is inside of, and shows the others.
+A hidden dimension may have length 1 where the array is the same for the whole batch.  `Namespace` implements the array API, on
+which all operations are built, for such arrays; so every operation can be batched without a batching rule of its own.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Array = Any
 
 
 class BatchedArray:
-    """An array of the library below (`raw`) that hides its first `depth` dimensions.
+    """An array of the underlying library (`raw`) with its first `depth` dimensions hidden.
 
-    A view remembers how it was taken, so that it can be taken again after its parent has been given new memory: an array
-    that is the same for the whole batch gets some for each member when one of them is written to.
+    A view remembers the function that made it, so that it can be made again when its parent gets new memory.  This happens when
+    an array that is the same for the whole batch is written to with values that differ: it then needs memory for each member.
     """
 
     __slots__ = ("_look", "_parent", "_raw", "_stamp", "depth", "verdict", "xp")
@@ -47,20 +47,20 @@ class BatchedArray:
 
     @property
     def stamp(self) -> int:
-        """Counts how often the memory has been replaced."""
+        """How often the memory has been replaced."""
         return self._stamp if self._parent is None else self._parent.stamp
 
     def give_memory(self, sizes: Sequence[int]) -> None:
-        """Make room for a value that differs along the batch."""
+        """Allocate memory for hidden dimensions of at least these sizes, before values that differ in them are written."""
         hidden = self.raw.shape[: self.depth]
-        wanted = tuple(max(have, want) for have, want in zip(hidden, sizes, strict=True))
-        if wanted == hidden:
+        shape = tuple(max(have, want) for have, want in zip(hidden, sizes, strict=True))
+        if shape == hidden:
             return
         if self._parent is not None:
             self._parent.give_memory(sizes)
         else:
             inner = self.xp.inner
-            self._raw = inner.asarray(inner.broadcast_to(self._raw, wanted + self.shape), copy=True)
+            self._raw = inner.asarray(inner.broadcast_to(self._raw, shape + self.shape), copy=True)
             self._stamp += 1
 
     # --- what an array of the array API has ---
@@ -111,7 +111,7 @@ class BatchedArray:
     __setitem__: ClassVar[Callable[[BatchedArray, Any, Any], None]]
 
     def __bool__(self) -> bool:
-        if self.verdict is not None:  # an operation asks about all its elements: those of the whole batch
+        if self.verdict is not None:  # an operation asks a question about all elements, which means those of the whole batch
             return bool(getattr(self.xp.inner, self.verdict)(self.raw))
         if self.raw.size == 1:
             return bool(self.raw)
@@ -162,21 +162,21 @@ _add_operators()
 
 
 def view(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of `Namespace` that gives `raw -> raw` of a view, made to give the view."""
+    """Decorator for a method of `Namespace` that returns a function from raw array to raw view: the method returns the view."""
 
     @functools.wraps(function)
-    def taken(self: Namespace, array: Any, *args: Any, **kwargs: Any) -> BatchedArray:
+    def wrapped(self: Namespace, array: Any, *args: Any, **kwargs: Any) -> BatchedArray:
         array = self.lifted(array)
         look = function(self, array, *args, **kwargs)
         return BatchedArray(look(array.raw), self, array, look)
 
-    return taken
+    return wrapped
 
 
 class Namespace:
     """The array API for arrays with `depth` hidden dimensions over the library `inner`.
 
-    What is not defined here works element by element, or has no arrays in it.
+    Functions that are not defined here are elementwise, or belong to one of the families listed below the class.
     """
 
     def __init__(self, inner: Any, depth: int) -> None:
@@ -189,31 +189,31 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = getattr(self.inner, name)
-        if name in _WITHOUT_ARRAYS or not callable(found) or isinstance(found, type):
-            made = found
+        attribute = getattr(self.inner, name)
+        if name in _WITHOUT_ARRAYS or not callable(attribute) or isinstance(attribute, type):
+            wrapped = attribute
         elif name in _REDUCTIONS:
-            made = self.reduction(name, found)
+            wrapped = self.reduction(name, attribute)
         elif name in _ALONG:
-            made = self.along(found)
+            wrapped = self.along(attribute)
         elif name in _DATA_DEPENDENT:
-            made = functools.partial(_refuse, f"aten::{'_unique2' if name.startswith('unique') else name}")
+            wrapped = functools.partial(_refuse, f"aten::{'_unique2' if name.startswith('unique') else name}")
         else:
-            made = self.elementwise(found)
-        setattr(self, name, made)
-        return made
+            wrapped = self.elementwise(attribute)
+        setattr(self, name, wrapped)
+        return wrapped
 
     # --- bringing arrays together ---
 
     def lifted(self, array: Any) -> BatchedArray:
-        """An array without hidden dimensions as one that is the same for the whole batch."""
+        """The array as a BatchedArray of this depth; one without hidden dimensions is the same for the whole batch."""
         if type(array) is BatchedArray:
             return array if array.depth == self.depth else self._deeper(array)
         raw = self.inner.asarray(array)
         return BatchedArray(self.inner.reshape(raw, (1,) * self.depth + tuple(raw.shape)), self)
 
     def _deeper(self, array: BatchedArray) -> BatchedArray:
-        """An array from outside of the innermost batches, such as an index that a derivative rule remembers."""
+        """Lift an array of fewer levels, such as an index that a derivative rule saved outside the innermost batch."""
         raw, k = array.raw, array.depth
         return self.made(self.inner.reshape(raw, raw.shape[:k] + (1,) * (self.depth - k) + raw.shape[k:]))
 
@@ -221,9 +221,9 @@ class Namespace:
         return BatchedArray(raw, self)
 
     def aligned(self, arrays: Sequence[Any], ndim: int = 0) -> list[Any]:
-        """The raw arrays, with as many visible dimensions each as the longest has (at least `ndim`)."""
-        ndim = max([ndim, *(getattr(each, "ndim", 0) for each in arrays)])
-        return [self._with_ndim(each, ndim) if type(each) is BatchedArray else each for each in arrays]
+        """The raw arrays, all with the same number of visible dimensions: the largest among them, and at least `ndim`."""
+        ndim = max([ndim, *(getattr(array, "ndim", 0) for array in arrays)])
+        return [self._with_ndim(array, ndim) if type(array) is BatchedArray else array for array in arrays]
 
     def _with_ndim(self, array: BatchedArray, ndim: int) -> Array:
         raw, k = array.raw, self.depth
@@ -233,9 +233,9 @@ class Namespace:
         return self.inner.reshape(raw, raw.shape[:k] + (1,) * missing + raw.shape[k:])
 
     def hidden_shape(self, arrays: Sequence[Any]) -> tuple[int, ...]:
-        """The lengths of the hidden dimensions that the arrays have together."""
-        shapes = [each.raw.shape[: self.depth] for each in arrays if type(each) is BatchedArray]
-        return tuple(max(each) for each in zip(*shapes, strict=True)) if shapes else (1,) * self.depth
+        """The hidden dimensions of the arrays, broadcast together."""
+        shapes = [array.raw.shape[: self.depth] for array in arrays if type(array) is BatchedArray]
+        return tuple(max(lengths) for lengths in zip(*shapes, strict=True)) if shapes else (1,) * self.depth
 
     def spread(self, array: Any, hidden: tuple[int, ...]) -> Array:
         """The raw array with hidden dimensions of exactly these lengths."""
@@ -243,18 +243,18 @@ class Namespace:
         return self.inner.broadcast_to(array.raw, hidden + array.shape)
 
     def axis(self, axis: Any, ndim: int) -> Any:
-        """Axes as the raw array counts them; None means all visible ones."""
+        """The axes of the raw array that belong to visible axes; None means all visible ones."""
         if axis is None:
             return tuple(range(self.depth, self.depth + ndim))
         if isinstance(axis, (tuple, list)):
-            return tuple(self.axis(each, ndim) for each in axis)
+            return tuple(self.axis(dim, ndim) for dim in axis)
         return axis if axis < 0 else axis + self.depth
 
     # --- families of functions ---
 
     def elementwise(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def apply(*arrays: Any, **kwargs: Any) -> Any:
-            if not any(type(each) is BatchedArray for each in arrays):
+            if not any(type(array) is BatchedArray for array in arrays):
                 return function(*arrays, **kwargs)
             return self.made(function(*self.aligned(arrays), **kwargs))
 
@@ -265,17 +265,17 @@ class Namespace:
             x = self.lifted(x)
             axes = self.axis(axis, x.ndim)
             if axis is None and name in ("argmax", "argmin"):
-                kept = kwargs.pop("keepdims", False)
-                found = function(self.reshape(x, (-1,)).raw, axis=self.depth, **kwargs)
-                return self.reshape(self.made(found), (1,) * x.ndim) if kept else self.made(found)
-            made = self.made(function(x.raw, axis=axes, **kwargs))
-            made.verdict = name if name in ("all", "any") and axis is None else None
-            return made
+                keepdims = kwargs.pop("keepdims", False)
+                positions = function(self.reshape(x, (-1,)).raw, axis=self.depth, **kwargs)
+                return self.reshape(self.made(positions), (1,) * x.ndim) if keepdims else self.made(positions)
+            result = self.made(function(x.raw, axis=axes, **kwargs))
+            result.verdict = name if name in ("all", "any") and axis is None else None
+            return result
 
         return apply
 
     def along(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Functions that work along one axis, the last by default, and keep the shape."""
+        """A function that works along one axis, the last by default, and keeps the shape."""
 
         def apply(x: Any, /, *, axis: Any = -1, **kwargs: Any) -> Any:
             x = self.lifted(x)
@@ -343,14 +343,14 @@ class Namespace:
         return self.made(self.inner.triu(self.lifted(x).raw, k=k))
 
     def meshgrid(self, *arrays: Any, indexing: str = "xy") -> list[BatchedArray]:
-        lifted = [self.lifted(each) for each in arrays]
+        lifted = [self.lifted(array) for array in arrays]
         order = list(range(len(lifted)))
         if indexing == "xy" and len(order) > 1:
             order[:2] = 1, 0
-        shape = tuple(lifted[each].shape[0] for each in order)
+        shape = tuple(lifted[i].shape[0] for i in order)
         return [
-            self.broadcast_to(self.reshape(each, tuple(-1 if order[d] == i else 1 for d in range(len(order)))), shape)
-            for i, each in enumerate(lifted)
+            self.broadcast_to(self.reshape(array, tuple(-1 if order[d] == i else 1 for d in range(len(order)))), shape)
+            for i, array in enumerate(lifted)
         ]
 
     # --- dtypes ---
@@ -359,7 +359,7 @@ class Namespace:
         return self.inner.isdtype(dtype, key)  # type: ignore[no-any-return]  # the namespace is untyped
 
     def result_type(self, *arrays: Any) -> Any:
-        return self.inner.result_type(*(each.dtype if type(each) is BatchedArray else each for each in arrays))
+        return self.inner.result_type(*(array.dtype if type(array) is BatchedArray else array for array in arrays))
 
     def finfo(self, type: Any, /) -> Any:
         return self.inner.finfo(getattr(type, "dtype", type))
@@ -373,13 +373,13 @@ class Namespace:
     def reshape(self, x: BatchedArray, shape: Any, *, copy: bool | None = None) -> Callable[[Array], Array]:
         shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         if -1 in shape:
-            known = prod(each for each in shape if each != -1)
-            shape = tuple(x.size // max(known, 1) if each == -1 else each for each in shape)
+            known = prod(n for n in shape if n != -1)
+            shape = tuple(x.size // max(known, 1) if n == -1 else n for n in shape)
         return lambda raw: self.inner.reshape(raw, raw.shape[: self.depth] + shape)
 
     @view
     def permute_dims(self, x: BatchedArray, axes: Sequence[int]) -> Callable[[Array], Array]:
-        order = tuple(range(self.depth)) + tuple(each % max(x.ndim, 1) + self.depth for each in axes)
+        order = tuple(range(self.depth)) + tuple(axis % max(x.ndim, 1) + self.depth for axis in axes)
         return lambda raw: self.inner.permute_dims(raw, order)
 
     @view
@@ -411,9 +411,9 @@ class Namespace:
         return look
 
     def broadcast_arrays(self, *arrays: Any) -> list[BatchedArray]:
-        lifted = [self.lifted(each) for each in arrays]
-        shape = self.inner.broadcast_arrays(*(self.inner.empty(each.shape) for each in lifted))[0].shape
-        return [self.broadcast_to(each, shape) for each in lifted]
+        lifted = [self.lifted(array) for array in arrays]
+        shape = self.inner.broadcast_arrays(*(self.inner.empty(array.shape) for array in lifted))[0].shape
+        return [self.broadcast_to(array, shape) for array in lifted]
 
     def unstack(self, x: Any, /, *, axis: int = 0) -> tuple[BatchedArray, ...]:
         moved = self.moveaxis(x, axis, 0)
@@ -423,14 +423,14 @@ class Namespace:
 
     def concat(self, arrays: Sequence[Any], /, *, axis: int | None = 0) -> BatchedArray:
         if axis is None:
-            arrays, axis = [self.reshape(each, (-1,)) for each in arrays], 0
+            arrays, axis = [self.reshape(array, (-1,)) for array in arrays], 0
         hidden = self.hidden_shape(arrays)
-        raws = [self.spread(each, hidden) for each in arrays]
+        raws = [self.spread(array, hidden) for array in arrays]
         return self.made(self.inner.concat(raws, axis=self.axis(axis, 0)))
 
     def stack(self, arrays: Sequence[Any], /, *, axis: int = 0) -> BatchedArray:
         hidden = self.hidden_shape(arrays)
-        return self.made(self.inner.stack([self.spread(each, hidden) for each in arrays], axis=self.axis(axis, 0)))
+        return self.made(self.inner.stack([self.spread(array, hidden) for array in arrays], axis=self.axis(axis, 0)))
 
     def flip(self, x: Any, /, *, axis: Any = None) -> BatchedArray:
         return self.made(self.inner.flip(x.raw, axis=self.axis(axis, x.ndim)))
@@ -459,19 +459,17 @@ class Namespace:
     def take_along_axis(self, x: Any, indices: Any, /, *, axis: int = -1) -> BatchedArray:
         hidden = self.hidden_shape([x, indices])
         x, indices = self.lifted(x), self.lifted(indices)
-        shape = list(x.shape)
-        shape[axis] = -1
         lengths = [max(a, b) for a, b in zip(x.shape, indices.shape, strict=True)]
-        wanted = [(b if each == axis % x.ndim else n) for each, (n, b) in enumerate(zip(lengths, indices.shape, strict=True))]
+        shape = [(b if dim == axis % x.ndim else n) for dim, (n, b) in enumerate(zip(lengths, indices.shape, strict=True))]
         raw = self.spread(x, hidden)
         return self.made(
             self.inner.take_along_axis(
-                raw, self.inner.broadcast_to(indices.raw, hidden + tuple(wanted)), axis=self.axis(axis, x.ndim)
+                raw, self.inner.broadcast_to(indices.raw, hidden + tuple(shape)), axis=self.axis(axis, x.ndim)
             )
         )
 
     def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> BatchedArray:
-        """Counts comparisons: the boundaries that lie before each value."""
+        """Counts for each value the boundaries that lie before it."""
         x1 = self.lifted(x1) if sorter is None else self.take_along_axis(x1, sorter)
         x2 = self.lifted(x2)
         bounds = self.reshape(x1, (1,) * x2.ndim + x1.shape)
@@ -480,7 +478,7 @@ class Namespace:
         return self.sum(self.astype(before, self.inner.int64), axis=-1)  # type: ignore[no-any-return]  # the namespace is untyped
 
     def diff(self, x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> BatchedArray:
-        parts = [each for each in (prepend, x, append) if each is not None]
+        parts = [array for array in (prepend, x, append) if array is not None]
         x = self.concat(parts, axis=axis) if len(parts) > 1 else x
         return self.made(self.inner.diff(x.raw, axis=self.axis(axis, x.ndim), n=n))
 
@@ -491,14 +489,14 @@ class Namespace:
         return tuple(map(self.lifted, nonzero(self.inner, self.inner.reshape(x.raw, x.shape))))
 
     def sort(self, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> BatchedArray:
-        made = self.made(self.inner.sort(self.lifted(x).raw, axis=self.axis(axis, x.ndim), stable=stable))
-        return self.flip(made, axis=axis) if descending else made
+        ascending = self.made(self.inner.sort(self.lifted(x).raw, axis=self.axis(axis, x.ndim), stable=stable))
+        return self.flip(ascending, axis=axis) if descending else ascending
 
     def argsort(self, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> BatchedArray:
         if not descending:
             return self.made(self.inner.argsort(self.lifted(x).raw, axis=self.axis(axis, x.ndim), stable=stable))
-        found = self.argsort(self.flip(x, axis=axis), axis=axis, stable=stable)  # equal ones keep their order
-        return self.flip(x.shape[axis] - 1 - found, axis=axis)
+        positions = self.argsort(self.flip(x, axis=axis), axis=axis, stable=stable)  # equal ones keep their order
+        return self.flip(x.shape[axis] - 1 - positions, axis=axis)
 
     # --- products ---
 
@@ -507,9 +505,9 @@ class Namespace:
         row, column = a.ndim == 1, b.ndim == 1
         a = self.expand_dims(a, axis=0) if row else a
         b = self.expand_dims(b, axis=-1) if column else b
-        made = self.made(self._product(a, b))
-        made = self.squeeze(made, -1) if column else made
-        return self.squeeze(made, -1 if column else -2) if row else made
+        product = self.made(self._product(a, b))
+        product = self.squeeze(product, -1) if column else product
+        return self.squeeze(product, -1 if column else -2) if row else product
 
     def _product(self, a: BatchedArray, b: BatchedArray) -> Array:
         if b.ndim == 2 and prod(b.raw.shape[:-2]) == 1 and prod(a.raw.shape[:-2]) > 1:
@@ -526,12 +524,12 @@ class Namespace:
         x1, x2 = self.lifted(x1), self.lifted(x2)
         if isinstance(axes, int):
             axes = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
-        left, right = ([each % array.ndim for each in of] for of, array in zip(axes, (x1, x2), strict=True))
-        free = [each for each in range(x1.ndim) if each not in left], [each for each in range(x2.ndim) if each not in right]
-        summed = prod(x1.shape[each] for each in left)
-        a = self.reshape(self.permute_dims(x1, (*free[0], *left)), (prod(x1.shape[each] for each in free[0]), summed))
-        b = self.reshape(self.permute_dims(x2, (*right, *free[1])), (summed, prod(x2.shape[each] for each in free[1])))
-        shape = tuple(x1.shape[each] for each in free[0]) + tuple(x2.shape[each] for each in free[1])
+        left, right = ([axis % array.ndim for axis in listed] for listed, array in zip(axes, (x1, x2), strict=True))
+        free = [dim for dim in range(x1.ndim) if dim not in left], [dim for dim in range(x2.ndim) if dim not in right]
+        summed = prod(x1.shape[dim] for dim in left)
+        a = self.reshape(self.permute_dims(x1, (*free[0], *left)), (prod(x1.shape[dim] for dim in free[0]), summed))
+        b = self.reshape(self.permute_dims(x2, (*right, *free[1])), (summed, prod(x2.shape[dim] for dim in free[1])))
+        shape = tuple(x1.shape[dim] for dim in free[0]) + tuple(x2.shape[dim] for dim in free[1])
         return self.reshape(self.matmul(a, b), shape)  # type: ignore[no-any-return]  # the namespace is untyped
 
 
@@ -554,15 +552,19 @@ def refuse_dynamic(name: str) -> Any:
 
 
 class _Extension:
-    """An extension of the array API whose functions work on leading dimensions alike."""
+    """An extension of the array API, whose functions already treat leading dimensions as a batch."""
 
     def __init__(self, xp: Namespace) -> None:
         self.xp = xp
 
-    def _wrapped(self, made: Any) -> Any:
-        if isinstance(made, tuple):
-            return made._make(map(self.xp.made, made)) if hasattr(made, "_make") else tuple(self.xp.made(each) for each in made)
-        return self.xp.made(made)
+    def _wrapped(self, results: Any) -> Any:
+        if isinstance(results, tuple):
+            return (
+                results._make(map(self.xp.made, results))
+                if hasattr(results, "_make")
+                else tuple(self.xp.made(result) for result in results)
+            )
+        return self.xp.made(results)
 
 
 class Linalg(_Extension):
@@ -576,7 +578,7 @@ class Linalg(_Extension):
         function = getattr(self.xp.inner.linalg, name)
 
         def apply(*arrays: Any, **kwargs: Any) -> Any:
-            return self._wrapped(function(*(self.xp.lifted(each).raw for each in arrays[:1]), *arrays[1:], **kwargs))
+            return self._wrapped(function(*(self.xp.lifted(array).raw for array in arrays[:1]), *arrays[1:], **kwargs))
 
         return apply
 
@@ -622,5 +624,5 @@ class Fourier(_Extension):
 
 @functools.cache
 def namespace(inner: Any, depth: int) -> Namespace:
-    """The one namespace of this depth over this library."""
+    """The namespace of this depth over this library, of which there is only one."""
     return Namespace(inner, depth)

@@ -19,14 +19,14 @@ _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extend
 
 
 class VmapInfo(NamedTuple):
-    """What a `vmap` static method is told of the batch."""
+    """What a `vmap` static method is told about the batch: its size, and the `randomness` option of `torch.vmap`."""
 
     batch_size: int
     randomness: str
 
 
 def check_transformable(cls: type[Function]) -> None:
-    """Refuse a Function that does not say how it is to be transformed.
+    """Refuse a Function that does not define what the transforms of `torch.func` need.
 
     Raises:
         RuntimeError: it has no `setup_context`, or, inside `vmap`, no rule for batches.
@@ -51,28 +51,28 @@ def check_transformable(cls: type[Function]) -> None:
 
 
 def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], Any]) -> Any:
-    """`run()` or, for arguments inside a batch, the user's `vmap` with the whole of the innermost one in sight."""
+    """`run()` or, for arguments inside `vmap`, the user's `vmap` static method on tensors that show the innermost batch."""
     leaves, spec = flatten(args)
-    levels = {level for each in leaves if isinstance(each, Tensor) for level in levels_of(each._key)}
+    levels = {level for leaf in leaves if isinstance(leaf, Tensor) for level in levels_of(leaf._key)}
     if cls.generate_vmap_rule or not levels:
         return run()
-    level = max(levels, key=lambda each: each.number)
-    dims = [_batch_dim(each, level) if isinstance(each, Tensor) else None for each in leaves]
-    shown = [each if dim is None else drop_level(each, level, dim) for each, dim in zip(leaves, dims, strict=True)]
+    level = max(levels, key=lambda level: level.number)
+    dims = [_batch_dim(leaf, level) if isinstance(leaf, Tensor) else None for leaf in leaves]
+    arguments = [leaf if dim is None else drop_level(leaf, level, dim) for leaf, dim in zip(leaves, dims, strict=True)]
     info = VmapInfo(level.size, level.randomness)
-    return _inside(cls.vmap(info, unflatten(dims, spec), *unflatten(shown, spec)), level)
+    return _inside(cls.vmap(info, unflatten(dims, spec), *unflatten(arguments, spec)), level)
 
 
 def _batch_dim(tensor: Tensor, level: Level) -> int | None:
-    """Where the batch of this level is: where the caller of `torch.vmap` had it, for a tensor that comes from there."""
+    """The batch dimension of this level: for an argument of `torch.vmap`, the one that its caller chose; otherwise 0."""
     if level not in levels_of(tensor._key):
         return None
-    of, dim = tensor.__dict__.get("_hidden_at", (level, 0))
-    return dim if of is level and dim <= tensor.ndim else 0
+    hidden_level, dim = tensor.__dict__.get("_hidden_at", (level, 0))
+    return dim if hidden_level is level and dim <= tensor.ndim else 0
 
 
 def _inside(returned: Any, level: Level) -> Any:
-    """What a `vmap` static method returned, its outputs inside the batch again."""
+    """The outputs that a `vmap` static method returned, with their batch dimension hidden again."""
     if not (isinstance(returned, tuple) and len(returned) == 2):
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
@@ -87,4 +87,4 @@ def _inside(returned: Any, level: Level) -> Any:
             f"Expected out_dims={out_dims} to be compatible with the structure of `output`. out_dims has "
             f"structure {flatten(out_dims)[1]} but output has structure {spec}. {_MORE}"
         )
-    return unflatten([each if dim is None else add_level(each, level, dim) for each, dim in zip(leaves, dims, strict=True)], spec)
+    return unflatten([leaf if dim is None else add_level(leaf, level, dim) for leaf, dim in zip(leaves, dims, strict=True)], spec)

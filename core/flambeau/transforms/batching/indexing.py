@@ -19,17 +19,17 @@ def get(array: BatchedArray, index: Any) -> BatchedArray:
         full = (ALL,) * array.depth + items
         return BatchedArray(array.raw[full], array.xp, array, lambda raw: raw[full])
     picked, place, count = _advanced(array, items, array.xp.hidden_shape([array, *items]))
-    raw, xp, k = _taken(array, picked), array.xp, array.depth
-    if place:  # NumPy puts what the index arrays select in front; it belongs where they stood
+    raw, xp, k = _take(array, picked), array.xp, array.depth
+    if place:  # with the added index arrays, NumPy puts the indexed dimensions in front; move them to where they belong
         order = (*range(k), *range(k + count, k + count + place), *range(k, k + count), *range(k + count + place, raw.ndim))
         raw = xp.inner.permute_dims(raw, order)
     return xp.made(raw)
 
 
-def _taken(array: BatchedArray, picked: Any) -> Any:
+def _take(array: BatchedArray, picked: Any) -> Any:
     try:
         return array.raw[picked]
-    except IndexError:  # out of bounds, or no index of the array API standard, which not every library goes beyond
+    except IndexError:  # out of bounds, or an index beyond the array API standard that the library does not support
         return getitem(array.xp.inner, array.raw, picked)
 
 
@@ -53,22 +53,22 @@ def put(array: BatchedArray, index: Any, value: Any) -> None:
 
 
 def _items(array: BatchedArray, index: Any) -> tuple[Any, ...]:
-    """The index as a tuple without an ellipsis, and with integer arrays for masks."""
-    given = index if isinstance(index, tuple) else (index,)
-    used = sum(_dims_used(array, each) for each in given)
+    """The index as a tuple in which an ellipsis is expanded and masks are replaced by integer arrays."""
+    raw_items = index if isinstance(index, tuple) else (index,)
+    used = sum(_dims_used(array, item) for item in raw_items)
     items: list[Any] = []
-    for each in given:
-        if each is Ellipsis:
+    for item in raw_items:
+        if item is Ellipsis:
             items += [ALL] * (array.ndim - used)
-        elif _is_mask(array, each):
-            if type(each) is BatchedArray:
+        elif _is_mask(array, item):
+            if type(item) is BatchedArray:
                 raise RuntimeError(
                     "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
                     "batch over indexing with a boolean mask."
                 )
-            items += nonzero(array.xp.inner, each)
+            items += nonzero(array.xp.inner, item)
         else:
-            items.append(array.xp.lifted(each) if type(each) is BatchedArray else each)
+            items.append(array.xp.lifted(item) if type(item) is BatchedArray else item)
     return tuple(items)
 
 
@@ -83,26 +83,27 @@ def _is_mask(array: BatchedArray, item: Any) -> bool:
 
 
 def _has_arrays(items: tuple[Any, ...]) -> bool:
-    return any(hasattr(each, "ndim") for each in items)
+    return any(hasattr(item, "ndim") for item in items)
 
 
 def _advanced(array: BatchedArray, items: tuple[Any, ...], hidden: tuple[int, ...]) -> tuple[tuple[Any, ...], int, int]:
-    """The index with one more index array per hidden dimension, and where in the visible result the index arrays' own
-    dimensions belong (after how many others), and how many they are.
+    """The index with an index array for each hidden dimension in front.
+
+    Returns that index, the position of the index arrays' own dimensions in the visible result, and the number of these.
     """
     xp, k = array.xp, array.depth
-    count = max(each.ndim for each in items if hasattr(each, "ndim"))
-    numbers = [position for position, each in enumerate(items) if not (each is None or isinstance(each, slice))]
+    count = max(item.ndim for item in items if hasattr(item, "ndim"))
+    numbers = [position for position, item in enumerate(items) if not (item is None or isinstance(item, slice))]
     adjacent = numbers[-1] - numbers[0] == len(numbers) - 1
     place = numbers[0] if adjacent else 0
     picked: list[Any] = []
     for position, length in enumerate(hidden):
         own = array.raw.shape[position]
-        steps = xp.inner.arange(length) if own == length else xp.inner.zeros(length, dtype=xp.inner.int64)
-        picked.append(xp.inner.reshape(steps, tuple(-1 if each == position else 1 for each in range(k)) + (1,) * count))
-    # Integers become arrays too, so that what NumPy counts as index arrays is what we do.
-    for each in items:
-        picked.append(xp._with_ndim(each, count) if type(each) is BatchedArray else each)
+        positions = xp.inner.arange(length) if own == length else xp.inner.zeros(length, dtype=xp.inner.int64)
+        picked.append(xp.inner.reshape(positions, tuple(-1 if dim == position else 1 for dim in range(k)) + (1,) * count))
+    # Next to index arrays, NumPy treats integers as index arrays too, as this function does.
+    for item in items:
+        picked.append(xp._with_ndim(item, count) if type(item) is BatchedArray else item)
     return tuple(picked), place, count
 
 

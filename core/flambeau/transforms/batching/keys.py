@@ -1,9 +1,9 @@
-"""Dispatch keys of batched tensors, and the way into and out of a batch.
+"""Dispatch keys of batched tensors, and the operations by which a tensor enters and leaves a batch.
 
-A batched tensor is an ordinary Tensor of a `BatchedKey`, whose arrays hide one dimension per *level* (one call of
-`vmap`).  Its operations are found in its dispatch key like any others; two tensors of different levels are first *lifted* to have
-both.  Entering and leaving a level are operations with derivatives: the gradient of a tensor that is the same for the
-whole batch is the sum over the batch.
+A batched tensor is an ordinary Tensor with a `BatchedKey`, whose arrays hide one dimension per *level* (one running call of
+`vmap`).  Its kernels are looked up in its dispatch key like those of any other tensor; two tensors of different levels are first
+*lifted* to have both.  Entering and leaving a level are operations with derivatives: the gradient of a tensor that is the same
+for the whole batch is the sum over the batch.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class BatchedBackend(Backend):
         return {name: rule(self) for name, rule in RULES.items()}
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Compiled by the backend below, as a function of raw arrays."""
-        if name in ("all", "any"):  # the array that they give knows which of them gave it, and a raw one would not
+        """`function` compiled by the inner backend, as a function of raw arrays."""
+        if name in ("all", "any"):  # their result has a `verdict`, which a raw array could not carry
             return function
-        lifted, made = self.xp.lifted, self.xp.made
+        lifted, batched = self.xp.lifted, self.xp.made
 
         def on_raw(*args: Any, **kwargs: Any) -> Any:
             results = function(*_unpacked(args), **kwargs)
-            return [lifted(each).raw for each in results] if isinstance(results, (tuple, list)) else lifted(results).raw
+            return [lifted(result).raw for result in results] if isinstance(results, (tuple, list)) else lifted(results).raw
 
         inner = self.inner.compiled(name, on_raw)
         if inner is on_raw:
@@ -63,7 +63,7 @@ class BatchedBackend(Backend):
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             results = inner(*_packed(args), **kwargs)
-            return [made(each) for each in results] if isinstance(results, list) else made(results)
+            return [batched(result) for result in results] if isinstance(results, list) else batched(results)
 
         return kernel
 
@@ -142,14 +142,14 @@ class BatchedBackend(Backend):
 
 
 class _Packed(NamedTuple):
-    """A batched array as the backend below can take it."""
+    """A batched array in a form that the inner backend can take: a tuple of the raw array and the namespace."""
 
     raw: Any
     xp: Namespace
 
 
 def _packed(value: Any) -> Any:
-    """The same with the batched arrays in it, and in its tuples and lists, packed."""
+    """`value` with all batched arrays packed, also those inside tuples and lists."""
     if type(value) is BatchedArray:
         return _Packed(value.raw, value.xp)
     return type(value)(map(_packed, value)) if type(value) in (tuple, list) else value
@@ -162,7 +162,7 @@ def _unpacked(value: Any) -> Any:
 
 
 class _Flat(NamedTuple):
-    """All memory of a batched array, and how its hidden dimensions lie in it."""
+    """The whole memory of a batched array, with the sizes and strides (`steps`) of its hidden dimensions."""
 
     raw: Any
     hidden: tuple[int, ...]
@@ -184,8 +184,9 @@ def _backend(inner: Backend, depth: int) -> BatchedBackend:
 
 
 class BatchedKey(DispatchKey):
-    """The dispatch key of tensors of one dtype on one device inside the same levels, which are in the order of their arrays'
-    hidden dimensions, outermost first.
+    """The dispatch key of tensors of one dtype, on one device, inside the same levels.
+
+    The levels are in the order of the arrays' hidden dimensions, outermost first.
     """
 
     __slots__ = ("__weakref__", "levels", "plain")
@@ -201,12 +202,12 @@ class BatchedKey(DispatchKey):
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         kernel, keys = self.F._key[name] if self.F._key is not self else super().__missing__(name)
         entry = kernel, tuple(map(self._own, keys)) if isinstance(keys, tuple) else self._own(keys)
-        if self.levels[-1].keys is not None:  # an entry refers to this dispatch key: it must not stay longer than the level
+        if self.levels[-1].keys is not None:  # an entry refers to this dispatch key, so it is removed when the level closes
             self[name] = self.table[name] = entry
         return entry
 
     def forget(self) -> None:
-        """Let go what is remembered, all of which refers to this dispatch key."""
+        """Clear all caches, whose entries refer to this dispatch key."""
         self.clear()
         self.table.clear()
         self.constants.clear()
@@ -229,24 +230,24 @@ _templates: dict[tuple[DispatchKey, int], BatchedKey] = {}
 
 
 def _shared(plain: DispatchKey, depth: int) -> Kernels:
-    """The raw operations, the same for all levels of one depth: those of a dispatch key that lives on."""
+    """The operations on raw arrays, shared by all levels of one depth; they belong to a template key that is never dropped."""
     template = _templates.get((plain, depth))
     if template is None:
         template = _templates[plain, depth] = DispatchKey.__new__(BatchedKey)
-        template.plain, template.levels = plain, tuple(Level(-1 - each, 1) for each in range(depth))
+        template.plain, template.levels = plain, tuple(Level(-1 - number, 1) for number in range(depth))
         DispatchKey.__init__(template, plain.dtype, device(plain.device.type, plain.device.index), _backend(plain.backend, depth))
     return template.F
 
 
 def with_levels(plain: DispatchKey, levels: tuple[Level, ...]) -> DispatchKey:
-    """The dispatch key like `plain` inside `levels`."""
+    """The dispatch key of tensors of key `plain` inside `levels`."""
     if not levels:
         return plain
     key = plain, levels
-    found = _keys.get(key)
-    if found is None:
-        found = _keys[key] = BatchedKey(plain, levels)
-    return found
+    batched = _keys.get(key)
+    if batched is None:
+        batched = _keys[key] = BatchedKey(plain, levels)
+    return batched
 
 
 def plain_of(key: DispatchKey) -> DispatchKey:
@@ -260,43 +261,43 @@ BatchDevice.batched = staticmethod(with_levels)
 
 
 def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """The tensor inside `level`: with dimension `dim` hidden as the batch, or, without one, the same for all."""
+    """The tensor inside `level`: dimension `dim` becomes the hidden batch; with None, the tensor is the same for all members."""
     tensor = tensor._key.materialize(tensor)
     key = tensor._key
     if level in levels_of(key):
         return tensor
-    levels = tuple(sorted((*levels_of(key), level), key=lambda each: each.number))
-    made = with_levels(plain_of(key), levels)
-    inside = _moved(tensor, "add_level", made, level, dim, levels.index(level))
+    levels = tuple(sorted((*levels_of(key), level), key=lambda member: member.number))
+    target = with_levels(plain_of(key), levels)
+    inside = _moved(tensor, "add_level", target, level, dim, levels.index(level))
     if dim:
-        inside.__dict__["_hidden_at"] = level, dim  # a Function's `vmap` is told where the batch was
+        inside.__dict__["_hidden_at"] = level, dim  # for `in_dims` of a Function's `vmap` static method
     return inside
 
 
 def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
-    """The tensor outside `level`: with the batch as dimension `dim`, or, without one, the sum over the batch."""
+    """The tensor outside `level`: the batch becomes dimension `dim`; with None, the result is the sum over the batch."""
     levels = levels_of(tensor._key)
     if level not in levels:
         tensor = add_level(tensor, level, None)
         levels = levels_of(tensor._key)
     position = levels.index(level)
-    made = with_levels(plain_of(tensor._key), levels[:position] + levels[position + 1 :])
-    return _moved(tensor, "drop_level", made, level, dim, position)
+    target = with_levels(plain_of(tensor._key), levels[:position] + levels[position + 1 :])
+    return _moved(tensor, "drop_level", target, level, dim, position)
 
 
 def _moved(tensor: Any, name: str, key: DispatchKey, level: Level, dim: int | None, position: int) -> Any:
     if state.forward_levels and forward_ad.innermost_level([tensor]) is not None:
         move = add_level if name == "add_level" else drop_level
-        return forward_ad.along(lambda each: move(each, level, dim), tensor)
+        return forward_ad.along(lambda t: move(t, level, dim), tensor)
     record = OPS[name]
     array = record.forward(tensor._key.backend.xp, tensor._array, level, dim, position)
     if tensor._requires_grad and key.dtype.category >= dtypes.FLOATING:
-        made = record.record(array, key, tensor, level, dim, position)
+        moved = record.record(array, key, tensor, level, dim, position)
     else:
-        made = wrap(array, key)
+        moved = wrap(array, key)
     if dim is not None:
-        made._storage = tensor._storage or tensor._own_storage()
-    return made
+        moved._storage = tensor._storage or tensor._own_storage()
+    return moved
 
 
 def _hide(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) -> BatchedArray:
@@ -318,8 +319,8 @@ def _show(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) 
     return BatchedArray(raw, namespace(inner, k - 1)) if k > 1 else raw
 
 
-def _with_axis_at(xp: Any, array: Any, axis: int, wanted: int) -> Any:
-    return array if axis == wanted else xp.moveaxis(array, axis, wanted)
+def _with_axis_at(xp: Any, array: Any, axis: int, destination: int) -> Any:
+    return array if axis == destination else xp.moveaxis(array, axis, destination)
 
 
 op(
@@ -340,22 +341,22 @@ op(
     backward_name="RemoveBatchDimBackward0",
     input=lambda F, g, level, dim, position: F.add_level(g, level, dim, position),
 )
-# On Tensors, the gradient may be inside more levels than the node: the level itself is what counts, not its position.
+# On Tensors, the gradient may be inside more levels than the node: so these use the level itself, not its position.
 RECORDED.add_level = lambda g, level, dim, position: add_level(g, level, dim)
 RECORDED.drop_level = lambda g, level, dim, position: drop_level(g, level, dim)
 
 
 def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """Lift tensors to have the levels of all of them."""
+    """Lift the tensors into the union of their levels."""
     levels: set[Level] = set()
-    for each in tensors:
-        if isinstance(each, Tensor):
-            levels.update(levels_of(each._key))
-    return tuple(lift(each, levels) if isinstance(each, Tensor) else each for each in tensors)
+    for tensor in tensors:
+        if isinstance(tensor, Tensor):
+            levels.update(levels_of(tensor._key))
+    return tuple(lift(tensor, levels) if isinstance(tensor, Tensor) else tensor for tensor in tensors)
 
 
 def lift(tensor: Tensor, levels: Any) -> Tensor:
-    """The tensor inside all of `levels`; it is the same for all members of those that it has not been in."""
-    for level in sorted(set(levels) - set(levels_of(tensor._key)), key=lambda each: each.number):
+    """The tensor inside all of `levels`; for each level that is new to it, it is the same for all members of the batch."""
+    for level in sorted(set(levels) - set(levels_of(tensor._key)), key=lambda level: level.number):
         tensor = add_level(tensor, level, None)
     return tensor

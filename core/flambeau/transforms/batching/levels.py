@@ -1,4 +1,4 @@
-"""The `vmap` calls that are going on."""
+"""The running calls of `vmap`."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ __all__ = ["BatchDevice", "Level", "active", "going_on", "levels_of"]
 
 
 class Level:
-    """One `vmap` that is going on: the size of its batch, and what it says of random numbers."""
+    """One running call of `vmap`: the size of its batch, and its `randomness` option."""
 
     __slots__ = ("__weakref__", "_devices", "keys", "number", "randomness", "size")
 
     def __init__(self, number: int, size: int, randomness: str = "error") -> None:
-        self.number = number  # later ones, which are further inside, have larger numbers
+        self.number = number  # an inner level, which starts later, has a larger number
         self.size = size
         self.randomness = randomness
-        self.keys: weakref.WeakSet[Any] | None = weakref.WeakSet()  # while it goes on: those of which it is the innermost
+        self.keys: weakref.WeakSet[Any] | None = weakref.WeakSet()  # dispatch keys with this innermost level; None after the end
         self._devices: dict[Any, BatchDevice] = {}
 
     def close(self) -> None:
-        """The level has ended: let go what its dispatch keys remember, which would keep them alive."""
+        """End the level, and clear the caches of its dispatch keys, which would keep the keys alive."""
         for key in self.keys or ():
             key.forget()
         self.keys = None
 
     def device_for(self, levels: tuple[Level, ...], place: device) -> BatchDevice:
-        """The one device of tensors inside these levels, of which this is the last."""
-        key = (*(each.number for each in levels), place)
-        found = self._devices.get(key)
-        if found is None:
-            found = self._devices[key] = BatchDevice(place.type, place.index)
-            found.numbers = tuple(each.number for each in levels)
-        return found
+        """The device object of tensors inside these levels, of which this one is the innermost."""
+        key = (*(level.number for level in levels), place)
+        batch_device = self._devices.get(key)
+        if batch_device is None:
+            batch_device = self._devices[key] = BatchDevice(place.type, place.index)
+            batch_device.numbers = tuple(level.number for level in levels)
+        return batch_device
 
 
 @contextmanager
@@ -56,8 +56,9 @@ def going_on(level: Level) -> Iterator[None]:
 
 
 class BatchDevice(device):
-    """The device of batched tensors: equal to the plain one, but tensors that are made on it are batched too, so that what
-    differs along the batch can be written into them.
+    """The device of batched tensors.
+
+    It is equal to the plain device, but tensors created on it are batched too, so that batched values can be written into them.
     """
 
     __slots__ = ("numbers",)
@@ -65,9 +66,9 @@ class BatchDevice(device):
     batched: ClassVar[Callable[[DispatchKey, tuple[Level, ...]], DispatchKey]]  # a plain dispatch key inside levels
 
     def dispatch_key(self, dtype: dtype) -> DispatchKey:
-        """The dispatch key of a tensor of this dtype, inside those levels that are still going on."""
+        """The dispatch key of a tensor of this dtype, inside those levels that are still running."""
         plain = dispatch_key(dtype, device(self.type, self.index))
-        return BatchDevice.batched(plain, tuple(each for each in active() if each.number in self.numbers))
+        return BatchDevice.batched(plain, tuple(level for level in active() if level.number in self.numbers))
 
 
 def levels_of(key: DispatchKey) -> tuple[Level, ...]:

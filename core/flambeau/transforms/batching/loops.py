@@ -15,22 +15,22 @@ __all__ = ["loop"]
 
 
 def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`function(*args, **kwargs)` for each member of the batches that the arguments are in.
+    """`function(*args, **kwargs)`, called for each member of the batches that the arguments are in.
 
-    The results have to be of one shape.
+    The results of all members must have the same shape.
     """
     leaves, spec = flatten((args, kwargs))
     batched = [leaf for leaf in leaves if isinstance(leaf, Tensor) and levels_of(leaf._key)]
     if not batched:
         return function(*args, **kwargs)
-    level = max((levels_of(leaf._key)[-1] for leaf in batched), key=lambda found: found.number)
+    level = max((levels_of(leaf._key)[-1] for leaf in batched), key=lambda level: level.number)
     whole = [
         leaf if type(leaf) is not Tensor or level not in levels_of(leaf._key) else drop_level(leaf, level, 0) for leaf in leaves
     ]
     results, structure = [], spec
     for member in range(level.size):
-        given = [batch if batch is leaf else batch[member] for batch, leaf in zip(whole, leaves, strict=True)]
-        member_args, member_kwargs = unflatten(given, spec)
+        member_leaves = [batch if batch is leaf else batch[member] for batch, leaf in zip(whole, leaves, strict=True)]
+        member_args, member_kwargs = unflatten(member_leaves, spec)
         outputs, structure = flatten(loop(function, member_args, member_kwargs))
         results.append(outputs)
     return unflatten([add_level(stack(members), level, 0) for members in zip(*results, strict=True)], structure)

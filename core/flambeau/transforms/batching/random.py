@@ -16,10 +16,10 @@ __all__ = ["BatchedGenerator", "sampled"]
 
 
 class BatchedGenerator:
-    """A generator that draws for all levels at once: other numbers for each member of the batch, or the same for all."""
+    """A generator that draws for all levels at once: different numbers for each member of a batch, or the same for all."""
 
     def __init__(self, generator: Any, place: device) -> None:
-        if any(each.randomness == "error" for each in active()):
+        if any(level.randomness == "error" for level in active()):
             raise RuntimeError(
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
                 "'different' randomness flags on vmap or perform the randomness operation out of "
@@ -27,29 +27,29 @@ class BatchedGenerator:
             )
         self._generator = generator
         self._xp = namespace(dispatch_key(float32, device(place.type, place.index)).backend.xp, len(active()))
-        self._hidden = tuple(each.size if each.randomness == "different" else 1 for each in active())
+        self._hidden = tuple(level.size if level.randomness == "different" else 1 for level in active())
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         sampler = getattr(self._generator, name)
 
         def draw(first: Any, *args: Any, **kwargs: Any) -> BatchedArray:
-            given = [
-                self._xp.spread(each, self._hidden_with(each)) if isinstance(each, BatchedArray) else each
-                for each in (first, *args)
+            arguments = [
+                self._xp.spread(argument, self._hidden_with(argument)) if isinstance(argument, BatchedArray) else argument
+                for argument in (first, *args)
             ]
             if isinstance(first, tuple):
-                given[0] = self._hidden + first
-            return self._xp.made(sampler(*given, **kwargs))
+                arguments[0] = self._hidden + first
+            return self._xp.made(sampler(*arguments, **kwargs))
 
         return draw
 
     def _hidden_with(self, array: BatchedArray) -> tuple[int, ...]:
-        return tuple(max(each) for each in zip(self._hidden, array.raw.shape, strict=False))
+        return tuple(max(lengths) for lengths in zip(self._hidden, array.raw.shape, strict=False))
 
     def permutation(self, n: int, *args: Any) -> BatchedArray:
         inner, count = self._xp.inner, 1
-        for each in self._hidden:
-            count *= each
+        for length in self._hidden:
+            count *= length
         drawn = inner.stack([self._generator.permutation(n, *args) for _ in range(count)])
         return self._xp.made(inner.reshape(drawn, (*self._hidden, n)))
 
@@ -60,12 +60,16 @@ class BatchedGenerator:
 
 
 def sampled(array: BatchedArray, key: DispatchKey) -> Tensor:
-    """What has been drawn for a tensor of `key`, inside those levels whose members differ."""
+    """The tensor of drawn numbers with key `key`, inside those levels whose members differ."""
     levels = active()
-    kept = [position for position, level in enumerate(levels) if level.randomness == "different" or array.raw.shape[position] > 1]
+    differing = [
+        position for position, level in enumerate(levels) if level.randomness == "different" or array.raw.shape[position] > 1
+    ]
     inner = array.xp.inner
-    raw = inner.reshape(array.raw, tuple(array.raw.shape[each] for each in kept) + array.shape)
+    raw = inner.reshape(array.raw, tuple(array.raw.shape[position] for position in differing) + array.shape)
     plain = plain_of(key)
-    if not kept:
+    if not differing:
         return wrap(raw, plain)
-    return wrap(BatchedArray(raw, namespace(inner, len(kept))), with_levels(plain, tuple(levels[each] for each in kept)))
+    return wrap(
+        BatchedArray(raw, namespace(inner, len(differing))), with_levels(plain, tuple(levels[position] for position in differing))
+    )

@@ -1,4 +1,4 @@
-"""What calls ask of `vmap`, told to them when this is loaded."""
+"""Registers the hooks by which calls use `vmap`, when this module is imported."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Operations that are batched by a rule of their own: it is faster than the array-API forward, or that one does not do.
+"""Batching rules, for operations whose array-API forward is slower on batched arrays or does not work on them.
 
-A rule takes a `BatchedBackend` and gives a kernel.
+A rule takes a `BatchedBackend` and returns a kernel.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ __all__ = ["RULES"]
 
 
 def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
-    """For an operation that has a batch of its own as first dimension of its first argument: where the other arguments are
-    the same for all, a larger batch.
+    """A rule for an operation whose first argument has a batch dimension of its own, such as the input of a convolution.
+
+    Where the other arguments are the same for all members, the hidden dimensions are folded into that dimension.
     """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:
@@ -33,13 +34,13 @@ def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]
         inner = backend.inner.all_kernels.get(name)
 
         def kernel(first: Any, *others: Any, **options: Any) -> Any:
-            differ = any(isinstance(each, BatchedArray) and prod(each.raw.shape[:k]) > 1 for each in others)
+            differ = any(isinstance(other, BatchedArray) and prod(other.raw.shape[:k]) > 1 for other in others)
             if inner is None or differ or not isinstance(first, BatchedArray):
                 return forward(first, *others, **options)
             raw = first.raw
-            shared = [xp.inner.reshape(each.raw, each.shape) if isinstance(each, BatchedArray) else each for each in others]
-            made = inner(xp.inner.reshape(raw, (prod(raw.shape[: k + 1]), *raw.shape[k + 1 :])), *shared, **options)
-            return xp.made(xp.inner.reshape(made, (*raw.shape[: k + 1], *made.shape[1:])))
+            shared = [xp.inner.reshape(other.raw, other.shape) if isinstance(other, BatchedArray) else other for other in others]
+            folded = inner(xp.inner.reshape(raw, (prod(raw.shape[: k + 1]), *raw.shape[k + 1 :])), *shared, **options)
+            return xp.made(xp.inner.reshape(folded, (*raw.shape[: k + 1], *folded.shape[1:])))
 
         return kernel
 
@@ -47,8 +48,9 @@ def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]
 
 
 def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
-    """For an operation that a backend has a kernel for and the array API has not, and whose arguments have any dimensions in
-    front, the same ones each.
+    """A rule for an operation that is not in the array API, and whose kernel takes any leading batch dimensions.
+
+    The hidden dimensions become leading dimensions of all tensor arguments.
     """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:
@@ -59,8 +61,8 @@ def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[.
             plain = dispatch_key(below.dtype_of(args[0].raw), device(below.device_type, below.current_device()))
             inner = below.all_kernels.get(name) or kernel_on_host(name, plain)
             hidden = xp.hidden_shape(args[:count])
-            made = inner(*(xp.spread(each, hidden) for each in args[:count]), *args[count:], **options)
-            return tuple(map(xp.made, made)) if isinstance(made, tuple) else xp.made(made)
+            results = inner(*(xp.spread(arg, hidden) for arg in args[:count]), *args[count:], **options)
+            return tuple(map(xp.made, results)) if isinstance(results, tuple) else xp.made(results)
 
         return kernel
 
@@ -68,7 +70,10 @@ def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[.
 
 
 def _of_own_backend(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
-    """For an operation that is told the backend of its input: what a derivative passes through it may be in further batches."""
+    """A rule for an operation with the backend as a parameter: it is replaced by the batched one.
+
+    Derivative rules may call the operation on gradients that are inside more batches than the recorded input.
+    """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:
         forward = backend.compiled(name, partial(OPS[name].forward, backend.xp))

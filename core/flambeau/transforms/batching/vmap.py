@@ -1,4 +1,4 @@
-"""`vmap`: a function of single examples made one of batches."""
+"""`vmap`: turns a function of single examples into a function of batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...calls.tables import PUBLIC
 from ...random import get_rng_state, set_rng_state
 from ...tensors.tensor import Tensor
 from ...values.trees import Spec, broadcast_prefix, flatten, unflatten
-from . import registration  # noqa: F401 (calls are told what batches are)
+from . import registration  # noqa: F401 (registers the batch hooks that calls use)
 from .keys import add_level, drop_level
 from .levels import Level, going_on, levels_of
 
@@ -26,12 +26,12 @@ def vmap(
     """`func` for whole batches: it is called once, with tensors that hide their batch dimension from it.
 
     Args:
-        in_dims: which dimension of each argument is the batch (None: the argument is the same for all): an int, or a tuple
-            as nested as the arguments.  Keyword arguments are the same for all.
-        out_dims: where the batch goes in the results.
-        randomness: what random operations do: `"error"`, `"different"` numbers for each member of the batch, or the
-            `"same"`.
-        chunk_size: work on no more than so many members at once.
+        in_dims: the batch dimension of each argument (None: the argument is the same for all members): an int, or a tuple
+            nested like the arguments.  Keyword arguments are the same for all members.
+        out_dims: the batch dimension of the results.
+        randomness: what random operations do: raise (`"error"`), or draw `"different"` numbers or the `"same"` numbers for
+            the members of the batch.
+        chunk_size: the maximal number of members to compute at once.
 
     Raises:
         ValueError: the dims do not fit the arguments, or the batches are of different sizes.
@@ -69,10 +69,10 @@ class _Call:
 
     def arguments(self, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], Spec]:
         """The size of the batch, and the leaves of the arguments with the batch dimension of each, checked."""
-        given = f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>): "
+        where = f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>): "
         if not isinstance(self.in_dims, (int, tuple)):
             raise ValueError(
-                f"{given}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
+                f"{where}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
                 f"inputs, got: {type(self.in_dims)}."
             )
         if not args:
@@ -84,27 +84,27 @@ class _Call:
         dims = broadcast_prefix(self.in_dims, spec)
         if dims is None:
             raise ValueError(
-                f"{given}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+                f"{where}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
                 f"{flatten(self.in_dims)[1]} but inputs has structure {spec}."
             )
         sizes = []
-        for index, (each, dim) in enumerate(zip(leaves, dims, strict=True)):
+        for index, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
             if dim is None:
                 continue
             if not isinstance(dim, int):
-                raise ValueError(f"{given}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
-            if not isinstance(each, Tensor):
+                raise ValueError(f"{where}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+            if not isinstance(leaf, Tensor):
                 raise ValueError(
-                    f"{given}Got in_dim={dim} for an input but the input is of type {type(each)}. We cannot vmap "
+                    f"{where}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap "
                     "over non-Tensor arguments, please use None as the respective in_dim"
                 )
-            if not -each.ndim <= dim < each.ndim:
+            if not -leaf.ndim <= dim < leaf.ndim:
                 raise ValueError(
-                    f"{given}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
-                    f"{each.ndim} so expected in_dim to satisfy -{each.ndim} <= in_dim < {each.ndim}."
+                    f"{where}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+                    f"{leaf.ndim} so expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}."
                 )
-            dims[index] = dim % each.ndim
-            sizes.append(each.shape[dim])
+            dims[index] = dim % leaf.ndim
+            sizes.append(leaf.shape[dim])
         if not sizes:
             raise ValueError("vmap: Expected at least one Tensor to vmap over")
         if len(set(sizes)) > 1:
@@ -116,35 +116,35 @@ class _Call:
 
     def run(self, size: int, dims: Sequence[Any], leaves: Sequence[Any], spec: Spec) -> tuple[list[Any], Spec]:
         level = Level(next(_numbers), size, self.randomness)
-        inside = [each if dim is None else add_level(each, level, dim) for each, dim in zip(leaves, dims, strict=True)]
+        inside = [leaf if dim is None else add_level(leaf, level, dim) for leaf, dim in zip(leaves, dims, strict=True)]
         with going_on(level):
             output = self.func(*unflatten(inside, spec), **self.kwargs)
         results, structure = flatten(output)
         placed = self.places(output, structure)
-        return [self.outside(each, level, dim) for each, dim in zip(results, placed, strict=True)], structure
+        return [self.outside(result, level, dim) for result, dim in zip(results, placed, strict=True)], structure
 
     def places(self, output: Any, spec: Spec) -> list[Any]:
-        """Where the batch goes in each of the results."""
-        dims = self.out_dims
-        if isinstance(output, Tensor) and isinstance(dims, tuple) and len(dims) == 1:
-            dims = dims[0]
-        found = broadcast_prefix(dims, spec)
-        if found is None:
+        """The batch dimension of each of the results."""
+        out_dims = self.out_dims
+        if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+            out_dims = out_dims[0]
+        dims = broadcast_prefix(out_dims, spec)
+        if dims is None:
             raise ValueError(
                 f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with the "
                 f"structure of `outputs`. out_dims has structure {flatten(self.out_dims)[1]} but outputs has "
                 f"structure {spec}."
             )
-        if not all(each is None or isinstance(each, int) for each in found):
+        if not all(dim is None or isinstance(dim, int) for dim in dims):
             raise ValueError(
                 f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python "
                 "collection of ints representing where in the outputs the vmapped dimension should "
                 "appear."
             )
-        return found
+        return dims
 
     def outside(self, result: Any, level: Level, dim: int | None) -> Any:
-        """A result with its batch where the caller wants it."""
+        """A result outside the batch, with the batch as dimension `dim`."""
         if dim is None:
             if isinstance(result, Tensor) and level in levels_of(result._key):
                 raise ValueError(f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None")
@@ -160,20 +160,22 @@ class _Call:
         return drop_level(result, level, dim % limit)
 
     def run_in_chunks(
-        self, size: int, dims: Sequence[Any], leaves: Sequence[Any], spec: Spec, chunk: int
+        self, size: int, dims: Sequence[Any], leaves: Sequence[Any], spec: Spec, chunk_size: int
     ) -> tuple[list[Any], Spec]:
-        parts: list[list[Any]] = []
+        chunks: list[list[Any]] = []
         state = get_rng_state() if self.randomness == "same" else None
-        for start in range(0, size, chunk):
+        for start in range(0, size, chunk_size):
             if state is not None:
                 set_rng_state(state)
-            length = min(chunk, size - start)
-            given = [each if dim is None else each.narrow(dim, start, length) for each, dim in zip(leaves, dims, strict=True)]
-            results, structure = self.run(length, dims, given, spec)
-            parts.append(results)
-        placed = broadcast_prefix(self.out_dims, structure) or [0] * len(parts[0])
+            length = min(chunk_size, size - start)
+            chunk_leaves = [
+                leaf if dim is None else leaf.narrow(dim, start, length) for leaf, dim in zip(leaves, dims, strict=True)
+            ]
+            results, structure = self.run(length, dims, chunk_leaves, spec)
+            chunks.append(results)
+        placed = broadcast_prefix(self.out_dims, structure) or [0] * len(chunks[0])
         joined = [
-            PUBLIC["cat"](each, dim) if dim is not None else each[0]
-            for each, dim in zip(map(list, zip(*parts, strict=True)), placed, strict=True)
+            PUBLIC["cat"](pieces, dim) if dim is not None else pieces[0]
+            for pieces, dim in zip(map(list, zip(*chunks, strict=True)), placed, strict=True)
         ]
         return joined, structure

@@ -195,7 +195,7 @@ def _augmented(record: Operation, name: str) -> Callable[..., Any]:
 
 
 def _reflected(record: Operation, name: str) -> Callable[..., Any]:
-    node_name = record.backward_name_reflected
+    node_name = record.grad_fn_reflected
 
     def operator(self: Tensor, other: Any) -> Any:
         if type(other) is bool and record.check is not None:

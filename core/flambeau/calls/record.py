@@ -92,11 +92,11 @@ class Operation:
 
     # --- the node, as PyTorch shows it ---
 
-    backward_name: str = ""
+    grad_fn: str = ""
     """The name of the node's class; by default from the name of the operation, as in `MulBackward0`."""
-    backward_name_reflected: str | None = None
+    grad_fn_reflected: str | None = None
     """The name for a reflected operator, as in `number - tensor`."""
-    backward_name_along: str | None = None
+    grad_fn_along: str | None = None
     """The name for a call with `dim`."""
     decompose: Callable[[Node], None] | None = None
     """Replaces the node by the several that PyTorch records, when a user inspects the graph."""
@@ -198,7 +198,7 @@ class Operation:
     @cached_property
     def node_name(self) -> str:
         """The name of the node's class.  PyTorch's `log1p` has a `Log1PBackward0`."""
-        return self.backward_name or self.name.title().replace("_", "") + "Backward0"
+        return self.grad_fn or self.name.title().replace("_", "") + "Backward0"
 
     @property
     def _positional_params(self) -> tuple[str, ...]:

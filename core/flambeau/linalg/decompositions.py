@@ -331,7 +331,7 @@ def _svdvals_grad(F: Any, g: Any, A: Any) -> Any:
 
 _svdvals = op(
     "linalg_svdvals", lambda xp, A: xp.linalg.svdvals(A), promote="real", requires="linalg", public=False,
-    method=False, out=False, backward_name="LinalgSvdBackward0", A=_svdvals_grad,
+    method=False, out=False, grad_fn="LinalgSvdBackward0", A=_svdvals_grad,
 )  # fmt: skip
 
 
@@ -406,7 +406,7 @@ def _eigvalsh_grad(F: Any, g: Any, A: Any) -> Any:
 
 _eigvalsh = op(
     "linalg_eigvalsh", lambda xp, A: xp.linalg.eigvalsh(_hermitian(xp, A)), promote="real", requires="linalg",
-    public=False, method=False, out=False, backward_name="LinalgEighBackward0", A=_eigvalsh_grad,
+    public=False, method=False, out=False, grad_fn="LinalgEighBackward0", A=_eigvalsh_grad,
 )  # fmt: skip
 
 
@@ -468,7 +468,7 @@ _eig = op(
 )  # fmt: skip
 _eigvals = op(
     "linalg_eigvals", lambda xp, A: xp.linalg.eig(A)[0], promote="complex",
-    requires="linalg.eig", public=False, method=False, out=False, backward_name="LinalgEigBackward0", A=_eigvals_grad,
+    requires="linalg.eig", public=False, method=False, out=False, grad_fn="LinalgEigBackward0", A=_eigvals_grad,
 )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ __all__ = [
 
 
 def _activation(
-    name: str, forward: Any, rule: Any, backward_name: str | None = None, promote: str = "accumulate", accepts: str = "floating"
+    name: str, forward: Any, rule: Any, grad_fn: str | None = None, promote: str = "accumulate", accepts: str = "floating"
 ) -> Callable[..., Tensor]:
     return op(
         name,
@@ -45,7 +45,7 @@ def _activation(
         method=False,
         out=False,
         input=rule,
-        **({"backward_name": backward_name} if backward_name else {}),
+        **({"grad_fn": grad_fn} if grad_fn else {}),
     )
 
 

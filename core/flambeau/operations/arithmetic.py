@@ -49,7 +49,7 @@ def _refuse_bool_sub(input: Any, other: Any) -> None:
 _sub = op(
     "sub", lambda xp, input, other: xp.subtract(input, other),
     promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"),
-    check=_refuse_bool_sub, backward_name_reflected="RsubBackward1",
+    check=_refuse_bool_sub, grad_fn_reflected="RsubBackward1",
     input=lambda F, g: g,
     other=lambda F, g: -g,
 )  # fmt: skip
@@ -133,7 +133,7 @@ floor_divide = op(
     "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
     out=Out.RECORDED, promote="arithmetic", exact_numbers=True, numbers_alone=True, dtypes="real numbers", inplace=True,
     dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
-    doc="The quotient rounded towards minus infinity.", backward_name="DivBackward2",
+    doc="The quotient rounded towards minus infinity.", grad_fn="DivBackward2",
     input=no_slope,
     other=no_slope,
 )  # fmt: skip
@@ -170,7 +170,7 @@ def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
 
 _trunc_divide = op(
     "trunc_divide", _trunc_divide_forward, promote="arithmetic", numbers_alone=True, dtypes="real numbers", public=False,
-    method=False, backward_name="DivBackward2",
+    method=False, grad_fn="DivBackward2",
     input=no_slope,
     other=no_slope,
 )  # fmt: skip
@@ -237,7 +237,7 @@ def _pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
 
 _pow_scalar = op(
     "pow_scalar", _pow_scalar_forward,
-    public=False, method=False, backward_name="PowBackward0",
+    public=False, method=False, grad_fn="PowBackward0",
     input=lambda F, g, input, exponent: (
         F.zeros_of(input, input.shape) if exponent == 0 else
         g * F.conj(input * 2 if exponent == 2 else exponent * F.pow_scalar(input, exponent - 1))),
@@ -374,7 +374,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
 _lerp = op(
     "lerp", lambda xp, input, end, weight: xp.where(
         xp.abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
-    promote="wide arithmetic", public=False, method=False, backward_name="LerpBackward1",
+    promote="wide arithmetic", public=False, method=False, grad_fn="LerpBackward1",
     input=lambda F, g, weight: g * F.conj(1 - weight),
     end=lambda F, g, weight: g * F.conj(weight),
     weight=lambda F, g, input, end: g * F.conj(end - input),
@@ -388,7 +388,7 @@ def _lerp_scalar_forward(xp: Any, input: Any, end: Any, /, weight: Any) -> Any:
 
 
 _lerp_scalar = op(
-    "lerp_scalar", _lerp_scalar_forward, promote="wide arithmetic", public=False, method=False, backward_name="LerpBackward0",
+    "lerp_scalar", _lerp_scalar_forward, promote="wide arithmetic", public=False, method=False, grad_fn="LerpBackward0",
     input=lambda F, g, weight: g * (1 - weight).conjugate(),
     end=lambda F, g, weight: g * weight.conjugate(),
 )  # fmt: skip

@@ -50,7 +50,7 @@ def attention_backward(
 
 _attention = op(
     "fused_attention", _forward, public=False, method=False, out=False,
-    backward_name="ScaledDotProductCudnnAttentionBackward0",
+    grad_fn="ScaledDotProductCudnnAttentionBackward0",
     vjp=lambda F, g, query, key, value, bias, out, causal, scale, workspace: (
         *attention_backward(F, g, query, key, value, bias, out, causal, scale, workspace), None),
 )  # fmt: skip

@@ -160,7 +160,7 @@ def _inside(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 _clamp = op(
-    "clamp", _clamp_forward, dtypes="real numbers", public=False, method=False, backward_name="ClampBackward1",
+    "clamp", _clamp_forward, dtypes="real numbers", public=False, method=False, grad_fn="ClampBackward1",
     input=_inside,
 )  # fmt: skip
 
@@ -180,7 +180,7 @@ def _above(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 
 _clamp_between = op(
     "clamp_between", _between_forward, dtypes="real", promote="arithmetic", scalars=False, public=False,
-    method=False, out=False, backward_name="ClampBackward0", input=_inside, min=_below, max=_above,
+    method=False, out=False, grad_fn="ClampBackward0", input=_inside, min=_below, max=_above,
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from ..values import dtypes
 
 _cast = op(
     "to_key", lambda xp, input, /, target, source: _converted(input, target), public=False, method=False, out=False,
-    backward_name="ToCopyBackward0",
+    grad_fn="ToCopyBackward0",
     input=lambda F, g, target, source: _sent_back(g, target, source),  # the engine brings it to the input's dtype
 )  # fmt: skip
 
@@ -257,7 +257,7 @@ def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 _contiguous_copy = op(
     "contiguous", lambda xp, input: xp.asarray(input, copy=True), public=False, method=False, out=False,
-    backward_name="CloneBackward0", input=lambda F, g: g,
+    grad_fn="CloneBackward0", input=lambda F, g: g,
 )  # fmt: skip
 
 
@@ -296,7 +296,7 @@ def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blo
 
 
 _copied = op(
-    "copied", lambda xp, input, src: src, promote="match", public=False, method=False, out=False, backward_name="CopyBackwards",
+    "copied", lambda xp, input, src: src, promote="match", public=False, method=False, out=False, grad_fn="CopyBackwards",
     doc="`src` written over `input`, which gets no gradient.",
     input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,

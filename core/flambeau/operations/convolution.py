@@ -177,7 +177,7 @@ _convolution = op(
 )  # fmt: skip
 _transposed = op(
     "convolution_transposed", _transposed_forward, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
-    backward_name="ConvolutionBackward0",
+    grad_fn="ConvolutionBackward0",
     input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: _back_to(
         F, input_shape, g, F.conj(weight), None, stride, padding, dilation, groups),
     weight=lambda F, g, input, weight_shape, stride, padding, dilation, groups: F.convolution_weight(
@@ -186,7 +186,7 @@ _transposed = op(
 )  # fmt: skip
 op(
     "convolution_weight", _weight_forward, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
-    backward_name="ConvolutionBackward0",
+    grad_fn="ConvolutionBackward0",
     grad=lambda F, g, input, grad_shape, stride, padding, dilation, groups: _back_to(
         F, grad_shape, F.conj(input), g, None, stride, padding, dilation, groups),
     input=lambda F, g, grad, input_shape, stride, padding, dilation, groups: F.convolution_transposed(

@@ -43,7 +43,7 @@ def _fused_forward(xp: Any, input: Any, /, keep: float, generator: Any) -> tuple
 
 _fused = op(
     "fused_dropout", _fused_forward, promote="accumulate", results=("result", "noise"), public=False, method=False, out=False,
-    backward_name="NativeDropoutBackward0", vjp=lambda F, g, noise: (g[0] * noise,),
+    grad_fn="NativeDropoutBackward0", vjp=lambda F, g, noise: (g[0] * noise,),
 )  # fmt: skip
 
 

@@ -63,7 +63,7 @@ _embedding = op(
 )  # fmt: skip
 _sum_rows = op(
     "sum_rows", _sum_rows_forward, keeps_dtype=("indices",), promote="accumulate", public=False, method=False, out=False,
-    backward_name="EmbeddingDenseBackwardBackward0",
+    grad_fn="EmbeddingDenseBackwardBackward0",
     input=lambda F, g, indices: F.embedding(g, indices, -1, False),
 )  # fmt: skip
 op("index_frequencies", _frequencies_forward, keeps_dtype=("indices",), public=False, method=False, out=False)

@@ -41,12 +41,12 @@ def _fold_forward(
 
 
 _unfold = op(
-    "im2col", _unfold_forward, public=False, method=False, out=False, backward_name="Im2ColBackward0",
+    "im2col", _unfold_forward, public=False, method=False, out=False, grad_fn="Im2ColBackward0",
     input=lambda F, g, input_shape, window_size, dilation, padding, stride: F.col2im(
         g, tuple(input_shape[2:]), window_size, dilation, padding, stride),
 )  # fmt: skip
 _fold = op(
-    "col2im", _fold_forward, promote="accumulate", public=False, method=False, out=False, backward_name="Col2ImBackward0",
+    "col2im", _fold_forward, promote="accumulate", public=False, method=False, out=False, grad_fn="Col2ImBackward0",
     input=lambda F, g, window_size, dilation, padding, stride: F.im2col(g, window_size, dilation, padding, stride),
 )  # fmt: skip
 

@@ -158,7 +158,7 @@ def _polygamma_forward(xp: Any, input: Any, /, n: int) -> Any:
 
 _polygamma = op(
     "polygamma_of", _polygamma_forward, promote="float", dtypes="real", public=False, method=False,
-    backward_name="PolygammaBackward0",
+    grad_fn="PolygammaBackward0",
     input=lambda F, g, input, n: g * F.polygamma_of(input, n + 1),
 )  # fmt: skip
 

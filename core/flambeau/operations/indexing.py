@@ -29,14 +29,14 @@ from .views import wrap_dim
 # --- basic indexing: views ----------------------------------------------------------------------------------------
 
 
-def _getitem(name: str, backward_name: str) -> Any:
+def _getitem(name: str, grad_fn: str) -> Any:
     return op(
         name,
         lambda xp, input, /, index: getitem(xp, input, index),
         view=True,
         public=False,
         method=False,
-        backward_name=backward_name,
+        grad_fn=grad_fn,
         input=lambda F, g, input_shape, index: F.getitem_backward(g, input_shape, index),
     )
 
@@ -109,7 +109,7 @@ def _setitem_forward(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
 
 
 _set = op(
-    "setitem", _setitem_forward, public=False, method=False, out=False, backward_name="CopySlices",
+    "setitem", _setitem_forward, public=False, method=False, out=False, grad_fn="CopySlices",
     input=lambda F, g, value_shape, index: F.setitem(g, F.zeros_of(g, ()), index),
     value=lambda F, g, index: F.index(g, index),
 )  # fmt: skip
@@ -531,7 +531,7 @@ def _full_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 
 _gather = op(
-    "gather_along", _take_along, keeps_dtype=("index",), public=False, method=False, backward_name="GatherBackward0",
+    "gather_along", _take_along, keeps_dtype=("index",), public=False, method=False, grad_fn="GatherBackward0",
     input=lambda F, g, index, input_shape, dim: F.scatter_add_along(F.zeros_of(g, input_shape), g, index, dim),
 )  # fmt: skip
 
@@ -588,7 +588,7 @@ def _scattered(xp: Any, values: Any, where: tuple[Any, ...], shape: tuple[int, .
 
 _scatter_add = op(
     "scatter_add_along", _scatter_add_forward, keeps_dtype=("index",), promote="match", public=False, method=False,
-    backward_name="ScatterAddBackward0",
+    grad_fn="ScatterAddBackward0",
     input=lambda F, g: g,
     src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
 )  # fmt: skip

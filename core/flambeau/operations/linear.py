@@ -64,7 +64,7 @@ def _reshaping_step(node: Node, name: str, position: float, edge: Any, shape: tu
 
 _linear = op(
     "linear", lambda xp, bias, input, weight: xp.matmul(input, xp.matrix_transpose(weight)) + bias,
-    promote="accumulate", dtypes="numbers", public=False, method=False, out=False, backward_name="AddmmBackward0",
+    promote="accumulate", dtypes="numbers", public=False, method=False, out=False, grad_fn="AddmmBackward0",
     decompose=_decompose,
     bias=lambda F, g, bias_shape: F.sum(_rows(F, g), (0,)) if len(bias_shape) == 1 else g,
     input=lambda F, g, weight, input_shape: (

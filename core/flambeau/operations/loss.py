@@ -364,7 +364,7 @@ _log_sum_exp = op(
 _cross_entropy = op(
     "cross_entropy", _cross_entropy_forward, promote="accumulate", dtypes="floating",
     keeps_dtype=("target",), public=False, method=False, out=False,
-    backward_name="NllLossBackward0", decompose=_decompose,
+    grad_fn="NllLossBackward0", decompose=_decompose,
     input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(
         F, g, input, log_sum, target, weight, reduction, ignore_index),
 )  # fmt: skip

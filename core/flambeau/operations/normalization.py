@@ -103,7 +103,7 @@ def _norm_forward(
     return output if bias is None else output + bias
 
 
-def _norm_record(name: str, backward_name: str) -> Callable[..., Tensor]:
+def _norm_record(name: str, grad_fn: str) -> Callable[..., Tensor]:
     return op(
         name,
         _norm_forward,
@@ -112,7 +112,7 @@ def _norm_record(name: str, backward_name: str) -> Callable[..., Tensor]:
         public=False,
         method=False,
         out=False,
-        backward_name=backward_name,
+        grad_fn=grad_fn,
         nondifferentiable=("mean", "variance"),
         vjp=lambda F, g, input, weight, bias, mean, variance, dims, eps, workspace: norm_backward(
             F, g, input, weight, bias, mean, variance, dims, eps, workspace
@@ -130,7 +130,7 @@ _layer_norm = _norm_record("layer_norm", "NativeLayerNormBackward0")
 _group_norm = _norm_record("group_norm", "NativeGroupNormBackward0")
 _fixed_norm = op(
     "fixed_norm", _norm_forward, promote="accumulate", dtypes="floating", public=False, method=False, out=False,
-    backward_name="NativeBatchNormBackward0", nondifferentiable=("mean", "variance"),
+    grad_fn="NativeBatchNormBackward0", nondifferentiable=("mean", "variance"),
     vjp=lambda F, g, input, weight, bias, mean, variance, eps: (
         fixed_norm_backward(F, g, input, weight, bias, mean, variance, eps)),
 )  # fmt: skip

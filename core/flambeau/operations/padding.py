@@ -33,7 +33,7 @@ def constant_pad_forward(xp: Any, input: Any, /, pad: Sequence[tuple[int, int]],
 
 
 _constant_pad = op(
-    "constant_pad", constant_pad_forward, public=False, method=False, out=False, backward_name="ConstantPadNdBackward0",
+    "constant_pad", constant_pad_forward, public=False, method=False, out=False, grad_fn="ConstantPadNdBackward0",
     input=lambda F, g, pad: F.constant_pad(g, tuple((-before, -after) for before, after in pad), 0),
 )  # fmt: skip
 

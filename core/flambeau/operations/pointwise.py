@@ -86,7 +86,7 @@ op(
     view=True,
     public=False,
     method=False,
-    backward_name="ConjBackward0",
+    grad_fn="ConjBackward0",
     input=lambda F, g: F.conj(g),
 )
 op("neg_view", lambda xp, input: xp.negative(input), view=True, public=False, method=False, input=lambda F, g: -g)
@@ -152,7 +152,7 @@ square = op(
     inplace=True,
     doc="The square.",
     input=lambda F, g, input: g * F.conj(2 * input),
-    backward_name="PowBackward0",
+    grad_fn="PowBackward0",
 )
 reciprocal = _unary("reciprocal", lambda xp, input: 1 / input, "One over each element.", lambda F, g, out: -g * F.conj(out * out))
 exp = _unary("exp", lambda xp, input: xp.exp(input), "e to the power of each element.", lambda F, g, out: g * F.conj(out))

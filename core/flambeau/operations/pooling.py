@@ -142,10 +142,10 @@ def _decompose_1d(name: str) -> Callable[[Any], None]:
     return unfold
 
 
-def _backward_name(name: str, n: int) -> dict[str, Any]:
+def _grad_fn_of(name: str, n: int) -> dict[str, Any]:
     if n > 1:
-        return {"backward_name": name.format(n)}
-    return {"backward_name": "SqueezeBackward1", "decompose": _decompose_1d(name.format(2))}
+        return {"grad_fn": name.format(n)}
+    return {"grad_fn": "SqueezeBackward1", "decompose": _decompose_1d(name.format(2))}
 
 
 def _max_pool_record(n: int) -> Callable[..., Tensor]:
@@ -156,7 +156,7 @@ def _max_pool_record(n: int) -> Callable[..., Tensor]:
         public=False,
         method=False,
         out=False,
-        **_backward_name("MaxPool{}DWithIndicesBackward0", n),
+        **_grad_fn_of("MaxPool{}DWithIndicesBackward0", n),
         input=lambda F, g, input, window_size, stride, padding, dilation, size: F.tied(
             max_pool_backward(F, g, input, window_size, stride, padding, dilation, size), input
         ),
@@ -351,7 +351,7 @@ def _avg_pool_record(n: int) -> Callable[..., Tensor]:
         public=False,
         method=False,
         out=False,
-        **_backward_name("AvgPool{}DBackward0", n),
+        **_grad_fn_of("AvgPool{}DBackward0", n),
         input=lambda F, g, input, window_size, stride, padding, size, count_padding, divisor: F.tied(
             F.avg_pool_backward(g, tuple(input.shape[2:]), window_size, stride, padding, size, count_padding, divisor), input
         ),

@@ -51,7 +51,7 @@ def axis_of(dim: Any, input: Any) -> Any:
 
 sum = op(
     "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=axis_of(dim, input), keepdims=keepdim),
-    out=Out.SETS_DTYPE | Out.UNCHECKED, promote="sum", backward_name_along="SumBackward1",
+    out=Out.SETS_DTYPE | Out.UNCHECKED, promote="sum", grad_fn_along="SumBackward1",
     doc="""The sum of all elements, or over the dimensions `dim`; integers are summed in int64.
 
     >>> import flambeau as torch
@@ -65,7 +65,7 @@ sum = op(
 _mean = op(
     "mean", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
         xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
-    promote="accumulate", public=False, method=False, backward_name_along="MeanBackward1",
+    promote="accumulate", public=False, method=False, grad_fn_along="MeanBackward1",
     input=lambda F, g, input_shape, dim, keepdim: spread(F, g / count(input_shape, dim), input_shape, dim, keepdim),
 )  # fmt: skip
 
@@ -104,7 +104,7 @@ def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any,
 _prod = op(
     "prod", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
         xp.prod(input, axis=axis_of(dim, input), keepdims=keepdim),
-    promote="sum", public=False, method=False, backward_name_along="ProdBackward1", input=_prod_grad,
+    promote="sum", public=False, method=False, grad_fn_along="ProdBackward1", input=_prod_grad,
 )  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def _extreme(name: str, arg: str) -> Any:
         method=False,
         dtypes="real",
         check=refusing(dtypes.COMPLEX, f"{name}(): does not support complex input"),
-        backward_name=f"{name.capitalize()}Backward0",
+        grad_fn=f"{name.capitalize()}Backward0",
         vjp=lambda F, g, indices, input_shape, dim, keepdim: (select_backward(F, g[0], indices, input_shape, dim, keepdim),),
     )
 
@@ -552,6 +552,6 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
 
 _vector_norm = op(
     "vector_norm", _norm_forward, promote="real_accumulate", public=False, method=False,
-    backward_name="LinalgVectorNormBackward0",
+    grad_fn="LinalgVectorNormBackward0",
     input=_norm_grad,
 )  # fmt: skip

@@ -351,12 +351,12 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 
 _gamma_sample = op(
     "gamma_sample", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
-    backward_name="StandardGammaBackward0",
+    grad_fn="StandardGammaBackward0",
     input=lambda F, g, input, out: g * F.standard_gamma_grad(input, out),
 )  # fmt: skip
 _dirichlet_sample = op(
     "dirichlet_sample", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
-    backward_name="DirichletBackward0",
+    grad_fn="DirichletBackward0",
     input=lambda F, g, input, out: F.dirichlet_grad(g, input, out),
 )  # fmt: skip
 

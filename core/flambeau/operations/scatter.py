@@ -50,7 +50,7 @@ def _scatter_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> 
 
 _scatter = op(
     "scatter_along", _scatter_forward, keeps_dtype=("index",), promote="match", public=False, method=False,
-    backward_name="ScatterBackward0",
+    grad_fn="ScatterBackward0",
     input=lambda F, g, index, src_shape, dim: F.scatter_along(g, F.zeros_of(g, src_shape), index, dim),
     src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
 )  # fmt: skip
@@ -316,7 +316,7 @@ def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> A
 
 
 _index_put_add = op(
-    "index_put_add", _index_put_add_forward, promote="match", public=False, method=False, backward_name="IndexPutBackward0",
+    "index_put_add", _index_put_add_forward, promote="match", public=False, method=False, grad_fn="IndexPutBackward0",
     input=lambda F, g: g,
     values=lambda F, g, index: F.index(g, index),
 )  # fmt: skip

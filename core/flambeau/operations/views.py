@@ -91,7 +91,7 @@ _reshaped = _view(
 )  # fmt: skip
 reshaped_copy = op(
     "reshape", lambda xp, input, /, shape: xp.reshape(input, shape), public=False, method=False, out=False,
-    backward_name="UnsafeViewBackward0", input=lambda F, g, input_shape: F.reshape(g, input_shape),
+    grad_fn="UnsafeViewBackward0", input=lambda F, g, input_shape: F.reshape(g, input_shape),
 )  # fmt: skip
 
 

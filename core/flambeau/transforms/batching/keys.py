@@ -329,7 +329,7 @@ op(
     public=False,
     method=False,
     out=False,
-    backward_name="AddBatchDimBackward0",
+    grad_fn="AddBatchDimBackward0",
     input=lambda F, g, level, dim, position: F.drop_level(g, level, dim, position),
 )
 op(
@@ -338,7 +338,7 @@ op(
     public=False,
     method=False,
     out=False,
-    backward_name="RemoveBatchDimBackward0",
+    grad_fn="RemoveBatchDimBackward0",
     input=lambda F, g, level, dim, position: F.add_level(g, level, dim, position),
 )
 # On Tensors, the gradient may be inside more levels than the node: so these use the level itself, not its position.

@@ -469,7 +469,7 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
     if node is not None:
         node.outputs = tuple(metadata)
         first: Any = next((entry for entry in metadata if entry is not None), (None, ()))
-        node.key, node.shape = first[0], first[1]
+        node.dispatch_key, node.shape = first[0], first[1]
     return results
 
 

@@ -48,7 +48,7 @@ def step(
         _copy_saved(whole, node)
         whole.saves = ()
     node.seq = whole.seq - position / 8  # between the nodes recorded before `whole`, and `whole`
-    node.edges, node.key, node.shape, node.hooks, node.outputs = edges, key, shape, None, None
+    node.edges, node.dispatch_key, node.shape, node.hooks, node.outputs = edges, key, shape, None, None
     node.trace, node.parent = whole.trace, whole.parent
     node.__dict__["rule"] = rule
     return node
@@ -166,7 +166,7 @@ def _gather(last: Node) -> None:
         return
     inner: Node = object.__new__(type(last))
     _copy_saved(last, inner)
-    inner.seq, inner.edges, inner.key, inner.shape = last.seq, last.edges, last.key, last.shape
+    inner.seq, inner.edges, inner.dispatch_key, inner.shape = last.seq, last.edges, last.dispatch_key, last.shape
     inner.hooks = inner.outputs = None
     inner.trace, inner.parent = last.trace, last.parent
     ends = {edge: _end(edge) for edge in edges if edge is not None}

@@ -182,11 +182,11 @@ def record_source(record: Operation) -> str:
     lines += [f"    node = new(node_{name})", "    node.seq = next_seq(); node.hooks = node.outputs = None"]
     if record.results or record.returns_list:
         lines += [
-            f"    node.key = result_key[0]{materialized}; node.shape = array[0].shape if array else ()",
+            f"    node.dispatch_key = result_key[0]{materialized}; node.shape = array[0].shape if array else ()",
             f"    node.outputs = tuple((k{materialized}, a.shape) for a, k in zip(array, result_key))",
         ]
     else:
-        lines += [f"    node.key = result_key{materialized}; node.shape = array.shape"]
+        lines += [f"    node.dispatch_key = result_key{materialized}; node.shape = array.shape"]
     lines += _edges_source(record) + _saves_source(record)
     lines += ["    if state.observes_records:", "        observe_record(node, result)"]
     if record.results or record.returns_list:

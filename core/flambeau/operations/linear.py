@@ -46,7 +46,7 @@ def _decompose(node: Any) -> None:
         become(node, "AddmmBackward0", edges, _product_rule)
         return
     shape = rows, node.shape[-1]
-    product = step(node, "AddmmBackward0", 0.5, edges, node.key, shape, _product_rule, takes_saved=True)
+    product = step(node, "AddmmBackward0", 0.5, edges, node.dispatch_key, shape, _product_rule, takes_saved=True)
     become(node, "ViewBackward0", (product,), lambda node, F, g, unpack: (F.reshape(g, shape),))
 
 

@@ -159,7 +159,7 @@ class Task:
 
     def add(self, edge: Any, gradient: Any) -> None:
         if isinstance(edge, Node):
-            gradient = fit(gradient, edge.key, edge.shape, self.tensors)
+            gradient = fit(gradient, edge.dispatch_key, edge.shape, self.tensors)
             waiting = self.pending.get(edge)
             if waiting is None:
                 self.pending[edge] = gradient
@@ -168,7 +168,7 @@ class Task:
                 self.pending[edge] = waiting + gradient
         elif type(edge) is Output:
             node, index = edge.node, edge.index
-            gradient = fit(gradient, edge.key, edge.shape, self.tensors)
+            gradient = fit(gradient, edge.dispatch_key, edge.shape, self.tensors)
             waiting = self.pending.get(node)
             if waiting is None:
                 assert node.outputs is not None
@@ -189,8 +189,8 @@ class Task:
                 gradient = pending.pop(node)
             if node.hooks is None and node.outputs is None and not node.takes_tensors:
                 try:
-                    gradients = node.apply(node.key.F, gradient, unpack_array)
-                except node.key.backend.arithmetic_errors:
+                    gradients = node.apply(node.dispatch_key.F, gradient, unpack_array)
+                except node.dispatch_key.backend.arithmetic_errors:
                     gradients = self.apply_on_arrays(node, gradient)
             elif self.alone and (node.hooks is not None or node.takes_tensors):
                 gradients = self.with_modes(self.step, node, gradient)
@@ -204,7 +204,7 @@ class Task:
                     continue
                 try:
                     if isinstance(edge, Node):
-                        key = edge.key
+                        key = edge.dispatch_key
                         if grad.shape != edge.shape or grad.dtype is not key.raw_dtype:
                             grad = fit(grad, key, edge.shape, False)
                         if node is None and not heap:  # nothing else waits: in a chain, the next node needs no queue
@@ -334,7 +334,7 @@ class Task:
 
     def apply_on_arrays(self, node: Node, gradient: Any) -> Sequence[Any]:
         """The gradients that the rules of a node compute on arrays."""
-        return node.key.backend.computed(node.apply, node.key.F, gradient, unpack_array)  # type: ignore[no-any-return]  # of any function
+        return node.dispatch_key.backend.computed(node.apply, node.dispatch_key.F, gradient, unpack_array)  # type: ignore[no-any-return]  # of any function
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
         """Put zeros in place of missing gradients of outputs."""
@@ -395,7 +395,7 @@ class Task:
                 grad_inputs = node.apply(RECORDED, gradient, unpack_tensor)
             else:
                 grad_inputs = [
-                    None if grad is None else as_tensor(grad, node.key) for grad in self.apply_on_arrays(node, gradient)
+                    None if grad is None else as_tensor(grad, node.dispatch_key) for grad in self.apply_on_arrays(node, gradient)
                 ]
         except Exception:
             if state.anomaly_mode:
@@ -414,7 +414,7 @@ class Task:
         if self.tensors:
             return list(gradient) if node.outputs is not None else [gradient]
         if node.outputs is None:
-            return [_copied(gradient, node.key)]
+            return [_copied(gradient, node.dispatch_key)]
         return [None if grad is None else _copied(grad, output[0]) for grad, output in zip(gradient, node.outputs, strict=True)]
 
     def unwrapped(self, node: Node, gradients: list[Any]) -> Any:
@@ -442,7 +442,7 @@ class GuardedTask(Task):
             super().deliver(edge, gradient)
 
     def step(self, node: Node, gradient: Any) -> Sequence[Any]:
-        with on_device_of(node.key):
+        with on_device_of(node.dispatch_key):
             return super().step(node, gradient)
 
     def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
@@ -577,7 +577,7 @@ def shape_of(edge: Any) -> tuple[int, ...]:
 
 def key_of_edge(edge: Any) -> DispatchKey:
     """The dispatch key of the gradients that are delivered along an edge."""
-    return edge.key if isinstance(edge, (Node, Output)) else edge._key
+    return edge.dispatch_key if isinstance(edge, (Node, Output)) else edge._key
 
 
 def _node_of(edge: Any) -> Any:

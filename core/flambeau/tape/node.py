@@ -30,14 +30,14 @@ class Node:
 
     `edges` has an entry per tensor argument: the node that made the argument, the argument itself where it is a leaf,
     or None where no gradient is wanted.  `seq` counts up as nodes are made, so decreasing order is a valid order for
-    backward.  `key` and `shape` describe the output; its gradient is brought to them (unbroadcast, cast) before it
+    backward.  `dispatch_key` and `shape` describe the output; its gradient is brought to them (unbroadcast, cast) before it
     is handed to `apply`.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "edges", "hooks", "key", "outputs", "seq", "shape")
+    __slots__ = ("__dict__", "__weakref__", "dispatch_key", "edges", "hooks", "outputs", "seq", "shape")
     edges: tuple[Any, ...]
     seq: float
-    key: DispatchKey
+    dispatch_key: DispatchKey
     shape: tuple[int, ...]
     outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None  # dispatch key and shape of each output, if there are several
     hooks: Hooks | None
@@ -136,7 +136,7 @@ class Output:
         return hash((id(self.node), self.index))
 
     @property
-    def key(self) -> DispatchKey:
+    def dispatch_key(self) -> DispatchKey:
         assert self.node.outputs is not None
         return self.node.outputs[self.index][0]
 
@@ -155,7 +155,7 @@ class AccumulateGrad(Node):
         self._variable = weakref.ref(variable)
         self.hooks = self.outputs = None
         self.edges = ()
-        self.key, self.shape = variable._key, tuple(variable._array.shape)
+        self.dispatch_key, self.shape = variable._key, tuple(variable._array.shape)
 
     @property
     def variable(self) -> Tensor | None:
@@ -181,7 +181,7 @@ class Error(Node):
         """A node for `tensor` that raises RuntimeError with this message when a backward reaches it."""
         node = cls()
         node.edges, node.seq, node.hooks, node.outputs = (None,), next_seq(), None, None
-        node.key, node.shape, node.message = tensor._key, tensor._array.shape, message
+        node.dispatch_key, node.shape, node.message = tensor._key, tensor._array.shape, message
         return node
 
     def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:

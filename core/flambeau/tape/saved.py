@@ -205,7 +205,7 @@ def _relink(leaf: Tensor | None, tensor: Tensor) -> Node | None:
         return None
     node = AliasBackward0()
     node.seq, node.edges, node.hooks, node.outputs = next_seq(), (leaf,), None, None
-    node.key, node.shape = tensor._key, tensor._array.shape
+    node.dispatch_key, node.shape = tensor._key, tensor._array.shape
     return node
 
 

@@ -6,6 +6,7 @@ who does not hold the secret can neither send nor read.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import threading
 from collections.abc import Callable
@@ -35,10 +36,10 @@ class FarMail:
     """A port for messages from other hosts, and a line to each process there.
 
     Args:
-        put: takes the key and the bytes of each message, in a thread.
+        put: takes the key, the call and the bytes of each message, in a thread.
     """
 
-    def __init__(self, put: Callable[[bytes, bytes], None]) -> None:
+    def __init__(self, put: Callable[[bytes, bytes, Any], None]) -> None:
         zmq = _zmq()
         self._put, self._zmq = put, zmq
         self._secret = zmq.utils.z85.encode(hashlib.sha256(b"flambeau CURVE" + job_secret()).digest())
@@ -53,6 +54,7 @@ class FarMail:
         self._door.curve_server = True
         self.port = self._door.bind_to_random_port("tcp://*")
         self._closing = False
+        atexit.register(self.close)  # what has been given is still to be sent
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -70,8 +72,8 @@ class FarMail:
     def _read(self) -> None:
         while not self._closing:
             if self._door.poll(200):
-                key, data = self._door.recv_multipart()
-                self._put(key, data)
+                key, call, data = self._door.recv_multipart(copy=False)
+                self._put(key.bytes, call.bytes, data.buffer)
 
     def reach(self, rank: int, address: str) -> None:
         """Open a line to a process."""
@@ -81,17 +83,20 @@ class FarMail:
         line.connect(address)
         self._lines[rank] = line
 
-    def send(self, rank: int, key: bytes, data: Any) -> None:
+    def send(self, rank: int, key: bytes, call: bytes, data: Any) -> None:
         """Send a message to a process."""
         with self._lock:
             try:
-                self._lines[rank].send_multipart((key, data), copy=True)
+                self._lines[rank].send_multipart((key, call, data), copy=True)
             except self._zmq.ZMQError as error:
                 raise DistBackendError(f"cannot send to rank {rank}: {error}") from error
 
     def close(self) -> None:
         """Send what has been given, and close."""
+        if self._closing:
+            return
         self._closing = True
+        atexit.unregister(self.close)
         self._thread.join()
         self._door.close(linger=0)
         for line in self._lines.values():

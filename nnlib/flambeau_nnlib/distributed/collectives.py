@@ -93,9 +93,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     return all_reduce_coalesced([tensor], op, group, async_op)
 
 
-def all_reduce_coalesced(
-    tensors: Many, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> Work | None:
+def all_reduce_coalesced(tensors: Many, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """`all_reduce` of several tensors."""
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> list[Tensor]:
@@ -259,9 +257,7 @@ def reduce_scatter_tensor(
 reduce_scatter_single = reduce_scatter_tensor
 
 
-def all_to_all(
-    output_tensor_list: Many, input_tensor_list: Many, group: Any = None, async_op: bool = False
-) -> Work | None:
+def all_to_all(output_tensor_list: Many, input_tensor_list: Many, group: Any = None, async_op: bool = False) -> Work | None:
     """Send each process its tensor of the input list, and fill the output list with the tensors received from each."""
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> Many:

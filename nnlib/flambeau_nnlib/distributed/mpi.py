@@ -133,13 +133,14 @@ class MpiCommunicator:
     def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> None:
         """Fill the root's outputs with the tensors of all ranks."""
         whole = torch.empty(len(outputs) * tensor.numel(), dtype=tensor.dtype)
-        self._group.Gather(self._bytes(tensor), self._bytes(whole) if outputs else None, root)
+        self._group.Gather(self._bytes(tensor), [as_bytes(whole), self._library.BYTE] if whole.numel() else None, root)
         for output, part in zip(outputs, whole.chunk(self.size) if outputs else (), strict=True):
             output.copy_(part)
 
     def scatter(self, tensor: Tensor, inputs: Sequence[Tensor], root: int) -> None:
         """Fill each rank's tensor from the root's inputs."""
-        self._group.Scatter(self._bytes(torch.cat(list(inputs))) if inputs else None, self._bytes(tensor), root)
+        whole = torch.cat(list(inputs)) if inputs else tensor[:0]
+        self._group.Scatter([as_bytes(whole), self._library.BYTE] if whole.numel() else None, self._bytes(tensor), root)
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
         """Fill each rank's output with the reduced inputs of all ranks at its place."""

@@ -39,7 +39,7 @@ class Mailbox:
 
     def __init__(self, store: Store, watch: Watch, towards: str | None, timeout: timedelta) -> None:
         self._watch, self._timeout = watch, timeout
-        self._messages: defaultdict[bytes, deque[bytes]] = defaultdict(deque)
+        self._messages: defaultdict[bytes, deque[tuple[bytes, Any]]] = defaultdict(deque)
         self._arrived = threading.Condition()
         self._peers: dict[int, Connection] = {}
         self._lock = threading.Lock()
@@ -67,24 +67,25 @@ class Mailbox:
 
     def _read(self, connection: Connection) -> None:
         while True:
-            self._put(connection.recv_bytes(), connection.recv_bytes())
+            self._put(connection.recv_bytes(), connection.recv_bytes(), connection.recv_bytes())
 
-    def _put(self, key: bytes, data: bytes) -> None:
+    def _put(self, key: bytes, call: bytes, data: Any) -> None:
         with self._arrived:
-            self._messages[key].append(data)
+            self._messages[key].append((call, data))
             self._arrived.notify_all()
 
-    def send(self, rank: int, key: bytes, data: Any) -> None:
-        """Put a message into another process's mailbox, or one's own."""
+    def send(self, rank: int, key: bytes, call: bytes, data: Any) -> None:
+        """Put a message into another process's mailbox, or one's own: its key, what it was sent for, and bytes."""
         if rank == self._watch.rank:
-            self._put(key, bytes(data))
+            self._put(key, call, bytes(data))
         elif rank not in self._near:
-            self._far.send(rank, key, data)
+            self._far.send(rank, key, call, data)
         else:
             with self._lock:
                 try:
                     connection = self._peers.get(rank) or self._peers.setdefault(rank, connect(self._near[rank], self._timeout))
                     connection.send_bytes(key)
+                    connection.send_bytes(call)
                     connection.send_bytes(data)
                 except (OSError, AuthenticationError) as error:
                     with suppress(DistBackendError):
@@ -99,7 +100,7 @@ class Mailbox:
             self._watch.check([rank])
             time.sleep(0.05)
 
-    def take(self, senders: Sequence[int], keys: Sequence[bytes], timeout: timedelta) -> tuple[int, bytes]:
+    def take(self, senders: Sequence[int], keys: Sequence[bytes], timeout: timedelta) -> tuple[int, tuple[bytes, Any]]:
         """The next message with one of these keys, each of the sender at the same place; and the place.
 
         Raises:
@@ -121,10 +122,10 @@ class Mailbox:
             place = first()
             assert place is not None
             queue = self._messages[keys[place]]
-            data = queue.popleft()
+            message = queue.popleft()
             if not queue:
                 del self._messages[keys[place]]
-            return place, data
+            return place, message
 
     def _check(self, senders: Sequence[int]) -> None:
         """Raise what the watch has to say of the last sender, once it has something to say of each."""

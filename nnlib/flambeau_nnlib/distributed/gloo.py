@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+from .agent_store import TorchrunStore
 from .engine import Communicator
 from .messages import Letters, Messages
 from .shared import SharedMemory
@@ -67,7 +68,7 @@ def _master_of(store: Store) -> str | None:
     """The host that serves the store, which all processes reach."""
     while isinstance(store, PrefixStore):
         store = store.underlying_store
-    return store.host if isinstance(store, TCPStore) else None
+    return store.host if isinstance(store, (TCPStore, TorchrunStore)) else None
 
 
 def _meet(store: Store, rank: int, world_size: int) -> None:

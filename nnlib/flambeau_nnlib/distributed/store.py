@@ -43,7 +43,7 @@ class Store:
 
     def set(self, key: str, value: str | bytes) -> None:
         """Store a value."""
-        self._change(key, lambda _: _bytes(value))
+        self._change(key, lambda _: as_bytes(value))
 
     def get(self, key: str) -> bytes:
         """The value of a key, waited for.  DistStoreError if it does not come."""
@@ -56,12 +56,12 @@ class Store:
 
     def append(self, key: str, value: str | bytes) -> None:
         """Put more at the end of a value."""
-        self._change(key, lambda before: (before or b"") + _bytes(value))
+        self._change(key, lambda before: (before or b"") + as_bytes(value))
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
         """Store a value if the present one is as expected; returns what is there then."""
         return self._change(
-            key, lambda value: _bytes(desired) if (value or b"") == _bytes(expected) else value or _bytes(expected)
+            key, lambda value: as_bytes(desired) if (value or b"") == as_bytes(expected) else value or as_bytes(expected)
         )
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
@@ -105,7 +105,8 @@ class Store:
         raise TypeError(f"{type(self).__name__} cannot be used as a store")
 
 
-def _bytes(value: str | bytes) -> bytes:
+def as_bytes(value: str | bytes) -> bytes:
+    """A value as a store keeps it."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
@@ -261,7 +262,7 @@ class TCPStore(Store):
         return int(self._ask(b"num_keys"))
 
     def set(self, key: str, value: str | bytes) -> None:
-        self._ask(b"set", key.encode(), _bytes(value))
+        self._ask(b"set", key.encode(), as_bytes(value))
 
     def get(self, key: str) -> bytes:
         self.wait([key])
@@ -271,10 +272,10 @@ class TCPStore(Store):
         return int(self._ask(b"add", key.encode(), b"%d" % amount))
 
     def append(self, key: str, value: str | bytes) -> None:
-        self._ask(b"append", key.encode(), _bytes(value))
+        self._ask(b"append", key.encode(), as_bytes(value))
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
-        return self._ask(b"compare_set", key.encode(), _bytes(expected), _bytes(desired))
+        return self._ask(b"compare_set", key.encode(), as_bytes(expected), as_bytes(desired))
 
     def delete_key(self, key: str) -> bool:
         return self._ask(b"delete_key", key.encode()) == b"1"

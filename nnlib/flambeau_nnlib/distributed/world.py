@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlparse
 
 import flambeau as torch
 
+from .agent_store import TorchrunStore
 from .engine import Engine, Job, find_engine
 from .group import ProcessGroup
 from .store import FileStore, PrefixStore, Store, TCPStore, default_timeout
@@ -186,8 +187,11 @@ def _from_environment(
     rank = int(value("RANK")) if rank < 0 else rank
     world_size = int(value("WORLD_SIZE")) if world_size < 0 else world_size
     address, port = value("MASTER_ADDR"), int(value("MASTER_PORT"))
-    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # the launcher serves it
-        yield TCPStore(address, port, world_size, False, timeout, wait_for_workers=False), rank, world_size
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # the launcher serves it: flambeau's, or PyTorch's torchrun
+        if "FLAMBEAU_LAUNCHER" in os.environ:
+            yield TCPStore(address, port, world_size, False, timeout, wait_for_workers=False), rank, world_size
+        else:
+            yield TorchrunStore(address, port, timeout), rank, world_size
     else:
         yield TCPStore(address, port, world_size, rank == 0, timeout), rank, world_size
 

@@ -62,10 +62,35 @@ def work(library: str, backend: str, only: str) -> None:
                 dist.barrier()
                 found[f"{operation} {name}"] = (time.perf_counter() - start) / STEPS[name]
         found[f"memory {name}"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    if not only:
+        found["DDP step / plain step"] = data_parallel_step(torch)
     if rank == 0:
         print(json.dumps(found), flush=True)
     dist.barrier()
     dist.destroy_process_group()
+
+
+def data_parallel_step(torch: Any) -> float:
+    """How much longer a training step takes with `DistributedDataParallel`: the median of pairs of steps."""
+    nn = torch.nn
+    plain = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+    parallel = nn.parallel.DistributedDataParallel(plain)
+    batch = torch.randn(128, 512)
+
+    def step(net: Any) -> float:
+        torch.distributed.barrier()
+        start = time.perf_counter()
+        net.zero_grad()
+        net(batch).pow(2).mean().backward()
+        torch.distributed.barrier()
+        return time.perf_counter() - start
+
+    ratios = []
+    for _ in range(9):
+        with parallel.no_sync():
+            alone = step(parallel)
+        ratios.append(step(parallel) / alone)
+    return statistics.median(ratios)
 
 
 def run(side: str, ranks: int, only: str) -> dict[str, float]:
@@ -125,7 +150,9 @@ def show(ranks: int, rounds: dict[str, list[dict[str, float]]]) -> None:
     base, *others = [{key: statistics.median(one[key] for one in found) for key in found[0]} for found in rounds.values()]
     print(f"\n{ranks} ranks".ljust(29) + "".join(f"{side:>20}" for side in rounds))
     for key, value in base.items():
-        if key.startswith("memory"):
+        if key.startswith("DDP"):
+            cells = [f"{side[key]:20.2f}" for side in (base, *others)]
+        elif key.startswith("memory"):
             cells = [f"{side[key]:17.0f} MB" for side in (base, *others)]
         else:
             cells = [f"{value * 1e3:17.3f} ms", *(f"{side[key] / value:20.2f}" for side in others)]

@@ -216,9 +216,45 @@ def mixed_dtypes_and_buffers(rank: int) -> None:
     assert parallel.reducer.buckets[0].flat.dtype != parallel.reducer.buckets[1].flat.dtype
 
 
+def zero_redundancy(rank: int) -> None:
+    """Each process holds half of Adam's state; the weights, and the state that is collected, are the whole optimizer's."""
+    from flambeau.distributed.optim import ZeroRedundancyOptimizer
+
+    def step(net: nn.Module, optimizer: Any, inputs: torch.Tensor) -> None:
+        optimizer.zero_grad()
+        net(inputs).pow(2).mean().backward()
+        optimizer.step()
+
+    net, alone = DistributedDataParallel(network()), network()
+    groups = lambda net: [{"params": net[:3].parameters()}, {"params": net[3:].parameters(), "lr": 0.02}]  # noqa: E731
+    optimizer = ZeroRedundancyOptimizer(groups(net.module), torch.optim.Adam, lr=0.01)
+    whole = torch.optim.Adam(groups(alone), lr=0.01)
+    assert len(optimizer.optim.param_groups[0]["params"]) < len(optimizer.param_groups[0]["params"])
+    inputs = batches(6)
+    for batch in inputs[:3]:
+        step(net, optimizer, batch[rank])
+        step(alone, whole, batch.flatten(0, 1))
+    assert_close([p.detach() for p in net.parameters()], [p.detach() for p in alone.parameters()])
+    with pytest.raises(RuntimeError, match="has not been consolidated on this rank"):
+        optimizer.state_dict()
+    optimizer.consolidate_state_dict(1)
+    states = [optimizer.state_dict() if rank == 1 else None]
+    dist.broadcast_object_list(states, 1)
+    expected = whole.state_dict()
+    assert states[0]["state"].keys() == expected["state"].keys() and states[0]["param_groups"] == expected["param_groups"]
+    for number, state in expected["state"].items():
+        torch.testing.assert_close(states[0]["state"][number]["exp_avg"], state["exp_avg"], atol=1e-6, rtol=0)
+    again = ZeroRedundancyOptimizer(groups(net.module), torch.optim.Adam, lr=0.5)
+    again.load_state_dict(states[0])
+    for batch in inputs[3:]:
+        step(net, again, batch[rank])
+        step(alone, whole, batch.flatten(0, 1))
+    assert_close([p.detach() for p in net.parameters()], [p.detach() for p in alone.parameters()])
+
+
 @pytest.mark.parametrize(
     "names",
-    [["options", "starts_from_the_first"], ["overlaps", "accumulates", "unused", "uneven"], ["hooks", "power", "mixed_dtypes_and_buffers"]],
+    [["options", "starts_from_the_first", "zero_redundancy"], ["overlaps", "accumulates", "unused", "uneven"], ["hooks", "power", "mixed_dtypes_and_buffers"]],
     ids=" ".join,
 )  # fmt: skip
 def test_two_processes(names: list[str]) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "GroupMember",
     "GroupName",
     "default_group",
+    "default_pg_timeout",
     "destroy_process_group",
     "get_backend",
     "get_backend_config",
@@ -29,6 +30,7 @@ __all__ = [
     "get_global_rank",
     "get_group_rank",
     "get_node_local_rank",
+    "get_pg_count",
     "get_process_group_ranks",
     "get_rank",
     "get_world_size",
@@ -41,7 +43,9 @@ __all__ = [
     "is_initialized",
     "is_mpi_available",
     "is_nccl_available",
+    "is_torchelastic_launched",
     "is_ucc_available",
+    "is_xccl_available",
     "new_group",
     "new_subgroups",
     "new_subgroups_by_enumeration",
@@ -52,6 +56,7 @@ __all__ = [
     "split_group",
 ]
 
+default_pg_timeout = default_timeout
 GroupName = NewType("GroupName", str)
 
 
@@ -126,6 +131,21 @@ def is_backend_available(backend: str) -> bool:
         return find_engine(backend.lower()).available()
     except RuntimeError:
         return False
+
+
+def is_xccl_available() -> bool:
+    """Whether processes can talk by XCCL."""
+    return False
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether a launcher has started this process: `python -m flambeau.distributed.run`, or PyTorch's torchrun."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def get_pg_count() -> int:
+    """How many groups this process is in."""
+    return len(_groups)
 
 
 def is_initialized() -> bool:

@@ -168,6 +168,12 @@ class DistributedDataParallel(Module, Joinable):
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self.reducer.hook, self.reducer.hook_state = hook, state
 
+    def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
+        from ...distributed.algorithms.ddp_comm_hooks import default_hooks
+
+        hooks = {"ALLREDUCE": default_hooks.allreduce_hook, "FP16_COMPRESS": default_hooks.fp16_compress_hook}
+        self.register_comm_hook(None, hooks[comm_hook_type.name])
+
     @torch.no_grad()
     def _broadcast(self, tensors: Sequence[Tensor], root: int = 0) -> None:
         """Make tensors equal to those of one process."""

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ..operations.creation import empty
+from ..tape.engine import queue_callback
 from ..tensors.tensor import Tensor
 
 __all__ = ["Variable", "VariableMeta"]
+
+
+class _ExecutionEngine:
+    """`Variable._execution_engine`, by which libraries reach the engine: DistributedDataParallel and others like it."""
+
+    queue_callback = staticmethod(queue_callback)
 
 
 class VariableMeta(type):
@@ -28,6 +35,8 @@ class Variable(metaclass=VariableMeta):
     >>> isinstance(x, Variable), (x * Variable(torch.ones(2), volatile=True)).requires_grad
     (True, False)
     """
+
+    _execution_engine = _ExecutionEngine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         data = empty(0) if data is None else data

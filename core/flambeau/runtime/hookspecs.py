@@ -75,6 +75,14 @@ def flambeau_collectives(device_type: str) -> Collectives | None:
     """Return the collectives of a device type, or None if it belongs to another plugin."""
 
 
+@hookspec(firstresult=True)
+def flambeau_distributed_engine(name: str) -> Any:
+    """Return the engine of `torch.distributed` called `name`, or None if it is another plugin's.
+
+    An engine carries the bytes of collectives between processes; it is a `flambeau_nnlib.distributed.engine.Engine`.
+    """
+
+
 @hookspec
 def flambeau_report_header() -> str:  # type: ignore[empty-body]  # a specification
     """Return one line about the plugin for `python -m flambeau env`."""

@@ -25,7 +25,7 @@ from .tensor_class import RECORDED, tensor_class
 if TYPE_CHECKING:
     from ..tensors.tensor import Tensor
 
-__all__ = ["current_task", "run", "run_scalar", "unpack_array", "unpack_tensor"]
+__all__ = ["current_task", "queue_callback", "run", "run_scalar", "unpack_array", "unpack_tensor"]
 
 
 def run(
@@ -62,7 +62,9 @@ def run(
         else:
             task.drain()
         if capture:
-            return task.captured_gradients(inputs or ())
+            gradients = task.captured_gradients(inputs or ())
+            task.call_back()
+            return gradients
         task.finish()
         return None
     finally:
@@ -79,6 +81,14 @@ def run_scalar(output: Tensor, retain_graph: bool) -> None:
     task.alone = True
     task.drain(output._node, one(output._key)._array)
     task.finish()
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call something at the end of the backward pass that runs.  RuntimeError if none does."""
+    task = current_task.get()
+    if task is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    task.callbacks = (*task.callbacks, callback)
 
 
 def one(key: DispatchKey) -> Tensor:
@@ -102,6 +112,7 @@ class Task:
     targets: set[Any] | None = None  # the edges whose gradients are requested; None: all leaves
     needed: set[Node] | None = None  # the nodes to run; None: all
     caught: dict[Any, Any]  # the gradients of inputs that are not leaves
+    callbacks: Sequence[Callable[[], Any]] = ()  # what to call once all gradients have been accumulated
 
     def __init__(self, tensors: bool, create_graph: bool, retain_graph: bool) -> None:
         self.tensors = tensors  # whether rules get Tensors, not arrays
@@ -278,6 +289,15 @@ class Task:
                 self.with_modes(self.finish_leaf, leaf, gradient)
             else:
                 self.finish_leaf(leaf, gradient)
+        if self.callbacks:
+            self.call_back()
+
+    def call_back(self) -> None:
+        """Call what was queued for the end of the pass, and what that queues in turn."""
+        while self.callbacks:
+            callbacks, self.callbacks = self.callbacks, ()
+            for callback in callbacks:
+                callback()
 
     def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
         if leaf._has_hooks:

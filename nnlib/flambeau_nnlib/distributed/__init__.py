@@ -1,18 +1,46 @@
-"""Several processes of one machine that compute together: they find each other, and exchange tensors over sockets.
+"""Several processes that compute together, on one machine or several: they find each other, and exchange tensors.
 
 >>> import flambeau as torch
 >>> torch.distributed.is_initialized()
 False
+
+What carries the bytes is an `engine`; everything else is made of it.
 """
 
 from __future__ import annotations
 
-from . import collectives, store, world
+from typing import Any
+
+from . import collectives, debugging, errors, objects, options, point_to_point, store, world
 from .collectives import *  # noqa: F403
-from .group import ProcessGroup, ProcessGroupGloo, ReduceOp, Work
-from .mesh import DeviceMesh, init_device_mesh
+from .debugging import *  # noqa: F403
+from .device_mesh import DeviceMesh, init_device_mesh
+from .errors import *  # noqa: F403
+from .group import ProcessGroup, ProcessGroupGloo, Work
+from .objects import *  # noqa: F403
+from .options import *  # noqa: F403
+from .point_to_point import *  # noqa: F403
+from .reduction import ReduceOp
 from .store import *  # noqa: F403
 from .world import *  # noqa: F403
 
 __all__ = ["DeviceMesh", "ProcessGroup", "ProcessGroupGloo", "ReduceOp", "Work", "init_device_mesh"]
-__all__ += [*collectives.__all__, *store.__all__, *world.__all__]
+for _part in (collectives, debugging, errors, objects, options, point_to_point, store, world):
+    __all__ += _part.__all__
+
+_OF_DATA_PARALLEL = {"GradBucket": "Bucket", "Reducer": "Reducer"}
+__all__ += _OF_DATA_PARALLEL
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_DATA_PARALLEL:  # which needs layers
+        from ..nn.parallel import reducer
+
+        return getattr(reducer, _OF_DATA_PARALLEL[name])
+    if name == "reduce_op":
+        import warnings
+
+        message = "`torch.distributed.reduce_op` is deprecated, please use `torch.distributed.ReduceOp` instead"
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return ReduceOp
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,61 +1,24 @@
-"""Process groups, and how their collectives are made of tensors sent and received."""
+"""Process groups: collectives of some of the processes of a job, one after the other."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
-from functools import reduce
 from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
 
+from .debugging import DebugLevel, get_debug_level
+from .engine import Communicator, Job
+from .errors import DistBackendError
 from .store import Store
-from .transport import Mailbox
 
-__all__ = ["ProcessGroup", "ProcessGroupGloo", "ReduceOp", "Work"]
+__all__ = ["ProcessGroup", "ProcessGroupGloo", "Work"]
 
-
-class ReduceOp:
-    """How tensors of several processes are reduced to one."""
-
-    def __init__(self, name: str, join: Callable[[Tensor, Tensor], Tensor], divides: bool = False, factor: Any = None) -> None:
-        self.name, self.join, self.divides, self.factor = name, join, divides, factor
-
-    def __repr__(self) -> str:
-        return f"<RedOpType.{self.name}>"
-
-    def __call__(self, tensors: Sequence[Tensor]) -> Tensor:
-        """Reduce the tensors of all ranks, in the order of the ranks, so that all get the same result."""
-        result = reduce(self.join, tensors)
-        if self.divides:
-            result = result / len(tensors) if result.is_floating_point() else result // len(tensors)
-        return result if self.factor is None else result * self.factor
-
-    SUM: ReduceOp
-    AVG: ReduceOp
-    PRODUCT: ReduceOp
-    MIN: ReduceOp
-    MAX: ReduceOp
-    BAND: ReduceOp
-    BOR: ReduceOp
-    BXOR: ReduceOp
-    PREMUL_SUM: ReduceOp
-
-
-for _name, _join in {
-    "SUM": torch.add,
-    "AVG": torch.add,
-    "PRODUCT": torch.mul,
-    "MIN": torch.minimum,
-    "MAX": torch.maximum,
-    "BAND": torch.bitwise_and,
-    "BOR": torch.bitwise_or,
-    "BXOR": torch.bitwise_xor,
-    "PREMUL_SUM": torch.add,
-}.items():
-    setattr(ReduceOp, _name, ReduceOp(_name, _join, divides=_name == "AVG"))
+DESCRIPTION = 512  # bytes in which a collective is described to other ranks
 
 
 class Work:
@@ -87,9 +50,9 @@ class Work:
         """The tensors of the operation."""
         return self._future.result()
 
-    def get_future(self) -> Future[Any]:
+    def get_future(self) -> torch.futures.Future[Any]:
         """The operation as a future."""
-        return self._future
+        return torch.futures.Future.of(self._future)
 
     def source_rank(self) -> int:
         """Which rank a tensor was received from."""
@@ -99,16 +62,20 @@ class Work:
 class ProcessGroup:
     """Some of the processes of a job.  Ranks inside a group count from 0; `ranks` gives the global ones.
 
-    Collectives run one after the other in a thread of the group, in the order they were called in.
+    Collectives run one after the other, in the order they were called in: those that are waited for at once in the caller's
+    thread, the others in a thread of the group.
     """
 
-    def __init__(self, mailbox: Mailbox, store: Store, ranks: Sequence[int], rank: int, name: str, timeout: timedelta) -> None:
+    def __init__(
+        self, job: Job, store: Store | None, ranks: Sequence[int], name: str, timeout: timedelta, backend: str, device_type: str
+    ) -> None:
         self.ranks, self.group_name, self.group_desc = list(ranks), name, name
-        self.timeout, self.store = timeout, store
-        self._mailbox, self._rank = mailbox, self.ranks.index(rank)
-        self._sequence = 0
+        self.timeout, self.store, self.device_type = timeout, store, device_type
+        self._job, self._backend, self._rank = job, backend, self.ranks.index(job.rank)
+        self._communicator: Communicator = job.communicator(self.ranks, name, timeout)
         self._thread = ThreadPoolExecutor(1, f"flambeau group {name}")
         self._receivers = ThreadPoolExecutor(8, f"flambeau receive {name}")
+        self._turn, self._last = threading.RLock(), _done(None)
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -120,99 +87,96 @@ class ProcessGroup:
 
     def name(self) -> str:
         """The backend's name."""
-        return "gloo"
+        return self._backend
 
     def close(self) -> None:
         """Finish the operations that have been started."""
         self._thread.shutdown()
         self._receivers.shutdown(wait=False, cancel_futures=True)
+        self._communicator.close()
 
-    def run(self, collective: Callable[[Exchange], Any]) -> Work:
-        """Run `collective` with messages of its own, after all earlier collectives."""
-        self._sequence += 1
-        exchange = Exchange(self, (self.group_name, self._sequence))
-        return Work(self._thread.submit(torch.no_grad()(collective), exchange))
+    def run(self, collective: Callable[[Communicator], Any], async_op: bool, description: str = "") -> Work:
+        """Run `collective` after all earlier ones; returns once it is done unless `async_op`."""
+
+        def run() -> Any:
+            with torch.no_grad():
+                if get_debug_level() == DebugLevel.DETAIL and description:
+                    self._compare(description)
+                return collective(self._communicator)
+
+        with self._turn:
+            if async_op or not self._last.done():
+                self._last = self._thread.submit(run)
+                work = Work(self._last)
+            else:
+                return Work(_done(run()))
+        if not async_op:
+            work.wait()
+        return work
+
+    def _compare(self, description: str) -> None:
+        """Raise if another rank calls something else.  DistBackendError with what each of them calls."""
+        text = description.encode()[:DESCRIPTION].ljust(DESCRIPTION)
+        found = [torch.empty(DESCRIPTION, dtype=torch.uint8) for _ in self.ranks]
+        self._communicator.all_gather(found, torch.frombuffer(bytearray(text), dtype=torch.uint8))
+        calls = [line.numpy().tobytes().decode(errors="replace").strip() for line in found]
+        if len(set(calls)) > 1:
+            listed = "; ".join(f"rank {rank} calls {call}" for rank, call in zip(self.ranks, calls, strict=True))
+            raise DistBackendError(
+                f"Detected mismatch between collectives on ranks: rank {self.ranks[self._rank]} calls {description}, but {listed}"
+            )
 
     # --- point to point ---
 
     def send(self, tensor: Tensor, rank: int, tag: int = 0) -> Work:
         """Send a tensor to a rank of the group."""
-        done: Future[Any] = Future()
-        self._mailbox.send(self.ranks[rank], (self.group_name, "to", self._rank, tag), pack(tensor))
-        done.set_result(tensor)
-        return Work(done)
+        self._communicator.send(self.flat(tensor), rank, tag)
+        return Work(_done(tensor))
 
     def recv(self, tensor: Tensor, rank: int | None = None, tag: int = 0) -> Work:
         """Receive a tensor from a rank of the group, or from any."""
-        keys = [(self.group_name, "to", sender, tag) for sender in (range(self.size()) if rank is None else [rank])]
         senders: list[int] = []
 
         def receive() -> Tensor:
-            key, data = self._mailbox.take(keys, self.timeout)
-            senders.append(key[2])  # type: ignore[index]
-            return fill(tensor, data)
+            with torch.no_grad(), self.written(tensor) as flat:
+                senders.append(self._communicator.receive(flat, rank, tag))
+            return tensor
 
         return Work(self._receivers.submit(receive), lambda: senders[0])
+
+    # --- tensors as communicators take them ---
+
+    def flat(self, tensor: Tensor) -> Tensor:
+        """The elements of a tensor in one row where the engine can reach them: its own memory, if it is contiguous and there."""
+        if tensor.device.type != self.device_type:
+            tensor = tensor.to(self.device_type)
+        return tensor.detach().contiguous().reshape(-1)
+
+    def written(self, *tensors: Tensor) -> Written:
+        """A context for the `flat` tensor, or a list of them, which are written back where they are copies."""
+        return Written(self, tensors)
+
+
+class Written:
+    """See `ProcessGroup.written`."""
+
+    def __init__(self, group: ProcessGroup, tensors: Sequence[Tensor]) -> None:
+        self._tensors, self._flats = tensors, [group.flat(tensor) for tensor in tensors]
+
+    def __enter__(self) -> Any:
+        return self._flats if len(self._flats) != 1 else self._flats[0]
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is None:
+            for tensor, flat in zip(self._tensors, self._flats, strict=True):
+                if tensor.numel() and tensor.data_ptr() != flat.data_ptr():
+                    tensor.detach().copy_(flat.reshape(tensor.shape))
 
 
 ProcessGroupGloo = ProcessGroup
 
 
-class Exchange:
-    """The messages of one collective."""
-
-    def __init__(self, group: ProcessGroup, key: tuple[Any, ...]) -> None:
-        self.group, self.rank, self.size = group, group.rank(), group.size()
-        self._key = key
-
-    def send(self, rank: int, data: Any) -> None:
-        """Send bytes to a rank."""
-        self.group._mailbox.send(self.group.ranks[rank], (*self._key, self.rank), data)
-
-    def receive(self, rank: int) -> bytes:
-        """The next bytes from a rank."""
-        return self.group._mailbox.take([(*self._key, rank)], self.group.timeout)[1]
-
-    def swap(self, parts: Sequence[Any]) -> list[bytes]:
-        """Send each rank its part; returns what each rank sent here."""
-        for rank, part in enumerate(parts):
-            self.send(rank, part)
-        return [self.receive(rank) for rank in range(self.size)]
-
-    def gather_all(self, data: Any) -> list[bytes]:
-        """The data of every rank, on all ranks."""
-        return self.swap([data] * self.size)
-
-    def reduced(self, tensor: Tensor, how: ReduceOp) -> Tensor:
-        """The reduced tensors of all ranks: each rank reduces one part and sends it to all."""
-        flat = tensor.reshape(-1)
-        parts = flat.tensor_split(self.size)
-        mine = how([unpack(data, parts[self.rank]) for data in self.swap([pack(part) for part in parts])])
-        joined = self.gather_all(pack(mine.to(flat.dtype)))
-        return torch.cat([unpack(data, part) for data, part in zip(joined, parts, strict=True)]).reshape(tensor.shape)
-
-
-# --- tensors as bytes -------------------------------------------------------------------------------------------------
-
-
-def pack(tensor: Tensor) -> bytes:
-    """The elements of a tensor."""
-    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
-
-
-def unpack(data: bytes, like: Tensor) -> Tensor:
-    """Bytes as a tensor of the shape, dtype and device of another."""
-    if len(data) != like.numel() * like.element_size():
-        raise RuntimeError(
-            f"received {len(data)} bytes for a tensor of shape {list(like.shape)} and {like.dtype}: do all ranks give "
-            "tensors of one shape and dtype?"
-        )
-    if not data:
-        return torch.empty_like(like)
-    return torch.frombuffer(bytearray(data), dtype=like.dtype).reshape(like.shape).to(like.device)
-
-
-@torch.no_grad()
-def fill(tensor: Tensor, data: bytes) -> Tensor:
-    """Write received elements into a tensor."""
-    return tensor.copy_(unpack(data, tensor))
+def _done(result: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(result)
+    return future

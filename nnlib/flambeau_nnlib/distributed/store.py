@@ -1,53 +1,34 @@
-"""Stores: small tables that all processes of a job share, by which they find each other."""
+"""Stores: small tables that all processes of a job share, by which they find each other.
+
+A store that is served to other processes speaks lists of byte strings (`wire`), only to those that hold the job's secret, and
+never pickles.
+"""
 
 from __future__ import annotations
 
-import pickle
 import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from multiprocessing.connection import Client, Connection
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from .server import Server
+from .errors import DistNetworkError, DistStoreError
+from .server import Server, connect
+from .wire import decode, encode
 
 __all__ = [
-    "DistBackendError",
-    "DistError",
-    "DistNetworkError",
-    "DistStoreError",
     "FileStore",
     "HashStore",
     "PrefixStore",
-    "QueueEmptyError",
     "Store",
     "TCPStore",
     "default_timeout",
 ]
 
 default_timeout = timedelta(minutes=30)
-
-
-class DistError(RuntimeError):
-    """Something between processes has failed."""
-
-
-class DistBackendError(DistError):
-    """A collective has failed."""
-
-
-class DistNetworkError(DistError):
-    """A connection has failed."""
-
-
-class DistStoreError(DistError):
-    """A store did not answer in time."""
-
-
-class QueueEmptyError(DistStoreError):
-    """A queue of a store has nothing in it."""
 
 
 class Store:
@@ -62,7 +43,7 @@ class Store:
 
     def set(self, key: str, value: str | bytes) -> None:
         """Store a value."""
-        self._change(key, lambda _: _bytes(value))
+        self._change(key, lambda _: as_bytes(value))
 
     def get(self, key: str) -> bytes:
         """The value of a key, waited for.  DistStoreError if it does not come."""
@@ -75,12 +56,12 @@ class Store:
 
     def append(self, key: str, value: str | bytes) -> None:
         """Put more at the end of a value."""
-        self._change(key, lambda before: (before or b"") + _bytes(value))
+        self._change(key, lambda before: (before or b"") + as_bytes(value))
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
         """Store a value if the present one is as expected; returns what is there then."""
         return self._change(
-            key, lambda value: _bytes(desired) if (value or b"") == _bytes(expected) else value or _bytes(expected)
+            key, lambda value: as_bytes(desired) if (value or b"") == as_bytes(expected) else value or as_bytes(expected)
         )
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
@@ -124,7 +105,8 @@ class Store:
         raise TypeError(f"{type(self).__name__} cannot be used as a store")
 
 
-def _bytes(value: str | bytes) -> bytes:
+def as_bytes(value: str | bytes) -> bytes:
+    """A value as a store keeps it."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
@@ -188,12 +170,13 @@ class FileStore(Store):
             value = _updated(table, key, change(before))
             if value != before:
                 file.truncate(0)
-                file.write(pickle.dumps(table))
+                file.write(encode(part for name, kept in table.items() for part in (name.encode(), kept)))
             return value
 
 
 def _table_of(contents: bytes) -> dict[str, bytes]:
-    return pickle.loads(contents) if contents else {}
+    fields = decode(contents)
+    return {name.decode(): value for name, value in zip(fields[::2], fields[1::2], strict=True)}
 
 
 class TCPStore(Store):
@@ -202,6 +185,10 @@ class TCPStore(Store):
     Args:
         host_name, port: where; port 0 takes any that is free.
         world_size: how many processes there will be; the master waits for them where `wait_for_workers`.
+        is_master: whether to serve it from here.
+
+    Raises:
+        DistNetworkError: the address is in use, or the store is not reached in time or does not hold the job's secret.
     """
 
     def __init__(
@@ -222,8 +209,11 @@ class TCPStore(Store):
         self._table: HashStore | None = None
         if is_master:
             self._table = HashStore()
-            self._server = Server(host_name, port, self._serve)
-            self.port = self._server.port
+            try:
+                self._server = Server((host_name, port), self._serve)
+            except OSError as error:
+                raise DistNetworkError(f"cannot serve a store at {host_name}:{port}: {error}") from error
+            self.port = int(self._server.address[1])
         if wait_for_workers and world_size:
             self.add("workers", 1)
             while is_master and int(self.get("workers")) < world_size:
@@ -234,56 +224,84 @@ class TCPStore(Store):
             self._server.close()
 
     def _serve(self, connection: Connection) -> None:
+        assert self._table is not None
         while True:
-            method, arguments = connection.recv()
-            connection.send(getattr(self._table, method)(*arguments))
+            request, *fields = decode(connection.recv_bytes())
+            try:
+                answer = _REQUESTS[request](self._table, *fields)
+            except Exception as error:  # of one request; the store serves on
+                connection.send_bytes(encode([b"error", f"{type(error).__name__}: {error}".encode()]))
+            else:
+                connection.send_bytes(encode([b"answer", answer]))
 
-    def _ask(self, method: str, *arguments: Any) -> Any:
+    def _ask(self, request: bytes, *fields: bytes) -> bytes:
         """What the master's table answers; each thread has a connection of its own."""
         if self._table is not None:
-            return getattr(self._table, method)(*arguments)
+            return _REQUESTS[request](self._table, *fields)
         if not hasattr(self._local, "connection"):
             self._local.connection = self._connect()
         try:
-            self._local.connection.send((method, arguments))
-            return self._local.connection.recv()
+            self._local.connection.send_bytes(encode([request, *fields]))
+            kind, answer = decode(self._local.connection.recv_bytes())
         except (EOFError, OSError) as error:
             raise DistNetworkError(f"the store at {self.host}:{self.port} has gone away") from error
+        if kind == b"error":
+            raise DistStoreError(f"the store at {self.host}:{self.port} could not answer: {answer.decode()}")
+        return answer
 
     def _connect(self) -> Connection:
-        end = time.monotonic() + self.timeout.total_seconds()
-        while True:
-            try:
-                return Client((self.host, self.port))
-            except OSError as error:
-                if time.monotonic() > end:
-                    raise DistNetworkError(f"cannot reach the store at {self.host}:{self.port}: {error}") from error
-                time.sleep(0.02)
+        try:
+            return connect((self.host, self.port), self.timeout)
+        except (OSError, AuthenticationError) as error:
+            raise DistNetworkError(f"cannot reach the store at {self.host}:{self.port}: {error}") from error
 
     def check(self, keys: Sequence[str]) -> bool:
-        return self._ask("check", list(keys))
+        return self._ask(b"check", *(key.encode() for key in keys)) == b"1"
 
     def num_keys(self) -> int:
-        return self._ask("num_keys")
+        return int(self._ask(b"num_keys"))
 
     def set(self, key: str, value: str | bytes) -> None:
-        self._ask("set", key, value)
+        self._ask(b"set", key.encode(), as_bytes(value))
 
     def get(self, key: str) -> bytes:
         self.wait([key])
-        return self._ask("get", key)
+        return self._ask(b"get", key.encode())
 
     def add(self, key: str, amount: int) -> int:
-        return self._ask("add", key, amount)
+        return int(self._ask(b"add", key.encode(), b"%d" % amount))
 
     def append(self, key: str, value: str | bytes) -> None:
-        self._ask("append", key, value)
+        self._ask(b"append", key.encode(), as_bytes(value))
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
-        return self._ask("compare_set", key, expected, desired)
+        return self._ask(b"compare_set", key.encode(), as_bytes(expected), as_bytes(desired))
 
     def delete_key(self, key: str) -> bool:
-        return self._ask("delete_key", key)
+        return self._ask(b"delete_key", key.encode()) == b"1"
+
+
+def _set(table: HashStore, key: bytes, value: bytes) -> bytes:
+    table.set(key.decode(), value)
+    return b""
+
+
+def _append(table: HashStore, key: bytes, value: bytes) -> bytes:
+    table.append(key.decode(), value)
+    return b""
+
+
+# What a served store can be asked: the request, and its answer from byte strings.
+_REQUESTS: dict[bytes, Callable[..., bytes]] = {
+    b"set": _set,
+    b"append": _append,
+    b"get": lambda table, key: table.get(key.decode()),
+    b"add": lambda table, key, amount: b"%d" % table.add(key.decode(), int(amount)),
+    b"check": lambda table, *keys: b"%d" % table.check([key.decode() for key in keys]),
+    b"num_keys": lambda table: b"%d" % table.num_keys(),
+    b"delete_key": lambda table, key: b"%d" % table.delete_key(key.decode()),
+    b"compare_set": lambda table, key, expected, desired: table.compare_set(key.decode(), expected, desired),
+}
 
 
 class PrefixStore(Store):

@@ -1,93 +1,142 @@
-"""Messages between processes: each process has a mailbox to which all others can send."""
+"""Messages between processes: each process has a mailbox to which all others can send.
+
+Between processes of one host they travel through local sockets; between hosts by ZeroMQ, encrypted with CURVE keys made from
+the job's secret. A message is a key, which says what it is for, and bytes; nothing is pickled here.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict, deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
-from multiprocessing.connection import Client, Connection
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection
 from typing import Any
 
-from .server import Server
-from .store import DistBackendError, Store
+from .errors import DistBackendError
+from .server import Server, connect, own_address
+from .store import Store
+from .watch import Watch
 
 __all__ = ["Mailbox"]
+
+LOOK = 0.2  # seconds between looks for processes that have ended
 
 
 class Mailbox:
     """The messages that have come for one process, by key, in the order they were sent.
 
-    A thread for each sender reads messages as soon as they arrive, so that senders never block.
+    Messages are read as soon as they arrive, by threads, so that senders never block.
+
+    Args:
+        store: where the processes find each other.
+        watch: who they are, and who has ended.
+        towards: a host that all can reach.
     """
 
-    def __init__(self, store: Store, rank: int, world_size: int) -> None:
-        self._rank = rank
-        self._messages: defaultdict[Hashable, deque[bytes]] = defaultdict(deque)
+    def __init__(self, store: Store, watch: Watch, towards: str | None, timeout: timedelta) -> None:
+        self._watch, self._timeout = watch, timeout
+        self._messages: defaultdict[bytes, deque[tuple[bytes, Any]]] = defaultdict(deque)
         self._arrived = threading.Condition()
         self._peers: dict[int, Connection] = {}
         self._lock = threading.Lock()
-        self._server = Server("127.0.0.1", 0, self._read)
-        self._ports = self._meet(store, world_size)
+        self._server = Server(None, self._read)
+        self._far: Any = None
+        world = range(len(watch.hosts))
+        if not watch.one_host(world):
+            from .between_hosts import FarMail
 
-    def _meet(self, store: Store, world_size: int) -> list[int]:
-        """The ports of all mailboxes.  The first rank, whose process may hold the store, sees to it that all know them."""
-        store.set(f"mailbox/{self._rank}", str(self._server.port))
-        ports = [int(store.get(f"mailbox/{rank}")) for rank in range(world_size)]
-        if store.add("met", 1) == world_size:
-            store.set("all met", "")
-        if self._rank == 0:
-            store.wait(["all met"])
-        return ports
+            self._far = FarMail(self._put)
+            store.set(f"far/{watch.rank}", f"tcp://{own_address(towards)}:{self._far.port}")
+        store.set(f"mailbox/{watch.rank}", str(self._server.address))
+        self._near = {rank: store.get(f"mailbox/{rank}").decode() for rank in world if watch.one_host([rank, watch.rank])}
+        for rank in world:
+            if rank not in self._near:
+                self._far.reach(rank, store.get(f"far/{rank}").decode())
 
     def close(self) -> None:
         """Take no more messages."""
         self._server.close()
         for connection in self._peers.values():
             connection.close()
+        if self._far is not None:
+            self._far.close()
 
     def _read(self, connection: Connection) -> None:
         while True:
-            self._put(connection.recv(), connection.recv_bytes())
+            self._put(connection.recv_bytes(), connection.recv_bytes(), connection.recv_bytes())
 
-    def _put(self, key: Hashable, data: bytes) -> None:
+    def _put(self, key: bytes, call: bytes, data: Any) -> None:
         with self._arrived:
-            self._messages[key].append(data)
+            self._messages[key].append((call, data))
             self._arrived.notify_all()
 
-    def send(self, rank: int, key: Hashable, data: Any) -> None:
-        """Put a message into another process's mailbox, or one's own."""
-        if rank == self._rank:
-            self._put(key, bytes(data))
-            return
-        with self._lock:
-            if rank not in self._peers:
-                self._peers[rank] = Client(("127.0.0.1", self._ports[rank]))
-            try:
-                self._peers[rank].send(key)
-                self._peers[rank].send_bytes(data)
-            except OSError as error:
-                raise DistBackendError(f"rank {self._rank}: connection closed by rank {rank}") from error
+    def send(self, rank: int, key: bytes, call: bytes, data: Any) -> None:
+        """Put a message into another process's mailbox, or one's own: its key, what it was sent for, and bytes."""
+        if rank == self._watch.rank:
+            self._put(key, call, bytes(data))
+        elif rank not in self._near:
+            self._far.send(rank, key, call, data)
+        else:
+            with self._lock:
+                try:
+                    connection = self._peers.get(rank) or self._peers.setdefault(rank, connect(self._near[rank], self._timeout))
+                    connection.send_bytes(key)
+                    connection.send_bytes(call)
+                    connection.send_bytes(data)
+                except (OSError, AuthenticationError) as error:
+                    with suppress(DistBackendError):
+                        self._wait_for_news(rank)
+                    self._watch.check([rank])
+                    raise DistBackendError(f"rank {self._watch.rank}: connection closed by rank {rank}: {error}") from error
 
-    def take(self, keys: Sequence[Hashable], timeout: timedelta) -> tuple[Hashable, bytes]:
-        """The next message with one of these keys, and the key.  DistBackendError if none comes in time."""
+    def _wait_for_news(self, rank: int) -> None:
+        """Wait a moment for the watch to hear that a process has ended: it knows more of it."""
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            self._watch.check([rank])
+            time.sleep(0.05)
 
-        def first() -> Hashable | None:
-            return next((key for key in keys if self._messages.get(key)), None)
+    def take(self, senders: Sequence[int], keys: Sequence[bytes], timeout: timedelta) -> tuple[int, tuple[bytes, Any]]:
+        """The next message with one of these keys, each of the sender at the same place; and the place.
 
+        Raises:
+            DistBackendError: none comes in time, or all senders have ended.
+        """
+
+        def first() -> int | None:
+            return next((place for place, key in enumerate(keys) if self._messages.get(key)), None)
+
+        end = time.monotonic() + timeout.total_seconds()
         with self._arrived:
-            if not self._arrived.wait_for(lambda: first() is not None, timeout.total_seconds()):
-                raise DistBackendError(
-                    f"rank {self._rank}: timed out waiting {timeout.total_seconds():g} s for a message {keys[0]}"
-                )
-            key = first()
-            queue = self._messages[key]
-            data = queue.popleft()
+            while not self._arrived.wait_for(lambda: first() is not None, min(LOOK, max(0.0, end - time.monotonic()))):
+                self._check(senders)
+                if time.monotonic() >= end:
+                    raise DistBackendError(
+                        f"rank {self._watch.rank}: timed out waiting {timeout.total_seconds():g} s for rank "
+                        f"{' or '.join(map(str, senders))} ({keys[0].decode()})"
+                    )
+            place = first()
+            assert place is not None
+            queue = self._messages[keys[place]]
+            message = queue.popleft()
             if not queue:
-                del self._messages[key]
-            return key, data
+                del self._messages[keys[place]]
+            return place, message
 
-    def has(self, keys: Sequence[Hashable]) -> bool:
-        """Whether a message with one of these keys has come."""
-        with self._arrived:
-            return any(self._messages.get(key) for key in keys)
+    def _check(self, senders: Sequence[int]) -> None:
+        """Raise what the watch has to say of the last sender, once it has something to say of each."""
+        errors = [error for sender in senders if (error := _error_of(self._watch.check, sender)) is not None]
+        if len(errors) == len([sender for sender in senders if sender != self._watch.rank]) and errors:
+            raise errors[-1]
+
+
+def _error_of(check: Callable[[Sequence[int]], None], rank: int) -> DistBackendError | None:
+    try:
+        check([rank])
+    except DistBackendError as error:
+        return error
+    return None

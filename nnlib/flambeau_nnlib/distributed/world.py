@@ -6,23 +6,23 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from enum import Enum
 from typing import Any, NewType
 from urllib.parse import parse_qs, urlparse
 
 import flambeau as torch
 
+from .agent_store import TorchrunStore
+from .engine import Engine, Job, find_engine
 from .group import ProcessGroup
 from .store import FileStore, PrefixStore, Store, TCPStore, default_timeout
-from .transport import Mailbox
 
 __all__ = [
     "Backend",
     "BackendConfig",
-    "DebugLevel",
     "GroupMember",
     "GroupName",
     "default_group",
+    "default_pg_timeout",
     "destroy_process_group",
     "get_backend",
     "get_backend_config",
@@ -30,6 +30,7 @@ __all__ = [
     "get_global_rank",
     "get_group_rank",
     "get_node_local_rank",
+    "get_pg_count",
     "get_process_group_ranks",
     "get_rank",
     "get_world_size",
@@ -42,7 +43,9 @@ __all__ = [
     "is_initialized",
     "is_mpi_available",
     "is_nccl_available",
+    "is_torchelastic_launched",
     "is_ucc_available",
+    "is_xccl_available",
     "new_group",
     "new_subgroups",
     "new_subgroups_by_enumeration",
@@ -53,19 +56,12 @@ __all__ = [
     "split_group",
 ]
 
+default_pg_timeout = default_timeout
 GroupName = NewType("GroupName", str)
 
 
-class DebugLevel(Enum):
-    """How much is logged about collectives."""
-
-    OFF = 0
-    INFO = 1
-    DETAIL = 2
-
-
 class Backend(str):
-    """The name of what carries messages: `"gloo"` here, over sockets of one machine."""
+    """The name of what carries the bytes: see `engine`."""
 
     UNDEFINED, GLOO, NCCL, UCC, MPI = "undefined", "gloo", "nccl", "ucc", "mpi"
     backend_list = [UNDEFINED, GLOO, NCCL, UCC, MPI]
@@ -120,8 +116,8 @@ def is_nccl_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Whether processes can talk by MPI."""
-    return False
+    """Whether processes can talk by MPI: whether mpi4py is installed."""
+    return find_engine(Backend.MPI).available()
 
 
 def is_ucc_available() -> bool:
@@ -131,7 +127,25 @@ def is_ucc_available() -> bool:
 
 def is_backend_available(backend: str) -> bool:
     """Whether a backend can be used."""
-    return backend.lower() == Backend.GLOO
+    try:
+        return find_engine(backend.lower()).available()
+    except RuntimeError:
+        return False
+
+
+def is_xccl_available() -> bool:
+    """Whether processes can talk by XCCL."""
+    return False
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether a launcher has started this process: `python -m flambeau.distributed.run`, or PyTorch's torchrun."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def get_pg_count() -> int:
+    """How many groups this process is in."""
+    return len(_groups)
 
 
 def is_initialized() -> bool:
@@ -157,6 +171,7 @@ _handlers: dict[str, Callable[..., Iterator[Any]]] = {}
 _groups: dict[str, ProcessGroup] = {}
 _made = 0  # groups so far, counted alike in all processes
 _opened: Store | None = None  # the store of the job, where it was made here
+_job: Job | None = None
 
 
 def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[Any]]) -> None:
@@ -191,7 +206,14 @@ def _from_environment(
 
     rank = int(value("RANK")) if rank < 0 else rank
     world_size = int(value("WORLD_SIZE")) if world_size < 0 else world_size
-    yield TCPStore(value("MASTER_ADDR"), int(value("MASTER_PORT")), world_size, rank == 0, timeout), rank, world_size
+    address, port = value("MASTER_ADDR"), int(value("MASTER_PORT"))
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # the launcher serves it: flambeau's, or PyTorch's torchrun
+        if "FLAMBEAU_LAUNCHER" in os.environ:
+            yield TCPStore(address, port, world_size, False, timeout, wait_for_workers=False), rank, world_size
+        else:
+            yield TorchrunStore(address, port, timeout), rank, world_size
+    else:
+        yield TCPStore(address, port, world_size, rank == 0, timeout), rank, world_size
 
 
 def _by_address(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
@@ -227,7 +249,8 @@ def init_process_group(
     """Join the other processes of a job.
 
     Args:
-        backend: `"gloo"`.
+        backend: `"gloo"` (the default), `"mpi"`, or a plugin's; `"cpu:gloo,cuda:gloo"` names one for each type of device, of
+            which all have to be the same.
         init_method: where to meet them, as for `rendezvous`; `env://` by default.
         timeout: how long to wait for others.
         world_size, rank: how many processes there are, and which one this is.
@@ -235,28 +258,42 @@ def init_process_group(
 
     Raises:
         ValueError: called twice, or something is missing.
-        RuntimeError: another backend.
+        RuntimeError: a backend that there is not, or that is not installed.
     """
     if is_initialized():
         raise ValueError("trying to initialize the default process group twice!")
     name = Backend((backend or Backend.GLOO).rpartition(":")[2])
-    if not is_backend_available(name):
-        raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
+    engine = find_engine(name)
     timeout = timeout or default_timeout
-    global _opened
-    if store is None:
+    global _opened, _job
+    if not engine.needs_store:
+        store = None
+    elif store is None:
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
         _opened = store
     elif rank < 0 or world_size < 1:
         raise ValueError("rank must be non-negative and world_size positive if using store")
-    store.set_timeout(timeout)
-    mailbox = Mailbox(PrefixStore("default", store), rank, world_size)
-    GroupMember.WORLD = _groups["0"] = ProcessGroup(mailbox, store, range(world_size), rank, "0", timeout)
+    if store is not None:
+        store.set_timeout(timeout)
+    prefixed = None if store is None else PrefixStore(f"default{_restart()}", store)
+    _job = engine.join(prefixed, rank, world_size, timeout)
+    GroupMember.WORLD = _groups["0"] = _group(engine, _job, store, range(_job.world_size), "0", timeout, name)
+
+
+def _restart() -> str:
+    """Which attempt of the launcher this is: the store may outlive an attempt."""
+    return os.environ.get("TORCHELASTIC_RESTART_COUNT", "")
+
+
+def _group(
+    engine: Engine, job: Job, store: Store | None, ranks: Sequence[int], name: str, timeout: timedelta, backend: str
+) -> ProcessGroup:
+    return ProcessGroup(job, store, ranks, name, timeout, backend, engine.device_type)
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """Leave a group, or the job."""
-    global _made, _opened
+    global _made, _opened, _job
     process_group = group_of(group)
     if process_group is None:
         return
@@ -265,11 +302,11 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     if process_group is GroupMember.WORLD:
         for subgroup in _groups.values():
             subgroup.close()
-        process_group._mailbox.close()
+        process_group._job.leave()
         _groups.clear()
         if _opened is not None:
             _opened.close()
-        GroupMember.WORLD, _made, _opened = None, 0, None
+        GroupMember.WORLD, _made, _opened, _job = None, 0, None, None
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------
@@ -298,11 +335,14 @@ def new_group(
             f"The new group's ranks {chosen} must be distinct and within the world size {world.size()} set by init_process_group"
         )
     _made += 1
-    if world.rank() not in chosen:
-        return GroupMember.NON_GROUP_MEMBER
-    group = ProcessGroup(world._mailbox, world.store, chosen, world.rank(), str(_made), timeout or world.timeout)
-    group.group_desc = group_desc or group.group_name
-    _groups[group.group_name] = group
+    group: Any = GroupMember.NON_GROUP_MEMBER
+    if world.rank() in chosen:
+        name, engine = str(_made), find_engine(world.name())
+        group = _group(engine, world._job, world.store, chosen, name, timeout or world.timeout, world.name())
+        group.group_desc = group_desc or name
+        _groups[name] = group
+    if not use_local_synchronization:  # whoever serves the store stays until all have met
+        world.run(lambda communicator: communicator.barrier(), False, "new_group")
     return group
 
 

@@ -8,10 +8,22 @@ torch.Size([4, 2])
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .data_parallel import DataParallel, data_parallel
-from .distributed import DistributedDataParallel
 from .parallel_apply import parallel_apply
 from .replicate import replicate
 from .scatter_gather import gather, scatter
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
+
+if TYPE_CHECKING:
+    from .distributed import DistributedDataParallel
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DistributedDataParallel":  # which needs what processes talk with; few programs do
+        from .distributed import DistributedDataParallel
+
+        return DistributedDataParallel
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

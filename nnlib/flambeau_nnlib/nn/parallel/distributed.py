@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
 
+from ...distributed.algorithms.join import Join, Joinable, JoinHook
 from ..modules.module import Module
 from .places import as_devices
+from .reducer import Bucket, Reducer
 
 __all__ = ["DistributedDataParallel"]
 
+BUCKET_CAP_MB = 25
 
-class DistributedDataParallel(Module):
+
+class DistributedDataParallel(Module, Joinable):
     """A network of which every process of a group trains a replica on batches of its own.
 
     All replicas start from the first process's parameters. Every backward averages the gradients over the processes, so
-    that the same optimizer steps keep the replicas equal.
+    that the same optimizer steps keep the replicas equal. Gradients travel in buckets while the backward still computes others.
 
     Args:
         module: the network; at least one of its parameters must require a gradient.
         device_ids: the device that inputs are moved to, in a list; None leaves them.
-        output_device, dim, bucket_cap_mb, check_reduction, gradient_as_bucket_view, static_graph: accepted for compatibility.
+        output_device, dim, check_reduction: accepted for compatibility.
         broadcast_buffers: whether each forward in training first copies the buffers of the first process to all.
         init_sync: whether to copy the parameters and buffers of the first process to all at the start.
         process_group: the group (all processes by default).
-        find_unused_parameters: whether some parameters may take no part in a forward.
+        bucket_cap_mb: how many megabytes of gradients travel together (25).
+        find_unused_parameters: whether some parameters may take no part in a forward: each forward then looks for them. Those
+            that no process used keep their `grad`.
+        gradient_as_bucket_view: whether gradients are views of what travels, which saves a copy.
+        static_graph: whether every step uses the same parameters as often as the first one: then unused ones need no look.
+        device_mesh: a mesh of one dimension, whose group is used.
 
     Raises:
-        RuntimeError: no parameter requires a gradient.
+        RuntimeError: no parameter requires a gradient, or the processes have different networks; in a forward, if the last
+            backward did not reach all parameters and `find_unused_parameters` is off.
         ValueError: `torch.distributed` has not been initialized.
     """
 
@@ -49,77 +59,199 @@ class DistributedDataParallel(Module):
         check_reduction: bool = False,
         gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
+        device_mesh: Any = None,
     ) -> None:
-        super().__init__()
-        self._trained_parameters: list[Tensor] = [parameter for parameter in module.parameters() if parameter.requires_grad]
-        if not self._trained_parameters:
+        Module.__init__(self)
+        Joinable.__init__(self)
+        ignored = getattr(module, "_ddp_params_and_buffers_to_ignore", ())
+        trained = [(name, p) for name, p in module.named_parameters() if p.requires_grad and name not in ignored]
+        if not trained:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
             )
-        self.module, self.dim = module, dim
-        self.device_ids = device_ids
+        if process_group is not None and device_mesh is not None:
+            raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+        if device_mesh is not None:
+            process_group = device_mesh.get_group()
+        self.module, self.dim, self.device_ids = module, dim, device_ids
         self.broadcast_buffers, self.find_unused_parameters = broadcast_buffers, find_unused_parameters
-        self.process_group = process_group
+        self.process_group = torch.distributed.group.WORLD if process_group is None else process_group
         self.world_size = torch.distributed.get_world_size(process_group)
-        self.require_backward_grad_sync = True
-        self._ready: set[Tensor] = set()
-        for parameter in self._trained_parameters:
-            parameter.register_post_accumulate_grad_hook(self._on_gradient)
+        self.static_graph, self.gradient_as_bucket_view = static_graph, gradient_as_bucket_view
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self._synchronized = [*(p for _, p in module.named_parameters()), *module.buffers()]
+        cap = (BUCKET_CAP_MB if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20)
+        names, parameters = zip(*trained, strict=True)
+        if self.world_size > 1:
+            self._check_alike(parameters)
         if init_sync:
-            self._broadcast_from_first([*module.parameters(), *module.buffers()])
+            self._broadcast(self._synchronized)
+        self.reducer = Reducer(
+            parameters,
+            process_group,
+            cap,
+            gradient_as_bucket_view,
+            find_unused_parameters and not static_graph,
+            static_graph,
+            names,
+        )
+
+    def _check_alike(self, parameters: Sequence[Tensor]) -> None:
+        """Raise RuntimeError if another process has other parameters."""
+        mine = [(tuple(parameter.shape), str(parameter.dtype)) for parameter in parameters]
+        everyone: list[Any] = [None] * self.world_size
+        torch.distributed.all_gather_object(everyone, mine, self.process_group)
+        for rank, theirs in enumerate(everyone):
+            if len(theirs) != len(everyone[0]):
+                raise RuntimeError(
+                    f"DDP expects same model across all ranks, but Rank 0 has {len(everyone[0])} params, while rank {rank} has "
+                    f"inconsistent {len(theirs)} params."
+                )
+            for index, (first, other) in enumerate(zip(everyone[0], theirs, strict=True)):
+                if first != other:
+                    raise RuntimeError(
+                        f"[{self.world_size} processes]: params[{index}] of rank {rank} is {list(other[0])} {other[1]}, "
+                        f"but that of rank 0 {list(first[0])} {first[1]}"
+                    )
+
+    # --- a step ---
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The network's result for this process's batch."""
-        if self.training and self.broadcast_buffers and self.require_backward_grad_sync:
-            self._broadcast_from_first(list(self.module.buffers()))
+        trains = torch.is_grad_enabled() and self.require_backward_grad_sync
+        if trains:
+            self.reducer.check_finished()
+            self._tell_those_who_have_joined()
+        if self.training and self.broadcast_buffers and self.require_forward_param_sync:
+            self._broadcast_buffers(True)
+        self.require_forward_param_sync = self.require_backward_grad_sync
         if self.device_ids:
             from .scatter_gather import scatter_kwargs
 
             (inputs,), (kwargs,) = scatter_kwargs(inputs, kwargs, as_devices(self.device_ids)[:1]) or ((inputs,), (kwargs,))
         output = self.module(*inputs, **kwargs)
-        self._ready = set(self._trained_parameters) - _used_by(output) if self.find_unused_parameters else set()
+        self.reducer.expects = False
+        if trains:
+            self.reducer.prepare(self._unused_by(output) if self.reducer.find_unused else ())
         return output
+
+    def _unused_by(self, output: Any) -> list[int]:
+        used = _used_by(output)
+        return [index for index, parameter in enumerate(self.reducer.parameters) if parameter not in used]
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context in which each process accumulates its own gradients, without averaging."""
+        """A context in which each process accumulates its own gradients, without averaging.
+
+        The first forward and backward after it average all that has accumulated. The forward has to be in the context too.
+        """
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
         finally:
             self.require_backward_grad_sync = before
 
-    def _on_gradient(self, parameter: Tensor) -> None:
-        """Hook on each parameter: note that its gradient is ready, and average all gradients once the last one is."""
-        if not self.require_backward_grad_sync:
-            return
-        self._ready.add(parameter)
-        if len(self._ready) == len(self._trained_parameters):
-            self._ready = set()
-            self._average_gradients()
+    def register_comm_hook(self, state: Any, hook: Callable[[Any, Bucket], Any]) -> None:
+        """Let a hook average the gradients of each bucket in place of an `all_reduce`.
+
+        Args:
+            state: what the hook gets first.
+            hook: called with the state and a `GradBucket`; returns a `torch.futures.Future` of the averaged buffer.
+
+        Raises:
+            TypeError: the hook cannot be called.
+            RuntimeError: one has been registered.
+        """
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        if self.reducer.hook is not None:
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        self.reducer.hook, self.reducer.hook_state = hook, state
+
+    def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
+        from ...distributed.algorithms.ddp_comm_hooks import default_hooks
+
+        hooks = {"ALLREDUCE": default_hooks.allreduce_hook, "FP16_COMPRESS": default_hooks.fp16_compress_hook}
+        self.register_comm_hook(None, hooks[comm_hook_type.name])
 
     @torch.no_grad()
-    def _average_gradients(self) -> None:
-        """Average the gradients over the processes, all those of one dtype in a single flat tensor."""
-        if self.world_size == 1:
-            return
-        for dtype in {p.dtype for p in self._trained_parameters}:
-            group = [p for p in self._trained_parameters if p.dtype == dtype]
-            flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in group])
-            torch.distributed.all_reduce(flat, group=self.process_group)
-            flat /= self.world_size
-            for p, part in zip(group, flat.split([p.numel() for p in group]), strict=True):
-                if p.grad is None:
-                    p.grad = part.reshape(p.shape).clone()
-                else:
-                    p.grad.copy_(part.reshape(p.shape))
-
-    @torch.no_grad()
-    def _broadcast_from_first(self, tensors: Sequence[Tensor]) -> None:
-        """Make tensors equal to those of the group's first process."""
+    def _broadcast(self, tensors: Sequence[Tensor], root: int = 0) -> None:
+        """Make tensors equal to those of one process."""
         if self.world_size > 1:
             for tensor in tensors:
-                torch.distributed.broadcast(tensor.data, group=self.process_group, group_src=0)
+                torch.distributed.broadcast(tensor.data, group=self.process_group, group_src=root)
+
+    # --- uneven inputs ---
+
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Join:
+        """A context in which processes may have different numbers of batches: those that are done take part with zeros.
+
+        Args:
+            divide_by_initial_world_size: whether averages are over all processes, also those that are done.
+            enable: whether to do so at all.
+            throw_on_early_termination: raise RuntimeError in all processes once one has run out of inputs.
+        """
+        return Join([self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size)
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What this process does in its place once it has run out of inputs."""
+        return _Shadow(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> torch.device:
+        """The device of the collectives by which processes tell each other."""
+        return self.reducer.parameters[0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The processes."""
+        return self.process_group
+
+    def _tell_those_who_have_joined(self) -> None:
+        work = Join.notify_join_context(self)
+        self.reducer.divisor = self.world_size
+        if work is not None and not self._join_config.divides_by_all:
+            work.wait()
+            self.reducer.divisor = int(work.result()[0])
+
+    def _broadcast_buffers(self, active: bool) -> None:
+        """Make buffers equal to those of the first process, or of the first that still has inputs."""
+        buffers, root = list(self.module.buffers()), 0
+        if not buffers or self.world_size == 1:
+            return
+        if self._join_config.enable:
+            rank = torch.distributed.get_rank(self.process_group)
+            candidate = torch.tensor([rank if active else self.world_size])
+            torch.distributed.all_reduce(candidate, torch.distributed.ReduceOp.MIN, group=self.process_group)
+            root = int(candidate)
+        self._broadcast(buffers, root)
+
+
+class _Shadow(JoinHook):
+    """What a process that has run out of inputs does for a `DistributedDataParallel`."""
+
+    def __init__(self, parallel: DistributedDataParallel, divides_by_all: bool) -> None:
+        self.parallel = parallel
+        parallel._join_config.divides_by_all = divides_by_all
+
+    def main_hook(self) -> None:
+        """A step of the others: take part in what they exchange."""
+        parallel = self.parallel
+        if parallel.training and parallel.broadcast_buffers:
+            parallel._broadcast_buffers(False)
+        if not parallel._join_config.divides_by_all:
+            parallel.reducer.divisor = max(1, parallel._join_config.active)
+        parallel.reducer.shadow()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """In the end, take the network of a process that has seen all steps."""
+        parallel = self.parallel
+        rank = torch.distributed.get_rank(parallel.process_group)
+        candidate = torch.tensor([rank if is_last_joiner else -1])
+        torch.distributed.all_reduce(candidate, torch.distributed.ReduceOp.MAX, group=parallel.process_group)
+        parallel._broadcast(parallel._synchronized, int(candidate))
 
 
 def _used_by(output: Any) -> set[Tensor]:

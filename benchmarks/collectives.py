@@ -1,0 +1,163 @@
+"""Collectives of flambeau's engines against PyTorch's gloo, on this machine: times as ratios, and the memory that they take.
+
+    python benchmarks/collectives.py                     2 and 4 ranks, every engine that is installed
+    python benchmarks/collectives.py --ranks 2 --only all_reduce --rounds 5
+    python benchmarks/collectives.py --hosts             the default engine as between hosts, over the loopback network
+
+The sides take turns, in processes of their own; what is printed are medians of the rounds. A ratio below 1 is faster than gloo.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+SIZES = {"4 KB": 1 << 12, "1 MB": 1 << 20, "64 MB": 1 << 26}
+STEPS = {"4 KB": 100, "1 MB": 20, "64 MB": 2}
+OPERATIONS = ("all_reduce", "broadcast", "all_gather", "reduce_scatter")
+
+
+def operations(torch: Any, size: int, ranks: int) -> dict[str, Callable[[], Any]]:
+    """What is measured: each moves tensors of `size` bytes, or `size` bytes to or from all ranks together."""
+    dist = torch.distributed
+    whole, part = torch.ones(size // 4), torch.ones(size // 4 // ranks)
+    parts = [torch.empty(size // 4 // ranks) for _ in range(ranks)]
+    return {
+        "all_reduce": lambda: dist.all_reduce(whole),
+        "broadcast": lambda: dist.broadcast(whole, 0),
+        "all_gather": lambda: dist.all_gather(parts, part),
+        "reduce_scatter": lambda: dist.reduce_scatter(part, list(whole.chunk(ranks))),
+    }
+
+
+def work(library: str, backend: str, only: str) -> None:
+    """In one of the processes: measure, and print what the first rank saw."""
+    torch = importlib.import_module(library)
+    torch.set_num_threads(1)
+    dist = torch.distributed
+    dist.init_process_group(backend)
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    found: dict[str, float] = {}
+    for name, size in SIZES.items():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for operation, call in operations(torch, size, ranks).items():
+            if only in operation:
+                call()
+                dist.barrier()
+                start = time.perf_counter()
+                for _ in range(STEPS[name]):
+                    call()
+                dist.barrier()
+                found[f"{operation} {name}"] = (time.perf_counter() - start) / STEPS[name]
+        found[f"memory {name}"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    if not only:
+        found["DDP step / plain step"] = data_parallel_step(torch)
+    if rank == 0:
+        print(json.dumps(found), flush=True)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def data_parallel_step(torch: Any) -> float:
+    """How much longer a training step takes with `DistributedDataParallel`: the median of pairs of steps."""
+    nn = torch.nn
+    plain = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+    parallel = nn.parallel.DistributedDataParallel(plain)
+    batch = torch.randn(128, 512)
+
+    def step(net: Any) -> float:
+        torch.distributed.barrier()
+        start = time.perf_counter()
+        net.zero_grad()
+        net(batch).pow(2).mean().backward()
+        torch.distributed.barrier()
+        return time.perf_counter() - start
+
+    ratios = []
+    for _ in range(9):
+        with parallel.no_sync():
+            alone = step(parallel)
+        ratios.append(step(parallel) / alone)
+    return statistics.median(ratios)
+
+
+def run(side: str, ranks: int, only: str) -> dict[str, float]:
+    """One round of a side."""
+    library, backend, hosts = {
+        "PyTorch gloo": ("torch", "gloo", False),
+        "gloo": ("flambeau", "gloo", False),
+        "gloo between hosts": ("flambeau", "gloo", True),
+        "mpi": ("flambeau", "mpi", False),
+    }[side]
+    command = [sys.executable, __file__, "--worker", library, backend, "--only", only]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    if backend == "mpi":
+        done = subprocess.run(
+            ["mpiexec", "-n", str(ranks), *command], capture_output=True, text=True, env=environment, check=True
+        )
+        return json.loads(done.stdout.strip().splitlines()[-1])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
+    processes = []
+    for rank in range(ranks):
+        own = {"RANK": str(rank)} | ({"FLAMBEAU_HOST_ID": f"host {rank}"} if hosts else {})
+        pipe = subprocess.PIPE if rank == 0 else subprocess.DEVNULL
+        processes.append(subprocess.Popen(command, env=environment | own, stdout=pipe, text=True))
+    output = processes[0].communicate()[0]
+    if any(process.wait() for process in processes):
+        raise RuntimeError(f"{side} failed")
+    return json.loads(output.strip().splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4], help="how many processes")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each side takes its turn")
+    parser.add_argument("--only", default="", help="operations with this in their names")
+    parser.add_argument("--hosts", action="store_true", help="also the default engine as between hosts")
+    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker:
+        work(*arguments.worker, arguments.only)
+        return
+    sides = ["PyTorch gloo", "gloo"]
+    sides += ["gloo between hosts"] * arguments.hosts
+    sides += ["mpi"] * (find_spec("mpi4py") is not None and shutil.which("mpiexec") is not None)
+    for ranks in arguments.ranks:
+        rounds: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
+        for _ in range(arguments.rounds):
+            for side in sides:
+                rounds[side].append(run(side, ranks, arguments.only))
+        show(ranks, rounds)
+
+
+def show(ranks: int, rounds: dict[str, list[dict[str, float]]]) -> None:
+    """Print PyTorch's medians, and those of the other sides relative to them."""
+    base, *others = [{key: statistics.median(one[key] for one in found) for key in found[0]} for found in rounds.values()]
+    print(f"\n{ranks} ranks".ljust(29) + "".join(f"{side:>20}" for side in rounds))
+    for key, value in base.items():
+        if key.startswith("DDP"):
+            cells = [f"{side[key]:20.2f}" for side in (base, *others)]
+        elif key.startswith("memory"):
+            cells = [f"{side[key]:17.0f} MB" for side in (base, *others)]
+        else:
+            cells = [f"{value * 1e3:17.3f} ms", *(f"{side[key] / value:20.2f}" for side in others)]
+        print(f"{key:28}{''.join(cells)}")
+
+
+if __name__ == "__main__":
+    main()

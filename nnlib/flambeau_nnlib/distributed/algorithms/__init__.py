@@ -1,0 +1,1 @@
+"""Algorithms on top of collectives: uneven inputs (`join`), communication hooks (`ddp_comm_hooks`)."""

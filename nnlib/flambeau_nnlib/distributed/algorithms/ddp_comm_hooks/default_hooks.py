@@ -1,0 +1,72 @@
+"""Hooks that average a bucket of gradients, in its own dtype or in half of its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+__all__ = [
+    "allreduce_hook",
+    "bf16_compress_hook",
+    "bf16_compress_wrapper",
+    "fp16_compress_hook",
+    "fp16_compress_wrapper",
+]
+
+Hook = Callable[[Any, Any], Any]
+
+
+def _averaged(tensor: Tensor, group: Any) -> Any:
+    tensor.div_(torch.distributed.get_world_size(group))
+    work = torch.distributed.all_reduce(tensor, group=group, async_op=True)
+    return work.get_future().then(lambda done: done.value()[0])
+
+
+def allreduce_hook(process_group: Any, bucket: Any) -> Any:
+    """The average, as DistributedDataParallel takes it without a hook."""
+    return _averaged(bucket.buffer(), process_group)
+
+
+def _compressed(process_group: Any, bucket: Any, dtype: torch.dtype) -> Any:
+    buffer = bucket.buffer()
+    future = _averaged(buffer.to(dtype), process_group)
+    return future.then(lambda done: buffer.copy_(done.value()))
+
+
+def fp16_compress_hook(process_group: Any, bucket: Any) -> Any:
+    """The average of gradients that travel as float16."""
+    return _compressed(process_group, bucket, torch.float16)
+
+
+def bf16_compress_hook(process_group: Any, bucket: Any) -> Any:
+    """The average of gradients that travel as bfloat16."""
+    return _compressed(process_group, bucket, torch.bfloat16)
+
+
+def _wrapped(hook: Hook, dtype: torch.dtype) -> Hook:
+    def compressed(state: Any, bucket: Any) -> Any:
+        before = bucket.buffer()
+        bucket.set_buffer(before.to(dtype))
+        future = hook(state, bucket)
+
+        def restored(done: Any) -> Tensor:
+            bucket.set_buffer(before)
+            result: Tensor = before.copy_(done.value())
+            return result
+
+        return future.then(restored)
+
+    return compressed
+
+
+def fp16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that hands `hook` a bucket of float16."""
+    return _wrapped(hook, torch.float16)
+
+
+def bf16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that hands `hook` a bucket of bfloat16."""
+    return _wrapped(hook, torch.bfloat16)

@@ -1,0 +1,1 @@
+"""Processes that are started, watched and restarted together; see `run` and `launcher`."""

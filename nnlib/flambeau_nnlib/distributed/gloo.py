@@ -1,0 +1,82 @@
+"""The default engine: shared memory between processes of one host, messages between hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from .agent_store import TorchrunStore
+from .engine import Communicator
+from .messages import Letters, Messages
+from .shared import SharedMemory
+from .store import PrefixStore, Store, TCPStore
+from .transport import Mailbox
+from .watch import Watch
+
+__all__ = ["ENGINE", "Gloo"]
+
+
+class Gloo:
+    """The engine `gloo`."""
+
+    device_type, needs_store = "cpu", True
+
+    def available(self) -> bool:
+        """It always is on one host."""
+        return True
+
+    def join(self, store: Store | None, rank: int, world_size: int, timeout: timedelta) -> GlooJob:
+        """Join the other processes of a job."""
+        assert store is not None
+        return GlooJob(store, rank, world_size, timeout)
+
+
+class GlooJob:
+    """This process's part in a job."""
+
+    def __init__(self, store: Store, rank: int, world_size: int, timeout: timedelta) -> None:
+        self.rank, self.world_size, self._store = rank, world_size, store
+        towards = _master_of(store)
+        self._watch = Watch(store, rank, world_size, towards, timeout)
+        self._mailbox = Mailbox(store, self._watch, towards, timeout)
+        _meet(store, rank, world_size)
+
+    def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
+        """A communicator of these processes."""
+        rank = ranks.index(self.rank)
+        if not self._watch.one_host(ranks):
+            return Messages(self._mailbox, ranks, rank, name, timeout)
+        return OneHost(self, ranks, rank, name, timeout)
+
+    def leave(self) -> None:
+        """Leave the job."""
+        self._watch.leave()
+        self._mailbox.close()
+
+
+class OneHost(SharedMemory):
+    """Collectives through shared memory, point-to-point messages through local sockets."""
+
+    def __init__(self, job: GlooJob, ranks: Sequence[int], rank: int, name: str, timeout: timedelta) -> None:
+        store = PrefixStore(f"group {name}", job._store)
+        super().__init__(store, rank, len(ranks), lambda: job._watch.check(ranks), timeout)
+        self._letters = Letters(job._mailbox, ranks, rank, name, timeout)
+        self.send, self.receive = self._letters.send, self._letters.receive
+
+
+def _master_of(store: Store) -> str | None:
+    """The host that serves the store, which all processes reach."""
+    while isinstance(store, PrefixStore):
+        store = store.underlying_store
+    return store.host if isinstance(store, (TCPStore, TorchrunStore)) else None
+
+
+def _meet(store: Store, rank: int, world_size: int) -> None:
+    """Wait until all know of each other; the first one, whose process may hold the store, sees to it that they do."""
+    if store.add("met", 1) == world_size:
+        store.set("all met", "")
+    if rank == 0:
+        store.wait(["all met"])
+
+
+ENGINE = Gloo()

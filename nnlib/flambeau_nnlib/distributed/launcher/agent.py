@@ -1,0 +1,310 @@
+"""The process that starts the others on its host, watches them, and starts them again."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+from ..elastic.multiprocessing.logs import LogsDest, Std, copy_to
+from ..errors import DistNetworkError, DistStoreError
+from ..secret import VARIABLE as SECRET
+from ..store import Store, TCPStore
+
+if TYPE_CHECKING:
+    from .api import LaunchConfig
+
+__all__ = ["Agent", "CommandWorker", "FunctionWorker", "Worker"]
+
+SHUTDOWN = 30  # seconds that processes have to end
+
+
+class Worker(Protocol):
+    """A process that was started."""
+
+    pid: int
+
+    def exitcode(self) -> int | None:
+        """Its exit status, negative for a signal; None while it runs."""
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+
+    def result(self) -> Any:
+        """What it returned, once it has ended."""
+
+
+class CommandWorker:
+    """A process that runs a command."""
+
+    def __init__(self, command: Sequence[str], environment: dict[str, str], logs: LogsDest, prefix: str) -> None:
+        streams: dict[str, Any] = {}
+        for name, path, stream in (("stdout", logs.stdout, Std.OUT), ("stderr", logs.stderr, Std.ERR)):
+            if path is not None:
+                streams[name] = subprocess.PIPE if logs.tees & stream else path.open("wb")
+        self._process = subprocess.Popen(list(command), env=environment, **streams)
+        self.pid = self._process.pid
+        self._copies = []
+        for name, path, shown in (("stdout", logs.stdout, sys.stdout), ("stderr", logs.stderr, sys.stderr)):
+            if streams.get(name) == subprocess.PIPE and path is not None:
+                self._copies.append(copy_to(getattr(self._process, name), path.open("wb"), shown, prefix))
+            elif name in streams:
+                streams[name].close()
+
+    def exitcode(self) -> int | None:
+        """Its exit status, negative for a signal; None while it runs."""
+        code = self._process.poll()
+        if code is not None:
+            for copy in self._copies:
+                copy.join(5)
+        return code
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def result(self) -> None:
+        """A command returns nothing."""
+
+
+class FunctionWorker:
+    """A process that runs a function."""
+
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], environment: dict[str, str], method: str) -> None:
+        context: Any = multiprocessing.get_context(method)
+        self._returned, send = context.Pipe(False)
+        self._process = context.Process(target=_call, args=(function, arguments, environment, send))
+        self._process.start()
+        send.close()
+        self.pid = self._process.pid
+        self._result: Any = None
+
+    def exitcode(self) -> int | None:
+        """Its exit status, negative for a signal; None while it runs."""
+        with suppress(EOFError, OSError):
+            if self._returned.poll():
+                self._result = self._returned.recv()
+        code: int | None = self._process.exitcode
+        return code
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def result(self) -> Any:
+        """What the function returned."""
+        return self._result
+
+
+def _call(function: Callable[..., Any], arguments: Sequence[Any], environment: dict[str, str], returned: Any) -> None:
+    from ..elastic.multiprocessing.errors import record
+
+    os.environ.update(environment)
+    returned.send(record(function)(*arguments))
+
+
+class Interrupted(Exception):
+    """A signal has asked the processes to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"received {signal.Signals(number).name}")
+        self.number = number
+
+
+class Agent:
+    """Starts the processes of one host.
+
+    Args:
+        config: how many, and where hosts meet.
+        start: starts one of them, given its environment, where its output goes and a prefix for it.
+        name: what they run, for errors.
+    """
+
+    def __init__(self, config: LaunchConfig, start: Callable[..., Worker], name: str) -> None:
+        self._config, self._start, self._name = config, start, name
+        self._workers: dict[int, Worker] = {}  # by local rank
+        self._logs: dict[int, LogsDest] = {}
+
+    def run(self) -> dict[int, Any]:
+        """Run the processes to their ends; returns their results by global rank."""
+        config = self._config
+        store, address = self._meeting_point()
+        before = {
+            number: signal.signal(number, _interrupt)
+            for name in config.signals_to_handle.split(",")
+            if (number := getattr(signal, name.strip(), None)) is not None
+        }
+        try:
+            for attempt in range(config.max_restarts + 1):
+                place, nodes, first_rank, world_size = self._meet(store, attempt)
+                self._start_all(store, address, attempt, place, nodes, first_rank, world_size)
+                failures = self._watch(store, attempt, nodes, first_rank)
+                if failures is None:
+                    self._wait_for_other_hosts(store, attempt, nodes)
+                    return {first_rank + local: worker.result() for local, worker in self._workers.items()}
+                if attempt < config.max_restarts:
+                    print(f"{self._name}: a process has failed; restart {attempt + 1} of {config.max_restarts}", file=sys.stderr)
+            raise ChildFailedError(
+                self._name, failures or {first_rank: ProcessFailure(0, 0, 1, "", "a process of another host failed")}
+            )
+        except Interrupted as interruption:
+            self._end(interruption.number)
+            raise
+        finally:
+            self._end(signal.SIGTERM)
+            store.close()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    # --- hosts ---
+
+    def _meeting_point(self) -> tuple[TCPStore, str]:
+        """The store of the job, served by the first host's agent, and its address."""
+        config = self._config
+        timeout = timedelta(seconds=float(config.rdzv_configs.get("timeout", 900)))
+        host, _, port = (config.rdzv_endpoint or "127.0.0.1:0").rpartition(":")
+        if not config.rdzv_endpoint:
+            os.environ.setdefault(SECRET, secrets.token_hex(32))  # of this job alone
+        serves = config.rdzv_configs.get("rank", 0) == 0 if config.rdzv_backend == "static" else _is_this_host(host)
+        if serves:
+            try:
+                store = TCPStore(host, int(port or 0), is_master=True, timeout=timeout, wait_for_workers=False)
+                return store, config.local_addr or host
+            except DistNetworkError:
+                if config.rdzv_backend == "static":
+                    raise
+        return TCPStore(host, int(port or 29400), timeout=timeout, wait_for_workers=False), host
+
+    def _meet(self, store: Store, attempt: int) -> tuple[int, int, int, int]:
+        """This host's place, how many there are, the rank of its first process, and how many processes there are."""
+        config = self._config
+        prefix = f"agents/{config.run_id}/{attempt}"
+        if config.rdzv_backend == "static":
+            place, nodes = int(config.rdzv_configs.get("rank", 0)), config.max_nodes
+        else:
+            place, nodes = self._count_in(store, prefix)
+        store.set(f"{prefix}/processes/{place}", str(config.nproc_per_node))
+        counts = [int(store.get(f"{prefix}/processes/{other}")) for other in range(nodes)]
+        return place, nodes, sum(counts[:place]), sum(counts)
+
+    def _count_in(self, store: Store, prefix: str) -> tuple[int, int]:
+        """Come as the next host; the first one closes the door once all have come, or enough and no more for a while."""
+        config = self._config
+        place = store.add(f"{prefix}/hosts", 1) - 1
+        if place == 0:
+            end = None
+            while (count := store.add(f"{prefix}/hosts", 0)) < config.max_nodes:
+                if count >= config.min_nodes:
+                    end = end or time.monotonic() + float(config.rdzv_configs.get("last_call_timeout", 30))
+                    if time.monotonic() > end:
+                        break
+                time.sleep(0.05)
+            store.set(f"{prefix}/closed", str(min(count, config.max_nodes)))
+        nodes = int(store.get(f"{prefix}/closed"))
+        if place >= nodes:
+            raise RuntimeError(f"the job {config.run_id!r} has its {nodes} hosts already, and takes no more until a restart")
+        return place, nodes
+
+    def _wait_for_other_hosts(self, store: TCPStore, attempt: int, nodes: int) -> None:
+        """Whoever serves the store stays until all hosts are done."""
+        done = f"agents/{self._config.run_id}/{attempt}/done"
+        with suppress(DistNetworkError):
+            store.add(done, 1)
+            while store._table is not None and store.add(done, 0) < nodes:
+                time.sleep(self._config.monitor_interval)
+
+    # --- processes ---
+
+    def _start_all(
+        self, store: TCPStore, address: str, attempt: int, place: int, nodes: int, first_rank: int, world_size: int
+    ) -> None:
+        config = self._config
+        assert config.logs_specs is not None
+        self._workers = {}
+        for local in range(config.nproc_per_node):
+            logs = self._logs[local] = config.logs_specs.destination(config.run_id, attempt, local)
+            own = {
+                "RANK": first_rank + local,
+                "WORLD_SIZE": world_size,
+                "LOCAL_RANK": local,
+                "LOCAL_WORLD_SIZE": config.nproc_per_node,
+                "GROUP_RANK": place,
+                "GROUP_WORLD_SIZE": nodes,
+                "ROLE_RANK": first_rank + local,
+                "ROLE_WORLD_SIZE": world_size,
+                "ROLE_NAME": config.role,
+                "MASTER_ADDR": address,
+                "MASTER_PORT": store.port,
+                "TORCHELASTIC_RESTART_COUNT": attempt,
+                "TORCHELASTIC_MAX_RESTARTS": config.max_restarts,
+                "TORCHELASTIC_RUN_ID": config.run_id,
+                "TORCHELASTIC_USE_AGENT_STORE": True,
+                "FLAMBEAU_LAUNCHER": 1,
+                "TORCHELASTIC_ERROR_FILE": logs.error_file,
+            }
+            environment = os.environ | {name: str(value) for name, value in own.items()}
+            if config.nproc_per_node > 1:
+                environment.setdefault("OMP_NUM_THREADS", "1")
+            self._workers[local] = self._start(environment, logs, f"[{config.role}{first_rank + local}]:")
+
+    def _watch(self, store: Store, attempt: int, nodes: int, first_rank: int) -> dict[int, ProcessFailure] | None:
+        """Wait until all processes have ended well: None. If one has not, here or on another host, end all: how they failed."""
+        failed = f"agents/{self._config.run_id}/{attempt}/failed"
+        while True:
+            codes = {local: worker.exitcode() for local, worker in self._workers.items()}
+            failures = {
+                first_rank + local: ProcessFailure(local, self._workers[local].pid, code, str(self._logs[local].error_file))
+                for local, code in codes.items()
+                if code
+            }
+            if failures:
+                with suppress(DistNetworkError, DistStoreError):
+                    store.set(failed, "1")
+                self._end(signal.SIGTERM)
+                return failures
+            if all(code == 0 for code in codes.values()):
+                return None
+            if nodes > 1 and store.check([failed]):
+                self._end(signal.SIGTERM)
+                return {}
+            time.sleep(self._config.monitor_interval)
+
+    def _end(self, number: int) -> None:
+        """End all processes that still run: with a signal first, for good after a while."""
+        running = [worker for worker in self._workers.values() if worker.exitcode() is None]
+        for worker in running:
+            worker.signal(number)
+        patience = SHUTDOWN if self._config.shutdown_timeout is None else self._config.shutdown_timeout
+        end = time.monotonic() + patience
+        while any(worker.exitcode() is None for worker in running):
+            if time.monotonic() > end:
+                for worker in running:
+                    worker.signal(signal.SIGKILL)
+                end = float("inf")
+            time.sleep(0.02)
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    raise Interrupted(number)
+
+
+def _is_this_host(host: str) -> bool:
+    """Whether a name or an address is this host's: whether a socket can be bound to it."""
+    with socket.socket() as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            return False
+        return True

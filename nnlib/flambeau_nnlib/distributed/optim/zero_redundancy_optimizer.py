@@ -1,0 +1,198 @@
+"""An optimizer whose state is spread over processes: each updates its share of the parameters and sends it to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ...optim import Optimizer
+from ..algorithms.join import Joinable, JoinHook
+
+__all__ = ["ZeroRedundancyOptimizer"]
+
+
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
+    """An optimizer of which every process holds the state for its share of the parameters (ZeRO, stage 1).
+
+    Args:
+        params: all parameters, or groups of them, in the same order in every process.
+        optimizer_class: the optimizer for the shares, as `torch.optim.Adam`.
+        process_group: the processes; None for all.
+        parameters_as_bucket_view: accepted for compatibility: parameters keep their memory.
+        defaults: arguments of `optimizer_class`.
+
+    Raises:
+        RuntimeError: `overlap_with_ddp`, which needs hooks of `DistributedDataParallel` that are not there.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        optimizer_class: type[Optimizer],
+        process_group: Any = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
+        if overlap_with_ddp:
+            raise RuntimeError("ZeroRedundancyOptimizer: overlap_with_ddp=True is not supported: leave it out")
+        self.process_group = torch.distributed.group.WORLD if process_group is None else process_group
+        self.rank = torch.distributed.get_rank(process_group)
+        self.world_size = torch.distributed.get_world_size(process_group)
+        self._optimizer_class, self._given_defaults = optimizer_class, defaults
+        self._everything: dict[str, Any] | None = None
+        Joinable.__init__(self)
+        groups = list(params)
+        full = optimizer_class(groups, **defaults)  # fills in the defaults of groups, and checks them
+        Optimizer.__init__(self, groups, full.defaults)
+        self._build()
+
+    def _build(self) -> None:
+        """Share out the parameters, and make the optimizer of this process's share."""
+        self._owners = self._shared_out()
+        mine = [
+            {**{key: value for key, value in group.items() if key != "params"}, "params": self._of(group, self.rank)}
+            for group in self.param_groups
+        ]
+        self.optim = self._optimizer_class([group for group in mine if group["params"]], **self._given_defaults)
+        self._places = [place for place, group in enumerate(mine) if group["params"]]
+
+    def _shared_out(self) -> dict[Tensor, int]:
+        """The process of each parameter: in each group, the largest go first to whoever has the least."""
+        loads, owners = [0] * self.world_size, {}
+        for group in self.param_groups:
+            for parameter in sorted(group["params"], key=lambda p: -p.numel()):
+                owner = loads.index(min(loads))
+                owners[parameter] = owner
+                loads[owner] += parameter.numel()
+        return owners
+
+    def _of(self, group: dict[str, Any], rank: int) -> list[Tensor]:
+        return [parameter for parameter in group["params"] if self._owners[parameter] == rank]
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group; its parameters are shared out too, and states of parameters that move start anew."""
+        Optimizer.add_param_group(self, param_group)
+        if hasattr(self, "optim"):
+            before = self.optim.state
+            self._build()
+            for parameter, state in before.items():
+                if self._owners[parameter] == self.rank:
+                    self.optim.state[parameter] = state
+
+    # --- a step ---
+
+    def _options(self, source: Sequence[dict[str, Any]], target: Sequence[dict[str, Any]]) -> None:
+        """Take over learning rates and the like."""
+        for one, other in zip(source, target, strict=True):
+            other.update({key: value for key, value in one.items() if key != "params"})
+
+    def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
+        """Update this process's share, and take the others' from them; returns the closure's result."""
+        from ..algorithms.join import Join
+
+        Join.notify_join_context(self)
+        mine = [self.param_groups[place] for place in self._places]
+        self._options(mine, self.optim.param_groups)
+        loss = None
+        if self.optim.param_groups:
+            loss = self.optim.step(**kwargs) if closure is None else self.optim.step(closure=closure, **kwargs)
+        elif closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        self._options(self.optim.param_groups, mine)
+        self._send_shares()
+        return loss
+
+    @torch.no_grad()
+    def _send_shares(self) -> None:
+        """Broadcast each share, all of a dtype and device in one row."""
+        rows: dict[Any, list[Tensor]] = {}
+        for parameter, owner in self._owners.items():
+            rows.setdefault((owner, str(parameter.dtype), str(parameter.device)), []).append(parameter)
+        for (owner, _, _), parameters in rows.items():
+            row = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
+            torch.distributed.broadcast(row, group=self.process_group, group_src=owner)
+            if owner != self.rank:
+                for parameter, part in zip(parameters, row.split([p.numel() for p in parameters]), strict=True):
+                    parameter.data.copy_(part.view(parameter.shape))
+
+    # --- the whole state ---
+
+    def consolidate_state_dict(self, to: int = 0) -> None:
+        """Collect the states of all processes in process `to`, where `state_dict` then gives them; all call it."""
+        owned = [self._number(parameter) for parameter in self._owners if self._owners[parameter] == self.rank]
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+        mine = {number: self.optim.state.get(parameters[number], {}) for number in owned}
+        here = self.rank == to
+        collected: list[Any] | None = [None] * self.world_size if here else None
+        torch.distributed.gather_object(mine, collected, group=self.process_group, group_dst=to)
+        if here and collected is not None:
+            state = {number: kept for part in collected for number, kept in part.items() if kept}
+            self._everything = {"state": dict(sorted(state.items()))}
+
+    def _number(self, parameter: Tensor) -> int:
+        return next(n for n, p in enumerate(p for group in self.param_groups for p in group["params"]) if p is parameter)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of all parameters, as `optimizer_class` would have it.
+
+        Raises:
+            RuntimeError: `consolidate_state_dict` has not been called for this process.
+        """
+        if self._everything is None:
+            raise RuntimeError(
+                f"Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to={self.rank})` "
+                "on all ranks beforehand if you meant to save the global state."
+            )
+        groups, start = [], 0
+        for group in self.param_groups:
+            numbers = list(range(start, start + len(group["params"])))
+            groups.append({**{key: value for key, value in group.items() if key != "params"}, "params": numbers})
+            start += len(numbers)
+        return {"state": self._everything["state"], "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take this process's share of a state that `state_dict` gave, here or in a job of another size."""
+        self._everything = None
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+        self._options(state_dict["param_groups"], self.param_groups)
+        for number, state in state_dict["state"].items():
+            parameter = parameters[number]
+            if self._owners[parameter] == self.rank:
+                own = {}
+                for key, value in deepcopy(state).items():
+                    moves = isinstance(value, Tensor) and key != "step"
+                    own[key] = value.to(parameter.device, parameter.dtype) if moves and value.is_floating_point() else value
+                self.optim.state[parameter] = own
+
+    # --- uneven inputs ---
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What this process does once it has run out of inputs: it updates and sends its share, as in a step."""
+        return _Shadow(self)
+
+    @property
+    def join_device(self) -> torch.device:
+        """The device of the collectives by which processes tell each other."""
+        device: torch.device = self.param_groups[0]["params"][0].device
+        return device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The processes."""
+        return self.process_group
+
+
+class _Shadow(JoinHook):
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self._optimizer = optimizer
+        optimizer.optim.zero_grad()
+
+    def main_hook(self) -> None:
+        """A step of the others: take part in it."""
+        self._optimizer.step()

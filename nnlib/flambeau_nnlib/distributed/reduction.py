@@ -1,0 +1,88 @@
+"""How the tensors of several processes become one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+__all__ = ["ReduceOp", "arrays"]
+
+_no_arrays: set[torch.dtype] = set()  # dtypes that `Tensor.numpy` does not give
+
+
+def arrays(flat: Tensor) -> Any:
+    """The quickest thing to slice, assign to and compute with in place that shares a tensor's memory."""
+    if flat.dtype not in _no_arrays:
+        try:
+            return flat.numpy()
+        except TypeError:
+            _no_arrays.add(flat.dtype)
+    return flat
+
+
+def _extreme(name: str) -> Callable[[Any, Any], Any]:
+    def combine(target: Any, other: Any) -> Any:
+        space = torch if isinstance(target, Tensor) else target.__array_namespace__()
+        return getattr(space, name)(target, other, out=target)
+
+    return combine
+
+
+class ReduceOp:
+    """How tensors of several processes are reduced to one.
+
+    >>> ReduceOp.SUM
+    <RedOpType.SUM>
+    """
+
+    def __init__(self, name: str, combine: Callable[[Any, Any], Any], factor: Any = None) -> None:
+        self.name, self.combine, self.factor = name, combine, factor
+
+    def __repr__(self) -> str:
+        return f"<RedOpType.{self.name}>"
+
+    def into(self, target: Any, parts: Sequence[Any]) -> None:
+        """Reduce `arrays` in the order of the ranks, so that all get the same result, into one of the same length.
+
+        The target may share memory with the first part only.
+        """
+        target[...] = parts[0]
+        for part in parts[1:]:
+            self.combine(target, part)
+        self.finish(target, len(parts))
+
+    def finish(self, target: Any, size: int) -> None:
+        """What there is to do once all parts have been combined."""
+        if self.name == "AVG":
+            divide = operator.itruediv if isinstance(target, Tensor) or target.dtype.kind in "fc" else operator.ifloordiv
+            divide(target, size)
+        if self.factor is not None:
+            target *= self.factor
+
+    SUM: ReduceOp
+    AVG: ReduceOp
+    PRODUCT: ReduceOp
+    MIN: ReduceOp
+    MAX: ReduceOp
+    BAND: ReduceOp
+    BOR: ReduceOp
+    BXOR: ReduceOp
+    PREMUL_SUM: ReduceOp
+
+
+for _name, _combine in {
+    "SUM": operator.iadd,
+    "AVG": operator.iadd,
+    "PRODUCT": operator.imul,
+    "MIN": _extreme("minimum"),
+    "MAX": _extreme("maximum"),
+    "BAND": operator.iand,
+    "BOR": operator.ior,
+    "BXOR": operator.ixor,
+    "PREMUL_SUM": operator.iadd,
+}.items():
+    setattr(ReduceOp, _name, ReduceOp(_name, _combine))

@@ -1,0 +1,306 @@
+"""Collectives of processes on one host, through memory that they share.
+
+Each process has a *slot* of the memory that only it writes to, in two halves, and a counter. A step of a collective is: write to
+one half, count, wait until all have counted, read what the others wrote. The next step uses the other half, so one wait a step is
+enough: whoever writes to a half again knows from the last wait that all have read it. Tensors go through in chunks that fit
+the processors' caches.
+
+Beside its counter each process notes what it was asked to do, so that processes which were asked different things find out.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .errors import DistBackendError
+from .reduction import ReduceOp, arrays
+from .store import Store
+
+__all__ = ["SharedMemory"]
+
+CHUNK = 1 << 19  # bytes of a tensor that go through a slot in one step
+HALF = 2 * CHUNK  # a half of a slot has room for reduced parts besides
+DIRECT = 1 << 14  # bytes up to which every process reduces everything itself
+LINE = 1024  # bytes for a process's counter and notes
+NOTE = 160  # bytes of a note: what it was asked to do
+LOOK = 0.05  # seconds between looks for processes that have ended
+SPINS = 100  # looks at a counter before a process lets others run
+YIELDS = 400  # times that it does, before it sleeps
+
+
+class SharedMemory:
+    """The memory that a group of processes on one host shares, and their collectives.
+
+    Args:
+        store: where they find it, of this group alone.
+        rank, size: this process in the group, and how many there are.
+        check: raises if one of them has ended.
+        timeout: how long to wait for others.
+    """
+
+    def __init__(self, store: Store, rank: int, size: int, check: Callable[[], None], timeout: timedelta) -> None:
+        self.rank, self.size, self._check, self._timeout = rank, size, check, timeout
+        memory, descriptor, path = _open(store, rank, size, -(-size * LINE // mmap.PAGESIZE) * mmap.PAGESIZE + 2 * size * HALF)
+        self._memory, self._bytes = memory, memoryview(memory)
+        self._counters = self._bytes[: size * LINE].cast("q")
+        self._data = torch.frombuffer(memory, dtype=torch.uint8)[len(memory) - 2 * size * HALF :]
+        self._typed: dict[torch.dtype, list[list[Any]]] = {}
+        self._epoch = 0
+        self._fence = threading.Lock()  # taking it keeps processors that reorder writes from doing so
+        self._others = [other for other in range(size) if other != rank]
+        self._main = threading.main_thread()
+        self._meet(b"start")  # all have it now: it needs no name any longer, so that nothing can stay behind
+        os.close(descriptor)
+        if rank == 0 and not path.startswith("/proc/"):
+            os.unlink(path)
+
+    def close(self) -> None:
+        """Unmap the memory, once no tensor lies in it."""
+        self._typed.clear()
+        self._data = torch.empty(0)
+        self._counters.release()
+        self._bytes.release()
+        with suppress(BufferError):
+            self._memory.close()
+
+    def _slots(self, dtype: torch.dtype) -> list[list[Any]]:
+        """For each half, the slots of all ranks as arrays."""
+        if dtype not in self._typed:
+            halves = self._data.reshape(self.size, 2, HALF)
+            self._typed[dtype] = [[arrays(halves[rank, half].view(dtype)) for rank in range(self.size)] for half in (0, 1)]
+        return self._typed[dtype]
+
+    # --- meeting ---
+
+    def _meet(self, call: bytes, value: int = 0) -> list[int]:
+        """Wait until all ranks are here, check that they do the same, and start the next step; returns their values."""
+        half = self._epoch & 1
+        note = call[:NOTE].ljust(NOTE)
+        place = self.rank * LINE
+        self._counters[place // 8 + 8 + half] = value
+        start = 128 + half * NOTE
+        self._bytes[place + start : place + start + NOTE] = note
+        self._epoch += 1
+        with self._fence:
+            self._counters[place // 8] = self._epoch
+        for other in self._others:
+            if self._counters[other * LINE // 8] < self._epoch:
+                self._wait(other, call)
+        with self._fence:
+            for other in self._others:
+                if self._bytes[other * LINE + start : other * LINE + start + NOTE] != note:
+                    self._explain(start, note)
+        return [self._counters[rank * LINE // 8 + 8 + half] for rank in range(self.size)]
+
+    def _wait(self, other: int, call: bytes) -> None:
+        """Wait until another process has counted this step: briefly at once, then letting others run, then asleep."""
+        counters, place, epoch = self._counters, other * LINE // 8, self._epoch
+        in_main = threading.current_thread() is self._main
+        for turn in range(SPINS + YIELDS if in_main else SPINS):
+            if counters[place] >= epoch:
+                return
+            if turn >= SPINS:
+                os.sched_yield()
+        began = looked = time.monotonic()
+        pause = 2e-5
+        while counters[place] < epoch:
+            time.sleep(pause)
+            pause = min(1.2 * pause, 1e-3)
+            now = time.monotonic()
+            if now - looked > LOOK:
+                self._check()
+                looked = now
+                if now - began > self._timeout.total_seconds():
+                    raise DistBackendError(
+                        f"rank {self.rank} of the group: timed out waiting {self._timeout.total_seconds():g} s for rank {other} "
+                        f"in {call.decode()}"
+                    )
+
+    def _explain(self, start: int, note: bytes) -> None:
+        def text(rank: int) -> str:
+            return bytes(self._bytes[rank * LINE + start : rank * LINE + start + NOTE]).decode(errors="replace").strip()
+
+        calls = "; ".join(f"rank {rank} calls {text(rank)}" for rank in range(self.size))
+        raise DistBackendError(f"rank {self.rank} of the group: the ranks do not call the same collective: {calls}")
+
+    # --- collectives ---
+
+    def barrier(self, timeout: timedelta | None = None) -> None:
+        """Wait for all ranks."""
+        before, self._timeout = self._timeout, timeout or self._timeout
+        try:
+            self._meet(b"barrier")
+        finally:
+            self._timeout = before
+
+    def broadcast(self, tensor: Tensor, root: int) -> None:
+        """Overwrite the tensor of every rank with the root's."""
+        mine, slots = arrays(tensor), self._slots(tensor.dtype)
+        call = _call("broadcast", tensor, f" from rank {root}")
+        for part in _chunks(tensor, HALF):
+            half, count = slots[self._epoch & 1], part.stop - part.start
+            if self.rank == root:
+                half[root][:count] = mine[part]
+            self._meet(call)
+            if self.rank != root:
+                mine[part] = half[root][:count]
+
+    def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
+        """Reduce the tensors of all ranks in place."""
+        call = _call("all_reduce", tensor, f" {op.name}")
+        if self.size <= 2 or tensor.numel() * tensor.element_size() <= DIRECT:
+            self._reduce_all_here(tensor, op, call)
+        else:
+            self._reduce_in_parts(tensor, op, call, True)
+
+    def reduce(self, tensor: Tensor, op: ReduceOp, root: int) -> None:
+        """Reduce the tensors of all ranks into the root's."""
+        self._reduce_in_parts(tensor, op, _call("reduce", tensor, f" {op.name} to rank {root}"), self.rank == root)
+
+    def _reduce_all_here(self, tensor: Tensor, op: ReduceOp, call: bytes) -> None:
+        """Every rank reduces everything: the quickest for two ranks and for short tensors."""
+        mine, slots = arrays(tensor), self._slots(tensor.dtype)
+        for part in _chunks(tensor, HALF):
+            half, count = slots[self._epoch & 1], part.stop - part.start
+            target = mine[part]
+            half[self.rank][:count] = target
+            self._meet(call)
+            if self.size == 2:  # the other order of two gives the same bits
+                op.combine(target, half[1 - self.rank][:count])
+                op.finish(target, 2)
+            else:
+                op.into(target, [slot[:count] for slot in half])
+
+    def _reduce_in_parts(self, tensor: Tensor, op: ReduceOp, call: bytes, collects: bool) -> None:
+        """Each rank reduces a part of a chunk; the parts are collected in the step that already brings the next chunk."""
+        mine, slots, room = arrays(tensor), self._slots(tensor.dtype), CHUNK // tensor.element_size()
+        before: slice | None = None
+        for part in [*_chunks(tensor, CHUNK), None]:
+            half = slots[self._epoch & 1]
+            if part is not None:
+                half[self.rank][: part.stop - part.start] = mine[part]
+            self._meet(call)
+            if part is not None:
+                low, high = _share(part, self.rank, self.size)
+                results = slots[self._epoch & 1][self.rank][room : room + high - low]
+                op.into(results, [slot[low:high] for slot in half])
+            if before is not None and collects:
+                for rank, slot in enumerate(half):
+                    low, high = _share(before, rank, self.size)
+                    mine[before.start + low : before.start + high] = slot[room : room + high - low]
+            before = part
+
+    def all_gather(self, outputs: Sequence[Tensor], tensor: Tensor) -> None:
+        """Fill the outputs with the tensors of all ranks."""
+        self._collect([arrays(output) for output in outputs], tensor, _call("all_gather", tensor))
+
+    def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> None:
+        """Fill the root's outputs with the tensors of all ranks."""
+        self._collect([arrays(output) for output in outputs], tensor, _call("gather", tensor, f" to rank {root}"))
+
+    def _collect(self, targets: Sequence[Any], tensor: Tensor, call: bytes) -> None:
+        mine, slots = arrays(tensor), self._slots(tensor.dtype)
+        for part in _chunks(tensor, HALF):
+            half, count = slots[self._epoch & 1], part.stop - part.start
+            half[self.rank][:count] = mine[part]
+            self._meet(call)
+            for rank, target in enumerate(targets):
+                target[part] = mine[part] if rank == self.rank else half[rank][:count]
+
+    def scatter(self, tensor: Tensor, inputs: Sequence[Tensor], root: int) -> None:
+        """Fill each rank's tensor from the root's inputs."""
+        mine, sources, slots = arrays(tensor), [arrays(part) for part in inputs], self._slots(tensor.dtype)
+        call, room = _call("scatter", tensor, f" from rank {root}"), self._room(tensor)
+        for part in _chunks(tensor, room * tensor.element_size()):
+            half, count = slots[self._epoch & 1], part.stop - part.start
+            for rank, source in enumerate(sources):
+                half[root][rank * room : rank * room + count] = source[part]
+            self._meet(call)
+            mine[part] = half[root][self.rank * room : self.rank * room + count]
+
+    def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
+        """Fill each rank's output with the reduced inputs of all ranks at its place."""
+        mine, sources, slots = arrays(output), [arrays(part) for part in inputs], self._slots(output.dtype)
+        call, room = _call("reduce_scatter", output, f" {op.name}"), self._room(output)
+        for part in _chunks(output, room * output.element_size()):
+            half, count = slots[self._epoch & 1], part.stop - part.start
+            for rank, source in enumerate(sources):
+                if rank != self.rank:
+                    half[self.rank][rank * room : rank * room + count] = source[part]
+            self._meet(call)
+            place = self.rank * room
+            op.into(
+                mine[part],
+                [sources[rank][part] if rank == self.rank else slot[place : place + count] for rank, slot in enumerate(half)],
+            )
+
+    def all_to_all(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+        """Send each rank its input, and fill the outputs with what came from each."""
+        call, slots = f"all_to_all of {inputs[0].dtype}".encode(), self._slots(inputs[0].dtype)
+        targets, sources = [arrays(part) for part in outputs], [arrays(part) for part in inputs]
+        room = self._room(inputs[0])
+        longest = max(self._meet(call, max(len(source) for source in sources)))
+        for start in range(0, longest, room):
+            half = slots[self._epoch & 1]
+            for rank, source in enumerate(sources):
+                sent = source[start : start + room]
+                half[self.rank][rank * room : rank * room + len(sent)] = sent
+            self._meet(call)
+            place = self.rank * room
+            for slot, target in zip(half, targets, strict=True):
+                received = target[start : start + room]
+                received[...] = slot[place : place + len(received)]
+
+    def _room(self, tensor: Tensor) -> int:
+        """How many elements a half of a slot has for each rank."""
+        return HALF // tensor.element_size() // self.size
+
+
+def _call(name: str, tensor: Tensor, more: str = "") -> bytes:
+    return f"{name} of {tensor.numel()} {tensor.dtype}{more}".encode()
+
+
+def _chunks(tensor: Tensor, size: int) -> Iterator[slice]:
+    """Slices of at most `size` bytes; one empty slice for an empty tensor, so that its ranks meet."""
+    count, total = size // tensor.element_size(), tensor.numel()
+    for start in range(0, max(total, 1), count):
+        yield slice(start, min(start + count, total))
+
+
+def _share(part: slice, rank: int, size: int) -> tuple[int, int]:
+    """Which elements of a chunk a rank reduces."""
+    count = part.stop - part.start
+    return count * rank // size, count * (rank + 1) // size
+
+
+def _open(store: Store, rank: int, size: int, length: int) -> tuple[mmap.mmap, int, str]:
+    """Memory of this length that all ranks map, its file, and the name by which they find it."""
+    if rank == 0:
+        descriptor, path = _create(length)
+        store.set("memory", path)
+    else:
+        path = store.get("memory").decode()
+        descriptor = os.open(path, os.O_RDWR)
+    return mmap.mmap(descriptor, length), descriptor, path
+
+
+def _create(length: int) -> tuple[int, str]:
+    if sys.platform == "linux":
+        descriptor = os.memfd_create("flambeau")
+        path = f"/proc/{os.getpid()}/fd/{descriptor}"
+    else:
+        descriptor, path = tempfile.mkstemp(prefix="flambeau-")
+    os.truncate(descriptor, length)
+    return descriptor, path

@@ -1,0 +1,117 @@
+"""Who of a job is still there: a connection of every process to the first one, which the system closes however a process ends."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from multiprocessing.connection import Connection
+
+from .errors import DistBackendError
+from .server import Server, connect, host_identity, own_address
+from .store import Store
+from .wire import decode, encode
+
+__all__ = ["Watch"]
+
+GRACE = 1.0  # seconds in which what a process sent before it ended may still arrive on other connections
+
+
+class Watch:
+    """Tells the processes of a job which of them have ended.
+
+    Args:
+        store: where they find each other.
+        rank, world_size: this process, and how many there are.
+        towards: a host that all can reach, by which this one's address is found; None for the name of this one.
+        timeout: how long to wait for the first process.
+    """
+
+    def __init__(self, store: Store, rank: int, world_size: int, towards: str | None, timeout: timedelta) -> None:
+        self.rank = rank
+        self._ended: dict[int, tuple[float, str]] = {}
+        self._connections: dict[int, Connection] = {}
+        self._left: set[int] = set()
+        self._lock = threading.Lock()
+        self._server: Server | None = None
+        store.set(f"where/{rank}", encode(part.encode() for part in (host_identity(), _name_of_this_process())))
+        places = [decode(store.get(f"where/{other}")) for other in range(world_size)]
+        self.hosts = [host.decode() for host, _ in places]
+        self._names = [name.decode() for _, name in places]
+        if world_size > 1:
+            self._meet(store, towards, timeout)
+
+    def one_host(self, ranks: Sequence[int]) -> bool:
+        """Whether all these processes can share memory."""
+        return len({self.hosts[rank] for rank in ranks}) == 1
+
+    def _meet(self, store: Store, towards: str | None, timeout: timedelta) -> None:
+        if self.rank == 0:
+            alone = self.one_host(range(len(self.hosts)))
+            self._server = Server(None if alone else ("", 0), self._listen)
+            address = self._server.address
+            store.set("watch", address if isinstance(address, str) else f"{own_address(towards)} {address[1]}")
+            return
+        where = store.get("watch").decode()
+        host, _, port = where.rpartition(" ")
+        connection = connect((host, int(port)) if host else where, timeout)
+        self._connections[0] = connection
+        connection.send_bytes(b"%d" % self.rank)
+        threading.Thread(target=self._hear, args=(connection,), daemon=True).start()
+
+    def _listen(self, connection: Connection) -> None:
+        """In the first process: hear from another one until it is gone, and tell the rest."""
+        rank = int(connection.recv_bytes())
+        with self._lock:
+            self._connections[rank] = connection
+            for other, (_, what) in self._ended.items():
+                connection.send_bytes(encode([b"%d" % other, what.encode()]))
+        with suppress(EOFError, OSError):
+            while connection.recv_bytes() != b"leave":
+                pass
+            self._left.add(rank)
+        self._note(rank, "has left the job" if rank in self._left else "has ended without leaving the job")
+
+    def _note(self, rank: int, what: str) -> None:
+        with self._lock:
+            self._ended.setdefault(rank, (time.monotonic(), what))
+            self._connections.pop(rank, None)
+            for connection in self._connections.values():
+                with suppress(OSError):
+                    connection.send_bytes(encode([b"%d" % rank, what.encode()]))
+
+    def _hear(self, connection: Connection) -> None:
+        """In the others: hear from the first who has ended, until it ends itself."""
+        with suppress(EOFError, OSError):
+            while True:
+                rank, what = decode(connection.recv_bytes())
+                self._ended.setdefault(int(rank), (time.monotonic(), what.decode()))
+        self._ended.setdefault(0, (time.monotonic(), "has ended without leaving the job"))
+
+    def check(self, ranks: Sequence[int]) -> None:
+        """Raise DistBackendError if one of these processes has ended."""
+        if not self._ended:
+            return
+        for rank in ranks:
+            since, what = self._ended.get(rank, (None, ""))
+            if since is not None and rank != self.rank and time.monotonic() - since > GRACE:
+                raise DistBackendError(f"rank {self.rank}: rank {rank} ({self._names[rank]}) {what}")
+
+    def leave(self) -> None:
+        """Say goodbye, and watch no longer."""
+        if self.rank == 0:
+            self._note(0, "has left the job")
+        for connection in list(self._connections.values()):
+            with suppress(OSError):
+                connection.send_bytes(b"leave") if self.rank else None
+        if self._server is not None:
+            self._server.close()
+        self._connections.clear()
+
+
+def _name_of_this_process() -> str:
+    return f"host {socket.gethostname()}, process {os.getpid()}"

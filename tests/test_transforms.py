@@ -656,3 +656,60 @@ def test_tensors_with_a_meaning():
     assert tv_tensors.Image(F.to_pil_image(torch.from_numpy(pixels()))).shape == (3, 20, 24)
     with pytest.raises(ValueError, match=r"boxes of shape \(N, 4\), got \(2, 3\)"):
         tv_tensors.BoundingBoxes(torch.zeros(2, 3), format="XYXY", canvas_size=(1, 1))
+
+
+# What torchvision 0.29.1 does with a ramp of 16 x 16 pixels after `manual_seed(seed)`: the sum of the pixels, and the next number.
+AUGMENTED = {
+    ("v1", "AugMix", 1): (94212, 0.23659128),
+    ("v1", "AugMix", 2): (96936, 0.03670013),
+    ("v1", "AugMix", 3): (97431, 0.26590621),
+    ("v1", "AutoAugment", 1): (97920, 0.79985863),
+    ("v1", "AutoAugment", 2): (96231, 0.61903638),
+    ("v1", "AutoAugment", 3): (95508, 0.06011629),
+    ("v1", "RandAugment", 1): (74259, 0.02928156),
+    ("v1", "RandAugment", 2): (56436, 0.47446108),
+    ("v1", "RandAugment", 3): (97536, 0.28584248),
+    ("v1", "TrivialAugmentWide", 1): (97920, 0.73468447),
+    ("v1", "TrivialAugmentWide", 2): (48822, 0.47446108),
+    ("v1", "TrivialAugmentWide", 3): (97920, 0.10556936),
+    ("v2", "AugMix", 1): (95871, 0.23659128),
+    ("v2", "AugMix", 2): (96933, 0.03670013),
+    ("v2", "AugMix", 3): (97386, 0.26590621),
+    ("v2", "AutoAugment", 1): (97920, 0.73468447),
+    ("v2", "AutoAugment", 2): (98007, 0.61903638),
+    ("v2", "AutoAugment", 3): (95508, 0.47161436),
+    ("v2", "RandAugment", 1): (74259, 0.02928156),
+    ("v2", "RandAugment", 2): (56436, 0.47446108),
+    ("v2", "RandAugment", 3): (97536, 0.28584248),
+    ("v2", "TrivialAugmentWide", 1): (97155, 0.73468447),
+    ("v2", "TrivialAugmentWide", 2): (84534, 0.47446108),
+    ("v2", "TrivialAugmentWide", 3): (97920, 0.10556936),
+}
+
+
+@pytest.mark.parametrize(("version", "name", "seed"), AUGMENTED)
+def test_augmentations_draw_the_numbers_of_torchvision(version, name, seed):
+    ramp = torch.arange(256, dtype=torch.uint8).reshape(1, 16, 16).expand(3, -1, -1)
+    torch.manual_seed(seed)
+    augmented = getattr({"v1": T, "v2": v2}[version], name)()(ramp)
+    total, number = AUGMENTED[version, name, seed]
+    assert abs(augmented.sum(dtype=torch.int64).item() - total) <= 40  # mixtures and geometry round a little differently
+    assert torch.rand(1).item() == pytest.approx(number, abs=1e-7)
+
+
+def test_masks_are_cropped_and_resized_to_their_own_classes():
+    mask = tv_tensors.Mask(torch.arange(5, dtype=torch.uint8).repeat_interleave(80).reshape(1, 20, 20) * 50)
+    resized = v2.functional.resized_crop(mask, 2, 2, 15, 15, [7, 9])
+    assert type(resized) is tv_tensors.Mask and set(resized.unique().tolist()) <= {0, 50, 100, 150, 200}
+    wanted = F.resized_crop(torch.Tensor(mask.float()), 2, 2, 15, 15, [7, 9], NEAREST, antialias=None)
+    assert torch.equal(resized.float(), wanted)
+    _, cropped = v2.RandomResizedCrop(9)(torch.rand(3, 20, 20), mask)
+    assert set(cropped.unique().tolist()) <= {0, 50, 100, 150, 200}
+
+
+def test_elastic_moves_are_relative_to_the_side_they_go_along():
+    for transforms in (T, v2):
+        torch.manual_seed(0)
+        wide = transforms.ElasticTransform.get_params([40.0, 40.0], [0.0, 0.0], [10, 40])
+        # Without smoothing each move is uniform up to alpha over the side: 40 / 40 along x, 40 / 10 along y.
+        assert 0.95 < wide[..., 0].abs().max() <= 1 and 3.8 < wide[..., 1].abs().max() <= 4

@@ -572,6 +572,23 @@ def test_coco(tmp_path):
     assert datasets.CocoCaptions(tmp_path, tmp_path / "ann.json")[1][1] == ["first", "second"]
 
 
+def test_coco_masks(tmp_path):
+    pytest.importorskip("pycocotools")
+    polygon = [[1, 1, 5, 1, 5, 3, 1, 3]]
+    run_lengths = {"size": [4, 6], "counts": [0, 4, 16, 4]}  # by columns: the first and the last
+    annotations = [
+        {"id": 1, "image_id": 1, "segmentation": polygon},
+        {"id": 2, "image_id": 1, "segmentation": run_lengths},
+    ]
+    content = {"images": [{"id": 1, "file_name": "a.jpg", "height": 4, "width": 6}], "annotations": annotations}
+    (tmp_path / "ann.json").write_text(json.dumps(content))
+    coco = datasets.CocoDetection(tmp_path, tmp_path / "ann.json").coco
+    mask = coco.annToMask(annotations[0])
+    assert mask.shape == (4, 6) and mask.sum() == 8 and mask[1:3, 1:5].all()
+    for annotation in (annotations[1], {**annotations[1], "segmentation": coco.annToRLE(annotations[1])}):
+        assert coco.annToMask(annotation).tolist() == [[1, 0, 0, 0, 0, 1]] * 4
+
+
 def test_voc(tmp_path):
     base = tmp_path / "VOCdevkit" / "VOC2012"
     write_image(base / "JPEGImages" / "x.jpg", 9)

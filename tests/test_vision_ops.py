@@ -369,3 +369,43 @@ def test_feature_pyramid():
     old = {key.replace(".0.weight", ".weight").replace(".0.bias", ".bias"): v for key, v in pyramid.state_dict().items()}
     old = {key.replace("blocks.weight", "blocks.0.weight").replace("blocks.bias", "blocks.0.bias"): v for key, v in old.items()}
     assert set(pyramid.load_state_dict(old, strict=False).unexpected_keys) == set()
+
+
+def test_nms_agrees_with_its_definition_whatever_the_number_of_boxes():
+    rng = np.random.default_rng(0)
+    for count, threshold in ((1, 0.5), (40, 0.2), (299, 0.4), (1200, 0.1), (1200, 0.7)):
+        corners = rng.random((count, 2)) * 60
+        boxes = np.concatenate([corners, corners + rng.random((count, 2)) * 30], 1).astype(np.float32)
+        boxes[::7, 2:] = boxes[::7, :2]  # empty boxes overlap nothing
+        order = rng.permutation(count)
+        scores = (order / count).astype(np.float32)
+        overlaps = ops.box_iou(torch.from_numpy(boxes), torch.from_numpy(boxes)).numpy()
+        kept = []
+        for place in np.argsort(-scores):
+            if not any(overlaps[place, better] > threshold for better in kept):
+                kept.append(place)
+        assert ops.nms(torch.from_numpy(boxes), torch.from_numpy(scores), threshold).tolist() == kept
+
+
+def test_nms_by_category_equals_nms_of_each():
+    rng = np.random.default_rng(1)
+    for count in (100, 1500):  # below and above the number from which categories are looked at one by one
+        corners = torch.from_numpy(rng.random((count, 2)).astype(np.float32) * 20)
+        boxes = torch.cat([corners, corners + 10], 1)
+        scores = torch.from_numpy((rng.permutation(count) / count).astype(np.float32))
+        categories = torch.from_numpy(rng.integers(0, 5, count))
+        kept = ops.batched_nms(boxes, scores, categories, 0.3)
+        expected = []
+        for category in range(5):
+            members = torch.where(categories == category)[0]
+            expected += members[ops.nms(boxes[members], scores[members], 0.3)].tolist()
+        assert sorted(kept.tolist()) == sorted(expected)
+        assert (scores[kept].diff() < 0).all()
+
+
+def test_nms_compares_with_the_threshold_exactly():
+    # 0.3 in single precision is above 0.3: an overlap of 3 / 10 is too much.
+    boxes = torch.tensor([[0.0, 0.0, 10.0, 1.0], [0.0, 0.0, 3.0, 1.0]])
+    assert ops.nms(boxes, torch.tensor([0.9, 0.8]), 0.3).tolist() == [0]
+    assert ops.nms(boxes, torch.tensor([0.9, 0.8]), 0.31).tolist() == [0, 1]
+    assert ops.nms(boxes[:0], torch.zeros(0), 0.3).tolist() == []

@@ -113,7 +113,8 @@ def test_masks_are_drawn(floating):
     white = 1.0 if floating else 255
     red, blue = (torch.tensor(colour).reshape(3, 1, 1) * white for colour in ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]))
     assert np.allclose(drawn[:, :2].numpy(), (0.75 * image[:, :2] + 0.25 * red).numpy(), atol=0.01 if floating else 1)
-    assert np.allclose(drawn[:, 2:5].numpy(), (0.75 * image[:, 2:5] + 0.25 * blue).numpy(), atol=0.01 if floating else 1)
+    assert np.allclose(drawn[:, 3:5].numpy(), (0.75 * image[:, 3:5] + 0.25 * blue).numpy(), atol=0.01 if floating else 1)
+    assert np.allclose(drawn[:, 2].numpy(), 0.75 * image[:, 2].numpy(), atol=0.01 if floating else 1)  # both: black
     assert torch.equal(drawn[:, 5], image[:, 5])
 
 
@@ -260,3 +261,12 @@ def test_pillow_is_asked_for_by_name(call, monkeypatch):
         call()
     monkeypatch.undo()
     _extras.optional.cache_clear()
+
+
+def test_masks_that_overlap_are_black_there():
+    image = torch.full((3, 1, 3), 100, dtype=torch.uint8)
+    masks = torch.tensor([[[True, True, False]], [[False, True, False]]])
+    drawn = utils.draw_segmentation_masks(image, masks, alpha=0.5, colors=["white", "red"])
+    assert drawn[:, 0].T.tolist() == [[177, 177, 177], [50, 50, 50], [100, 100, 100]]
+    with pytest.warns(UserWarning, match="doesn't contain any mask"):
+        assert utils.draw_segmentation_masks(image, masks[:0]) is image

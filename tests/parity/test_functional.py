@@ -274,6 +274,17 @@ def test_interpolate_with_antialias(mode, size):
     compare(lambda torch, x: torch.nn.functional.interpolate(x, mode=mode, antialias=True, **size), normal(2, 3, 13, 9))
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("antialias", [True, False])
+def test_interpolate_bytes_exactly(mode, antialias):
+    for height, width in ((40, 50), (13, 300), (600, 17)):
+        image = np.random.default_rng(height).integers(0, 256, (1, 3, height, width), dtype=np.uint8)
+        for size in ((22, 22), (60, 9), (50, 131)):
+            options = {"size": size, "mode": mode, "antialias": antialias}
+            results = [lib.nn.functional.interpolate(lib.from_numpy(image), **options).numpy() for lib in (ours, theirs)]
+            assert np.array_equal(*results), (height, width, size)
+
+
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
 def test_nearest_neighbours_of_all_sizes(mode):
     for length, size in itertools.product(range(1, 30), range(1, 45)):

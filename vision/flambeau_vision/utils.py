@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -228,7 +229,7 @@ def draw_segmentation_masks(
     alpha: float = 0.8,
     colors: Sequence[Colour] | Colour | None = None,
 ) -> Tensor:
-    """Colour the pixels of masks.
+    """Colour the pixels of masks; where masks overlap, the colour is black.
 
     Args:
         image: shape `(3, H, W)`, uint8, or floating with values from 0 to 1.
@@ -258,11 +259,15 @@ def draw_segmentation_masks(
         raise ValueError(f"The masks must be of dtype bool. Got {masks.dtype}")
     if masks.shape[-2:] != image.shape[-2:]:
         raise ValueError("The image and the masks must have the same height and width")
+    if len(masks) == 0:
+        warnings.warn("masks doesn't contain any mask. No mask was drawn", stacklevel=2)
+        return image
     white = 255 if image.dtype == torch.uint8 else 1.0
     coloured = image.clone()
     for mask, color in zip(masks, _colours(colors, len(masks)), strict=True):
         value = torch.tensor(color, device=image.device) * (white / 255)
         coloured[:, mask] = value.to(image.dtype)[:, None]
+    coloured[:, masks.sum(dim=0) > 1] = 0
     mixed = image * (1 - alpha) + coloured * alpha
     untouched = ~masks.any(dim=0)
     return torch.where(untouched, image, mixed.to(image.dtype))

@@ -1,8 +1,7 @@
-"""Squared error, embedding, dropout, resampling, padding, unfolding and folding."""
+"""Squared error, embedding, dropout, padding, unfolding and folding."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 
 from flambeau.backend import memory_order
 from flambeau.operations.padding import constant_pad_forward
-from flambeau.operations.resampling import Taps, resample_forward
 
 from . import conv_columns
 from .kernels import kernel
@@ -83,39 +81,6 @@ def index_frequencies(input: Any, indices: Any) -> Any:
     return counts[indices][..., None].astype(input.dtype)
 
 
-# --- resampling ---------------------------------------------------------------------------------------------------
-
-
-@functools.lru_cache(64)
-def _matrix(taps: Taps, dtype: Any) -> Any:
-    return np.array(taps.matrix(), dtype)
-
-
-def _along(input: Any, dim: int, matrix: Any) -> Any:
-    """The product of `matrix` and the vectors along `dim`."""
-    before, after = prod(input.shape[:dim]), prod(input.shape[dim + 1 :])
-    shape = (*input.shape[:dim], len(matrix), *input.shape[dim + 1 :])
-    if after == 1:
-        return (input.reshape(before, -1) @ matrix.T).reshape(shape)
-    return np.matmul(matrix, input.reshape(before, input.shape[dim], after)).reshape(shape)
-
-
-@kernel
-@keeps_channels_last
-def resample(input: Any, dim: int, taps: Taps) -> Any:
-    if not input.size:
-        return np.empty((*input.shape[:dim], len(taps.indices), *input.shape[dim + 1 :]), input.dtype)
-    output = _along(input, dim, _matrix(taps, input.dtype))
-    if not np.isfinite(output).all():  # 0 * inf would put NaN into outputs that do not depend on the infinity
-        return resample_forward(np, input, dim, taps)
-    return output
-
-
-@kernel
-def resample_backward(input: Any, dim: int, taps: Taps) -> Any:
-    return _along(input, dim, _matrix(taps, input.dtype).T)
-
-
 # --- padding ------------------------------------------------------------------------------------------------------
 
 
@@ -144,12 +109,6 @@ def col2im(input: Any, space: Sizes, window_size: Sizes, dilation: Sizes, paddin
     images = np.zeros((len(input), channels, *padded_size(space, padding)), input.dtype)
     conv_columns.fold(images, input.reshape(len(input), channels, *window_size, *size), g)
     return np.ascontiguousarray(images[inside(space, padding)])
-
-
-@kernel
-@keeps_channels_last
-def resample_nearest(input: Any, dim: int, taps: Taps) -> Any:
-    return input.take([places[0] for places in taps.indices], dim)
 
 
 @kernel

@@ -17,7 +17,7 @@ from ..calls.op import op
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 
-__all__ = ["METHODS", "Taps", "resample"]
+__all__ = ["METHODS", "Taps", "in_fixed_point", "resample", "resample_forward", "unit_for_bytes"]
 
 
 class Taps:
@@ -75,6 +75,21 @@ _resample, _copy_nearest = _record("resample", "accumulate"), _record("resample_
 op(
     "resample_backward", _resample_backward_forward, promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, dim, taps: F.resample(g, dim, taps),
+)  # fmt: skip
+
+
+def _resample_bytes_forward(
+    xp: Any, input: Any, /, sizes: Sequence[int], scales: Sequence[float | None], align_corners: bool, filter: str
+) -> Any:
+    output = xp.astype(input, xp.float64)
+    for dim, size, scale in zip(range(input.ndim - 1, 0, -1), reversed(sizes), reversed(scales), strict=False):
+        taps = in_fixed_point(METHODS[filter](input.shape[dim], size, scale, align_corners))
+        output = xp.clip(xp.floor(resample_forward(xp, output, dim, taps) + 0.5), 0, 255)  # bytes again after each dimension
+    return xp.astype(output, xp.uint8)
+
+
+_resample_bytes = op(
+    "resample_bytes", _resample_bytes_forward, promote="same", public=False, method=False, out=False,
 )  # fmt: skip
 
 
@@ -180,12 +195,16 @@ METHODS: dict[str, Callable[..., Taps]] = {
 }  # fmt: skip
 
 
+def unit_for_bytes(largest: float) -> int:
+    """The power of 2 by which the largest weight is a number of 16 bits."""
+    return 1 << next((digits for digits in range(22) if int(largest * 2 ** (digits + 1) + 0.5) >= 2**15), 22)
+
+
 @functools.lru_cache(256)
-def _in_fixed_point(taps: Taps) -> Taps:
-    """Weights for bytes: multiples of the power of 2 by which the largest of them is a number of 16 bits."""
+def in_fixed_point(taps: Taps) -> Taps:
+    """Weights for bytes: multiples of 1 / `unit_for_bytes`."""
     rows = taps.matrix()
-    largest = max(map(max, rows), default=0.0)
-    unit = 2 ** next((digits for digits in range(22) if int(largest * 2 ** (digits + 1) + 0.5) >= 2**15), 22)
+    unit = unit_for_bytes(max(map(max, rows), default=0.0))
     weights = [
         [
             math.copysign(int(abs(row[place]) * unit + 0.5) / unit, row[place]) * (place not in places[:tap])
@@ -199,19 +218,15 @@ def _in_fixed_point(taps: Taps) -> Taps:
 def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None], method: str, align_corners: bool) -> Tensor:
     """Bring the dimensions after the first two to `sizes` by one of `METHODS`."""
     exact = method.startswith("nearest")
-    as_bytes = not exact and input.dtype is dtypes.uint8
-    output = input.double() if as_bytes else input
+    if not exact and input.dtype is dtypes.uint8:
+        return _resample_bytes(input, sizes, scales, align_corners, method)
+    resized = input
     for offset, (size, scale) in enumerate(zip(reversed(sizes), reversed(scales), strict=True), 1):
         dim = input.ndim - offset
         taps = METHODS[method](input.shape[dim], size, scale, align_corners)
-        if as_bytes:  # rounded after each dimension
-            output = (_resample(output, dim, _in_fixed_point(taps)) + 0.5).floor().clamp(0, 255)
-        else:
-            output = (_copy_nearest if exact else _resample)(output, dim, taps)
-    if as_bytes:
-        return output.to(dtypes.uint8)
+        resized = (_copy_nearest if exact else _resample)(resized, dim, taps)
     name = _NAMES[method.split()[0]][len(sizes)] + ("Aa" if method.endswith("antialias") else "")
-    return gathered(output, f"Upsample{name}Backward0", (input,))
+    return gathered(resized, f"Upsample{name}Backward0", (input,))
 
 
 _NAMES = {  # of the methods, by the number of dimensions

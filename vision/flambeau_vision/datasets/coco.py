@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from .._extras import optional
 from .folder import pil_loader
 from .vision import VisionDataset
 
@@ -52,6 +53,27 @@ class CocoIndex:
     def loadCats(self, ids: int | Iterable[int]) -> list[dict]:
         """The categories with these ids."""
         return [self.cats[number] for number in _listed(ids)]
+
+    def annToRLE(self, ann: dict) -> dict:
+        """The mask of an annotation in run lengths, by `pycocotools`: its polygons, or the run lengths that it has.
+
+        Raises:
+            ModuleNotFoundError: `pycocotools` is not installed.
+        """
+        masks = optional("pycocotools.mask", "'flambeau[coco]'", "reading COCO masks")
+        image, segmentation = self.imgs[ann["image_id"]], ann["segmentation"]
+        size = image["height"], image["width"]
+        if isinstance(segmentation, list):
+            return masks.merge(masks.frPyObjects(segmentation, *size))
+        return masks.frPyObjects(segmentation, *size) if isinstance(segmentation["counts"], list) else segmentation
+
+    def annToMask(self, ann: dict) -> Any:
+        """The mask of an annotation as a NumPy array of 0 and 1, uint8 of the size of its image.
+
+        Raises:
+            ModuleNotFoundError: `pycocotools` is not installed.
+        """
+        return optional("pycocotools.mask", "'flambeau[coco]'", "reading COCO masks").decode(self.annToRLE(ann))
 
 
 class CocoDetection(VisionDataset):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import flambeau as torch
+
+from ._suppression import suppress, suppress_by_category
 
 __all__ = [
     "batched_nms",
@@ -22,7 +25,7 @@ __all__ = [
 
 Tensor = torch.Tensor
 
-_BLOCK = 1024  # boxes whose overlaps with all others are computed at once
+_FEW = 1000  # boxes up to which one look at all categories is faster than one at each
 
 
 def _wide(boxes: Tensor) -> Tensor:
@@ -229,6 +232,15 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
     return ciou(*_pairs(boxes1, boxes2), eps)
 
 
+def _as_array(boxes: Tensor) -> Any:
+    array = _wide(boxes.detach()).cpu().numpy()
+    return array if array.dtype.kind == "f" else array.astype("float64")
+
+
+def _by_falling_score(scores: Tensor) -> Any:
+    return torch.argsort(scores.detach(), descending=True, stable=True).cpu().numpy()
+
+
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Non-maximum suppression: drop each box that overlaps one of higher score by more than a threshold.
 
@@ -247,19 +259,9 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         >>> nms(boxes, torch.tensor([0.7, 0.9, 0.8]), iou_threshold=0.5)
         tensor([1, 2])
     """
-    import numpy as np
-
-    order = torch.argsort(scores, descending=True, stable=True)
-    boxes = boxes.detach()[order]
-    alive = np.ones(len(boxes), dtype=bool)
-    for start in range(0, len(boxes), _BLOCK):
-        rows = np.flatnonzero(alive[start : start + _BLOCK]) + start
-        block = box_iou(boxes[torch.from_numpy(rows).to(boxes.device)], boxes[start:]) > iou_threshold
-        for row, overlaps in zip(rows, block.cpu().numpy(), strict=True):
-            if alive[row]:
-                alive[start:] &= ~overlaps
-                alive[row] = True
-    return order[torch.from_numpy(np.flatnonzero(alive)).to(order.device)]
+    order = _by_falling_score(scores)
+    best = suppress(_as_array(boxes)[order], iou_threshold)
+    return torch.from_numpy(order[best]).to(boxes.device)
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
@@ -281,11 +283,15 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         >>> batched_nms(boxes, torch.tensor([0.7, 0.9, 0.8]), torch.tensor([0, 0, 1]), iou_threshold=0.5)
         tensor([1, 2])
     """
-    if boxes.numel() == 0:
-        return torch.empty(0, dtype=torch.int64, device=boxes.device)
-    # Moved far apart, boxes of different categories do not overlap.
-    offsets = idxs.to(boxes) * (boxes.max() + 1)
-    return nms(boxes + offsets[:, None], scores, iou_threshold)
+    if len(boxes) <= _FEW:
+        if len(boxes) == 0:
+            return torch.empty(0, dtype=torch.int64, device=boxes.device)
+        # Moved far apart, boxes of different categories do not overlap.
+        offsets = idxs.to(boxes) * (boxes.max() + 1)
+        return nms(boxes + offsets[:, None], scores, iou_threshold)
+    order = _by_falling_score(scores)
+    best = suppress_by_category(_as_array(boxes)[order], idxs.cpu().numpy()[order], iou_threshold)
+    return torch.from_numpy(order[best]).to(boxes.device)
 
 
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:

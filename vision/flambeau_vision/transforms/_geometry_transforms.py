@@ -712,7 +712,8 @@ class ElasticTransform(Transform):
     def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> torch.Tensor:
         """Draw the displacement, of shape `(1, height, width, 2)`, for an image of `size` (height, width)."""
         moves = []
-        for strength, smoothness, side in zip(alpha, sigma, size, strict=True):
+        height, width = size
+        for strength, smoothness, side in zip(alpha, sigma, (width, height), strict=True):
             move = torch.rand([1, 1, *size]) * 2 - 1
             if smoothness > 0.0:
                 window = int(8 * smoothness + 1) | 1

@@ -189,33 +189,37 @@ def _posterize(most_bits: int, dropped_bits: int, bins: int) -> tuple[torch.Tens
     return most_bits - (torch.arange(bins) / ((bins - 1) / dropped_bits)).round().int(), False
 
 
-def _solarize(bins: int) -> tuple[torch.Tensor, bool]:
-    return torch.linspace(255.0, 0.0, bins), False
+def _solarize(bins: int, white: float) -> tuple[torch.Tensor, bool]:
+    return torch.linspace(white, 0.0, bins), False
 
 
 def _without_strength(*names: str) -> Space:
     return {name: (torch.tensor(0.0), False) for name in names}
 
 
-def _auto_space(bins: int, size: Sequence[int]) -> Space:
-    """The operations of AutoAugment and RandAugment, for an image of `(height, width)`."""
+def _auto_space(bins: int, size: Sequence[int], white: float) -> Space:
+    """The operations of AutoAugment and RandAugment, for an image of `(height, width)` in which white is this value."""
     return {
         **_shears(0.3, bins),
         **_translations(150.0 / 331.0 * size[1], 150.0 / 331.0 * size[0], bins),
         "Rotate": _up_to(30.0, bins),
         **_colours(0.9, bins),
         "Posterize": _posterize(8, 4, bins),
-        "Solarize": _solarize(bins),
+        "Solarize": _solarize(bins, white),
         **_without_strength("AutoContrast", "Equalize"),
     }
 
 
-def _draw_sign(signed: bool) -> int:
-    return -1 if signed and torch.randint(2, (1,)).item() else 1
+def policy_space(size: Sequence[int], white: float) -> Space:
+    """The operations of `AutoAugment`, for an image of `(height, width)` in which white is this value."""
+    return {**_auto_space(10, size, white), **_without_strength("Invert")}
 
 
 class _Augment(Transform):
     """What the four methods share: an image is changed by named operations of drawn strength."""
+
+    #: The largest threshold of "Solarize".
+    white = 255.0
 
     def __init__(self, interpolation: InterpolationMode, fill: float | Sequence[float] | None) -> None:
         super().__init__()
@@ -230,9 +234,19 @@ class _Augment(Transform):
         """Draw the operations and their strengths for an image of `(height, width)`."""
         raise NotImplementedError(f"{type(self).__name__} has to define draw()")
 
+    def white_of(self, inpt: Any) -> float:
+        """The value of white in an image."""
+        return 255.0
+
+    def draw_sign(self, signed: bool) -> int:
+        """Draw the sign of a strength that may be negative."""
+        return -1 if signed and torch.randint(2, (1,)).item() else 1
+
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         fill = channel_fill(inpt, self.fill)
         for name, magnitude in params["operations"]:
+            if name == "Solarize":
+                magnitude *= self.white_of(inpt) / self.white
             inpt = apply_operation(inpt, name, magnitude, self.interpolation, fill)
         return inpt
 
@@ -274,7 +288,7 @@ class AutoAugment(_Augment):
 
     def draw(self, size: tuple[int, int]) -> list[tuple[str, float]]:
         policy, chances, signs = self.get_params(len(self.policies))
-        space = {**_auto_space(10, size), **_without_strength("Invert")}
+        space = policy_space(size, self.white)
         operations = []
         for (name, probability, index), chance, sign in zip(self.policies[policy], chances.tolist(), signs.tolist(), strict=True):
             if chance <= probability:
@@ -322,12 +336,12 @@ class RandAugment(_Augment):
         self.num_magnitude_bins = num_magnitude_bins
 
     def draw(self, size: tuple[int, int]) -> list[tuple[str, float]]:
-        space = {**_without_strength("Identity"), **_auto_space(self.num_magnitude_bins, size)}
+        space = {**_without_strength("Identity"), **_auto_space(self.num_magnitude_bins, size, self.white)}
         operations = []
         for _ in range(self.num_ops):
             name, (magnitudes, signed) = list(space.items())[int(torch.randint(len(space), (1,)).item())]
             magnitude = magnitudes[self.magnitude].item() if magnitudes.ndim > 0 else 0.0
-            operations.append((name, magnitude * _draw_sign(signed)))
+            operations.append((name, magnitude * self.draw_sign(signed)))
         return operations
 
     def extra_repr(self) -> str:
@@ -372,12 +386,12 @@ class TrivialAugmentWide(_Augment):
             "Rotate": _up_to(135.0, bins),
             **_colours(0.99, bins),
             "Posterize": _posterize(8, 6, bins),
-            "Solarize": _solarize(bins),
+            "Solarize": _solarize(bins, self.white),
             **_without_strength("AutoContrast", "Equalize"),
         }
         name, (magnitudes, signed) = list(space.items())[int(torch.randint(len(space), (1,)).item())]
         magnitude = magnitudes[torch.randint(len(magnitudes), (1,))].item() if magnitudes.ndim > 0 else 0.0
-        return [(name, magnitude * _draw_sign(signed))]
+        return [(name, magnitude * self.draw_sign(signed))]
 
     def extra_repr(self) -> str:
         names = ("num_magnitude_bins", "interpolation", "fill")
@@ -432,12 +446,12 @@ class AugMix(_Augment):
     def _space(self, size: tuple[int, int]) -> Space:
         bins = 10
         return {
-            **_without_strength("AutoContrast", "Equalize"),
-            "Posterize": _posterize(4, 4, bins),
-            "Rotate": _up_to(30.0, bins),
-            "Solarize": _solarize(bins),
             **_shears(0.3, bins),
             **_translations(size[1] / 3.0, size[0] / 3.0, bins),
+            "Rotate": _up_to(30.0, bins),
+            "Posterize": _posterize(4, 4, bins),
+            "Solarize": _solarize(bins, self.white),
+            **_without_strength("AutoContrast", "Equalize"),
             **(_colours(0.9, bins) if self.all_ops else {}),
         }
 
@@ -448,22 +462,34 @@ class AugMix(_Augment):
         for _ in range(depth):
             name, (magnitudes, signed) = list(space.items())[int(torch.randint(len(space), (1,)).item())]
             magnitude = magnitudes[torch.randint(self.severity, (1,))].item() if magnitudes.ndim > 0 else 0.0
-            operations.append((name, magnitude * _draw_sign(signed)))
+            operations.append((name, magnitude * self.draw_sign(signed)))
         return operations
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         _, height, width = F.get_dimensions(flat_inputs[0])
-        Dirichlet = torch.distributions.Dirichlet
-        keep, mix = Dirichlet(torch.tensor([self.alpha] * 2)).sample().tolist()
-        weights = (Dirichlet(torch.tensor([self.alpha] * self.mixture_width)).sample() * mix).tolist()
-        chains = [self.draw((height, width)) for _ in weights]
-        return {"keep": keep, "weights": weights, "chains": chains}
+        count = self.count_samples(flat_inputs[0])
+        keep, mix = self._draw_shares(count, 2).unbind(1)
+        weights = self._draw_shares(count, self.mixture_width) * mix[:, None]
+        chains = [self.draw((height, width)) for _ in range(self.mixture_width)]
+        return {"keep": keep, "weights": list(weights.unbind(1)), "chains": chains}
+
+    def count_samples(self, inpt: Any) -> int:
+        """How many samples of a batch are mixed, each with weights of its own."""
+        return inpt.shape[0] if isinstance(inpt, torch.Tensor) and inpt.ndim > 3 else 1
+
+    def _draw_shares(self, count: int, parts: int) -> torch.Tensor:
+        """Positive numbers of shape `(count, parts)`, the sum of each row 1."""
+        return torch.distributions.Dirichlet(torch.full((count, parts), float(self.alpha))).sample()
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         img = inpt if isinstance(inpt, torch.Tensor) else F.pil_to_tensor(inpt)
-        mixture = params["keep"] * img
+
+        def of_each_sample(weights: torch.Tensor) -> torch.Tensor:
+            return weights.to(img.device).reshape(-1, *[1] * (img.ndim - 1)) if len(weights) > 1 else weights.item()
+
+        mixture = of_each_sample(params["keep"]) * img
         for weight, chain in zip(params["weights"], params["chains"], strict=True):
-            mixture = mixture + weight * super().transform(img, {"operations": chain})
+            mixture = mixture + of_each_sample(weight) * super().transform(img, {"operations": chain})
         mixture = mixture.to(img.dtype)
         return mixture if isinstance(inpt, torch.Tensor) else F.to_pil_image(mixture, mode=inpt.mode)
 

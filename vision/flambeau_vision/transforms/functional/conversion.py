@@ -189,7 +189,7 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     if (std == 0).any():
         raise ValueError(f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero.")
     mean, std = (value.reshape(-1, 1, 1) if value.ndim == 1 else value for value in (mean, std))
-    return tensor.sub_(mean).div_(std) if inplace else (tensor - mean) / std
+    return (tensor.sub_(mean) if inplace else tensor.sub(mean)).div_(std)
 
 
 def through_tensor(img: Any, function: Any) -> Any:

@@ -6,7 +6,8 @@ Boxes and masks are marked by the types of `flambeau_vision.tv_tensors`.
 from __future__ import annotations
 
 from .. import AutoAugmentPolicy, InterpolationMode
-from . import _batches, _boxes, _containers, _images, _same, _types, functional
+from . import _augment, _batches, _boxes, _containers, _images, _same, _types, functional
+from ._augment import *  # noqa: F403
 from ._batches import *  # noqa: F403
 from ._boxes import *  # noqa: F403
 from ._containers import *  # noqa: F403
@@ -16,5 +17,5 @@ from ._samples import Transform
 from ._types import *  # noqa: F403
 
 __all__ = ["AutoAugmentPolicy", "InterpolationMode", "Transform", "functional"]
-for _module in (_batches, _boxes, _containers, _images, _same, _types):
+for _module in (_augment, _batches, _boxes, _containers, _images, _same, _types):
     __all__ += _module.__all__

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import autoaugment, transforms
+from .. import transforms
 from . import functional as F
 from ._samples import SampleTransform
 
 __all__ = [
-    "AugMix",
-    "AutoAugment",
     "CenterCrop",
     "ColorJitter",
     "ElasticTransform",
@@ -20,7 +18,6 @@ __all__ = [
     "LinearTransformation",
     "Normalize",
     "Pad",
-    "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
     "RandomAutocontrast",
@@ -38,7 +35,6 @@ __all__ = [
     "RandomVerticalFlip",
     "Resize",
     "TenCrop",
-    "TrivialAugmentWide",
 ]
 
 
@@ -571,93 +567,4 @@ class TenCrop(_NoBoxes, transforms.TenCrop):
         >>> from flambeau_vision.transforms import v2
         >>> [part.item() for part in v2.TenCrop(1)(torch.arange(9).reshape(1, 3, 3))]
         [0, 2, 6, 8, 4, 2, 0, 8, 6, 4]
-    """
-
-
-class AugMix(_NoBoxes, autoaugment.AugMix):
-    """A random mixture of images with several chains of operations; boxes and masks are refused.
-
-    Hendrycks et al., [AugMix](https://arxiv.org/abs/1912.02781), 2019.
-
-    Args:
-        severity: the largest strength of the operations, from 1 to 10.
-        mixture_width: how many chains there are.
-        chain_depth: how many operations a chain has; not positive for 1 to 3 at random.
-        alpha: parameter of the Dirichlet distributions of the weights, positive: large ones make them alike.
-        all_ops: also change brightness, colour, contrast and sharpness.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black;
-            or a dict from type to such a value, with `"others"` for the rest.
-
-    Raises:
-        ValueError: `severity` is out of range.
-
-    Example:
-        >>> import flambeau as torch
-        >>> from flambeau_vision.transforms import v2
-        >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
-        >>> v2.AugMix(severity=3)(image).shape
-        torch.Size([3, 16, 16])
-    """
-
-
-class AutoAugment(_NoBoxes, autoaugment.AutoAugment):
-    """One of 25 learned pairs of operations, drawn anew for each sample; boxes and masks are refused.
-
-    Cubuk, Zoph, Mané, Vasudevan and Le, [AutoAugment](https://arxiv.org/abs/1805.09501), 2018.
-
-    Args:
-        policy: what data the pairs were learned on.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black;
-            or a dict from type to such a value, with `"others"` for the rest.
-
-    Example:
-        >>> import flambeau as torch
-        >>> from flambeau_vision.transforms import v2
-        >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
-        >>> v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10)(image).shape
-        torch.Size([3, 16, 16])
-    """
-
-
-class RandAugment(_NoBoxes, autoaugment.RandAugment):
-    """Random operations, all of one strength; boxes and masks are refused.
-
-    Cubuk, Zoph, Shlens and Le, [RandAugment](https://arxiv.org/abs/1909.13719), 2019.
-
-    Args:
-        num_ops: how many operations to apply, one after the other.
-        magnitude: their strength, from 0 to `num_magnitude_bins - 1`.
-        num_magnitude_bins: how many strengths there are.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black;
-            or a dict from type to such a value, with `"others"` for the rest.
-
-    Example:
-        >>> import flambeau as torch
-        >>> from flambeau_vision.transforms import v2
-        >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
-        >>> v2.RandAugment(num_ops=2, magnitude=9)(image).shape
-        torch.Size([3, 16, 16])
-    """
-
-
-class TrivialAugmentWide(_NoBoxes, autoaugment.TrivialAugmentWide):
-    """One random operation of random strength: nothing to tune; boxes and masks are refused.
-
-    Müller and Hutter, [TrivialAugment](https://arxiv.org/abs/2103.10158), 2021.
-
-    Args:
-        num_magnitude_bins: how many strengths there are.
-        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
-        fill: the value of what lies outside the image, a number or one for each channel; None for black;
-            or a dict from type to such a value, with `"others"` for the rest.
-
-    Example:
-        >>> import flambeau as torch
-        >>> from flambeau_vision.transforms import v2
-        >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
-        >>> v2.TrivialAugmentWide()(image).shape
-        torch.Size([3, 16, 16])
     """

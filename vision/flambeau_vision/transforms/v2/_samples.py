@@ -92,6 +92,8 @@ class SampleTransform:
         sample = inputs if len(inputs) > 1 else inputs[0]
         if not self.happens():
             return sample
+        if type(sample) is torch.Tensor:  # one image, as most often
+            return self.transform(sample, self.make_params([sample]))
         leaves = leaves_of(sample)
         chosen = _transformable(leaves, self.kinds)
         flat_inputs = [leaf for leaf, yes in zip(leaves, chosen, strict=True) if yes]

@@ -1,0 +1,173 @@
+"""Resampling.
+
+An element of the result depends on a few neighbours in the input, so that the matrix of weights is a band. Products of dense
+pieces along the band do little more arithmetic than is needed, and leave it to the BLAS.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flambeau.operations.resampling import METHODS, Taps, in_fixed_point, resample_forward, unit_for_bytes
+
+from .kernels import kernel
+from .layout import keeps_channels_last
+
+__all__: list[str] = []
+
+_HEIGHT = 16  # rows of a piece of the band
+
+
+class _Piece(NamedTuple):
+    """Rows of the matrix of weights, without the columns that are zero in all of them."""
+
+    rows: slice
+    columns: slice
+    weights: Any
+
+
+def _pieces(indices: Any, weights: Any, length: int, dtype: Any) -> list[_Piece]:
+    """The matrix with `weights` at the columns `indices`, both `(rows, taps)` and rising; weights at the same place are added."""
+    size = len(indices)
+    matrix = np.zeros((size, length), dtype)
+    np.add.at(matrix, (np.arange(size)[:, None], indices), weights)
+    pieces = []
+    for start in range(0, size, _HEIGHT):
+        rows = slice(start, min(start + _HEIGHT, size))
+        columns = slice(int(indices[start, 0]), int(indices[rows.stop - 1, -1]) + 1)
+        pieces.append(_Piece(rows, columns, matrix[rows, columns].copy()))
+    return pieces
+
+
+def _along(input: Any, dim: int, size: int, pieces: list[_Piece]) -> Any:
+    """The product of a matrix of `size` rows, in pieces, and the vectors along `dim`; the input is contiguous."""
+    before, after = prod(input.shape[:dim]), prod(input.shape[dim + 1 :])
+    result = np.empty((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
+    if after == 1:
+        vectors, products = input.reshape(before, -1), result.reshape(before, size)
+        for rows, columns, weights in pieces:
+            np.matmul(vectors[:, columns], weights.T, out=products[:, rows])
+        return result
+    vectors, products = input.reshape(before, -1, after), result.reshape(before, size, after)
+    for rows, columns, weights in pieces:
+        np.matmul(weights, vectors[:, columns], out=products[:, rows])
+    return result
+
+
+# --- floating-point numbers ---------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(64)
+def _pieces_of(taps: Taps, dtype: Any) -> list[_Piece]:
+    indices = np.array(taps.indices)
+    return _pieces(indices, np.array(taps.weights), taps.length, dtype)
+
+
+@functools.lru_cache(64)
+def _transposed(taps: Taps, dtype: Any) -> Any:
+    return np.array(taps.matrix(), dtype).T
+
+
+@kernel
+@keeps_channels_last
+def resample(input: Any, dim: int, taps: Taps) -> Any:
+    size = len(taps.indices)
+    if not input.size or not size:
+        return np.empty((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
+    output = _along(np.ascontiguousarray(input), dim, size, _pieces_of(taps, input.dtype))
+    if not np.isfinite(output).all():  # 0 * inf would put NaN into outputs that do not depend on the infinity
+        return resample_forward(np, input, dim, taps)
+    return output
+
+
+@kernel
+def resample_backward(input: Any, dim: int, taps: Taps) -> Any:
+    matrix = _transposed(taps, input.dtype)
+    before, after = prod(input.shape[:dim]), prod(input.shape[dim + 1 :])
+    gradient = np.matmul(matrix, input.reshape(before, input.shape[dim], after))
+    return gradient.reshape(*input.shape[:dim], len(matrix), *input.shape[dim + 1 :])
+
+
+@kernel
+@keeps_channels_last
+def resample_nearest(input: Any, dim: int, taps: Taps) -> Any:
+    return input.take([places[0] for places in taps.indices], dim)
+
+
+# --- bytes --------------------------------------------------------------------------------------------------------
+
+
+def _triangle(x: Any) -> Any:
+    return np.maximum(1 - np.abs(x), 0)
+
+
+def _cubic(x: Any) -> Any:
+    x = np.abs(x)
+    near = (1.5 * x - 2.5) * x * x + 1
+    return np.where(x < 1, near, np.where(x < 2, (((x - 5) * x + 8) * x - 4) * -0.5, 0))
+
+
+def _lanczos(x: Any) -> Any:
+    return np.where((x >= -3) & (x < 3), np.sinc(x) * np.sinc(x / 3), 0)
+
+
+_FILTERS: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "linear antialias": (_triangle, 1),
+    "cubic antialias": (_cubic, 2),
+    "lanczos antialias": (_lanczos, 3),
+}
+
+
+def _widened(filter: Callable[[Any], Any], reach: int, length: int, size: int, ratio: float) -> tuple[Any, Any]:
+    """Indices and weights of a filter that grows with the ratio, found without a loop: random crops need new ones each time."""
+    stretch = max(ratio, 1.0)
+    centers = ratio * (np.arange(size) + 0.5)
+    first = np.maximum((centers - reach * stretch + 0.5).astype(np.int64), 0)
+    last = np.minimum((centers + reach * stretch + 0.5).astype(np.int64), length)
+    places = first[:, None] + np.arange(max(int((last - first).max()), 1))
+    weights = np.where(places < last[:, None], filter((places - (centers[:, None] - 0.5)) / stretch), 0)
+    totals = weights.cumsum(1)[:, -1:]  # from left to right, as a loop adds them
+    return np.minimum(places, length - 1), weights / np.where(totals == 0, 1, totals)
+
+
+@functools.lru_cache(256)
+def _pieces_for_bytes(
+    length: int, size: int, scale: float | None, align_corners: bool, filter: str
+) -> tuple[list[_Piece], Any, bool]:
+    """The pieces, the dtype to compute in, and whether results may leave the range of bytes.
+
+    Weights are multiples of a power of 2, as in `in_fixed_point`. Their sums are exact, mostly in single precision already.
+    """
+    if filter in _FILTERS and not align_corners:
+        indices, weights = _widened(*_FILTERS[filter], length, size, 1.0 / scale if scale else length / size)
+        unit = unit_for_bytes(float(weights.max()))
+        weights = np.trunc(weights * unit + np.copysign(0.5, weights)) / unit
+    else:
+        taps = in_fixed_point(METHODS[filter](length, size, scale, align_corners))
+        indices, weights = np.array(taps.indices), np.array(taps.weights)
+        unit = unit_for_bytes(float(weights.max()))
+    heaviest = 255 * float(np.abs(weights).sum(1).max())
+    dtype = np.dtype(np.float32 if (heaviest + 0.5) * unit <= 2**24 else np.float64)
+    return _pieces(indices, weights, length, dtype), dtype, bool((weights < 0).any()) or heaviest + 0.5 >= 256
+
+
+@kernel
+@keeps_channels_last
+def resample_bytes(input: Any, sizes: Sequence[int], scales: Sequence[float | None], align_corners: bool, filter: str) -> Any:
+    if not input.size or not prod(sizes):
+        return np.empty((*input.shape[: -len(sizes)], *sizes), input.dtype)
+    output = input
+    for dim, size, scale in zip(range(-1, -len(sizes) - 1, -1), reversed(sizes), reversed(scales), strict=True):
+        if dim < -1 and output.dtype.kind == "f":
+            np.floor(output, output)  # bytes again after each dimension
+        pieces, dtype, leaves = _pieces_for_bytes(input.shape[dim], size, scale, align_corners, filter)
+        output = _along(output.astype(dtype, order="C", copy=False), input.ndim + dim, size, pieces)
+        output += dtype.type(0.5)
+        if leaves:
+            np.clip(output, 0, 255, output)
+    return output.astype(np.uint8)

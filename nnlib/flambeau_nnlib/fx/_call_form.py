@@ -21,6 +21,8 @@ import flambeau
 __all__ = ["as_written", "calling_frame", "current_instruction", "is_operator"]
 
 _CORE = str(Path(flambeau.__file__).parent)
+_REQUIRED = {"split": ["tensor", "split_size_or_sections"]}  # where a default stands for one of two names of a parameter
+_OURS = {"split": ["split_size"]}
 _CALLS = {"CALL", "PRECALL", "CALL_KW"}
 
 
@@ -86,12 +88,14 @@ def as_written(
     parameters = list(signature.parameters.values())
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
         return args, kwargs
-    explicit = set(given.arguments)
+    explicit = {name for name, value in given.arguments.items() if value is not signature.parameters[name].default}
     given.apply_defaults()
     values = given.arguments
     if not isinstance(function, MethodType):
-        required = [each.name for each in parameters if each.default is each.empty]
-        return tuple(values[name] for name in required), {name: values[name] for name in values if name not in required}
+        name = getattr(function, "__name__", "")
+        required = _REQUIRED.get(name) or [each.name for each in parameters if each.default is each.empty]
+        rest = [each for each in values if each not in required and each not in _OURS.get(name, ())]
+        return tuple(values[each] for each in required), {each: values[each] for each in rest}
     counted = None if frame is None else _counts(frame)
     if counted is None:
         return args, kwargs

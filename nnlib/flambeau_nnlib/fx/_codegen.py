@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import flambeau as torch
 from flambeau.utils import _pytree as pytree
 
-from . import _pytree as fx_pytree
 from ._names import CUSTOM_BUILTINS, Namespace, qualified_name, torch_path, type_repr
 from .node import Node, dtype_abbrs
 
@@ -220,7 +219,7 @@ class _Writer:
     def write(self, nodes: list[Node]) -> PythonCode:
         """The code of all nodes."""
         for name, (_, value) in CUSTOM_BUILTINS.items():
-            self.add_global(name, {"fx_pytree": fx_pytree, "pytree": pytree}.get(name, value))
+            self.add_global(name, value)
         released = _released_after(nodes)
         for number, node in enumerate(nodes):
             if self.options.verbose:
@@ -313,7 +312,9 @@ class _Writer:
         if node.op == "call_function":
             return self.function_call(node, f"{node!r}{annotation}")
         called = {
-            "call_method": lambda: f"{_format_target(self.value(node.args[0]), node.target)}({self.arguments(node.args[1:], node.kwargs)})",
+            "call_method": lambda: (
+                f"{_format_target(self.value(node.args[0]), node.target)}({self.arguments(node.args[1:], node.kwargs)})"
+            ),
             "call_module": lambda: f"{_format_target(self.root_module, node.target)}({self.arguments(node.args, node.kwargs)})",
             "get_attr": lambda: _format_target(self.root_module, node.target),
         }

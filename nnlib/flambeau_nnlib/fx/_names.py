@@ -15,6 +15,9 @@ from typing import Any
 import flambeau as torch
 from flambeau import functional
 from flambeau.nn import functional as F
+from flambeau.utils import _pytree as pytree
+
+from . import _pytree as fx_pytree
 
 __all__ = ["Namespace", "is_magic", "qualified_name", "snake_case", "torch_path", "type_repr"]
 
@@ -128,8 +131,8 @@ CUSTOM_BUILTINS: dict[str, tuple[str, Any]] = {
     "NoneType": ("NoneType = type(None)", type(None)),
     "torch": ("import torch", torch),
     "device": ("from torch import device", torch.device),
-    "fx_pytree": ("import torch.fx._pytree as fx_pytree", None),
-    "pytree": ("import torch.utils._pytree as pytree", None),
+    "fx_pytree": ("import torch.fx._pytree as fx_pytree", fx_pytree),
+    "pytree": ("import torch.utils._pytree as pytree", pytree),
 }
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from flambeau import Tensor
+
 from .node import map_aggregate
 from .proxy import Proxy
 
@@ -51,6 +53,11 @@ class Patcher:
             if not name.startswith("_") and callable(value) and id(value) in function_ids:
                 self.patch_global(names, name, as_leaf(value))
 
+    def wrap_sizes(self) -> None:
+        """Let methods of tensors that are given sizes become nodes where these are proxies."""
+        for name in _GIVEN_SIZES:
+            self.patch_method(Tensor, name, _as_leaf_method(name, vars(Tensor)[name]))
+
     def wrap_registered(self) -> None:
         """Let what `wrap` was given become nodes."""
         for (_, name), names in wrapped_functions.copy().items():
@@ -63,6 +70,23 @@ class Patcher:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         while self._undo:
             self._undo.pop()()
+
+
+_GIVEN_SIZES = (
+    "__getitem__", "broadcast_to", "expand", "narrow", "new_empty", "new_full", "new_ones", "new_zeros", "repeat", "reshape",
+    "tile", "unflatten", "view",
+)  # fmt: skip
+
+
+def _as_leaf_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        proxy = find_proxy(args, kwargs)
+        if proxy is None:
+            return method(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_method", name, args, kwargs)
+
+    return wrapped
 
 
 def find_proxy(*values: Any) -> Proxy | None:

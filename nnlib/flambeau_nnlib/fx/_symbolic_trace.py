@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
 
 _tracing = False
+wrap.__module__ = __name__  # by which generated code names it, as PyTorch's does
 _proxyable_classes: dict[type, None] = {}
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
@@ -264,9 +265,7 @@ class Tracer(TracerBase):
                 inputs = [self._input(f"input_{number}", value) for number, value in enumerate(concrete_args)]
                 return root_fn, [*args, *inputs]
             if len(names) != len(concrete_args):
-                raise RuntimeError(
-                    f"Tracing expected {len(names)} arguments but got {len(concrete_args)} concrete arguments"
-                )
+                raise RuntimeError(f"Tracing expected {len(names)} arguments but got {len(concrete_args)} concrete arguments")
             concrete_args = dict(zip(names, concrete_args, strict=True))
         signature = inspect.signature(written)
         args += [self._placeholder(name, concrete_args or {}, signature, written) for name in names]
@@ -357,6 +356,7 @@ class Tracer(TracerBase):
             with Patcher() as patcher:
                 self._patch_modules(patcher)
                 patcher.wrap_registered()
+                patcher.wrap_sizes()
                 for names in (function_globals, *map(vars, self._autowrap_search)):
                     patcher.wrap_globals(names, self._autowrap_function_ids)
                 returned = inspect.get_annotations(inspect.unwrap(runnable)).get("return")

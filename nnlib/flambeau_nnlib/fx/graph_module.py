@@ -59,11 +59,15 @@ def _format_import_block(names: dict[str, Any]) -> str:
 def _import_statement(name: str, value: Any) -> str:
     if name in CUSTOM_BUILTINS:
         statement = CUSTOM_BUILTINS[name][0]
-        return statement.replace("import torch.", "import flambeau.").replace("from torch ", "from flambeau ") if (
-            name != "torch"
-        ) else "import flambeau as torch"
+        return (
+            statement.replace("import torch.", "import flambeau.").replace("from torch ", "from flambeau ")
+            if (name != "torch")
+            else "import flambeau as torch"
+        )
     path = torch_path(value)
-    module, _, attribute = path.rpartition(".") if path else (value.__module__, "", getattr(value, "__qualname__", value.__name__))
+    module, _, attribute = (
+        path.rpartition(".") if path else (value.__module__, "", getattr(value, "__qualname__", value.__name__))
+    )
     module = "flambeau" + module.removeprefix("torch") if path else module
     found = sys.modules.get(module)
     if found is None or getattr(found, attribute, None) is not value:
@@ -194,7 +198,7 @@ class GraphModule(nn.Module):
     >>> import flambeau as torch
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 1)))
     >>> print(traced.code.strip())
-    def forward(self, input):
+    def forward(self, input : _Any_) -> _Any_:
         input_1 = input
         _0 = getattr(self, "0")(input_1);  input_1 = None
         return _0
@@ -430,7 +434,6 @@ class GraphModule(nn.Module):
         names = self.recompile().globals
         state = self.__getstate__()
         del state["_graph"]
-        state["_graphmodule_cls_name"] = type(self).__name__
         return reduce_graph_module, (state, _format_import_block(names))
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -440,7 +443,7 @@ class GraphModule(nn.Module):
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
         state = copy.deepcopy(self.__getstate__(), memo)
-        GraphModule.__init__(copied, _CodeOnlyModule(state), state["_graph"], type(self).__name__)
+        GraphModule.__init__(copied, _CodeOnlyModule(state), state["_graph"])
         for name in (*_COPIED_HOOKS, "meta"):
             if name in state:
                 setattr(copied, name, state[name])
@@ -495,5 +498,3 @@ def _explanation(frame: traceback.FrameSummary) -> str:
         "~" * len(frame.line or "") + "~~~ <--- HERE",
         "\n".join(lines[number : number + 2]),
     ])  # fmt: skip
-
-

@@ -138,9 +138,7 @@ class Interpreter:
         except StopIteration:
             if args:
                 return args[0]
-            raise RuntimeError(
-                f"Expected positional argument for parameter {target}, but one was not passed in!"
-            ) from None
+            raise RuntimeError(f"Expected positional argument for parameter {target}, but one was not passed in!") from None
 
     def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
         """What the module has at a path."""
@@ -196,9 +194,7 @@ class Interpreter:
 
         def value(node: Node) -> Any:
             if node not in self.env:
-                raise RuntimeError(
-                    f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose such issues"
-                )
+                raise RuntimeError(f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose such issues")
             return self.env[node]
 
         return map_arg(args, value)

@@ -10,7 +10,13 @@ from flambeau import nn
 
 from ._names import torch_path
 
-__all__ = ["ArgsKwargsPair", "check_for_mutable_operation", "get_signature_for_torch_op", "normalize_function", "normalize_module"]
+__all__ = [
+    "ArgsKwargsPair",
+    "check_for_mutable_operation",
+    "get_signature_for_torch_op",
+    "normalize_function",
+    "normalize_module",
+]
 
 
 class ArgsKwargsPair(NamedTuple):
@@ -127,5 +133,3 @@ def _normalized(
     count = 0 if only_kwargs else len(args)
     names = list(signature.parameters)
     return ArgsKwargsPair(tuple(values[name] for name in names[:count]), {name: values[name] for name in names[count:]})
-
-

@@ -56,14 +56,19 @@ class ScopeContextManager:
     def __enter__(self) -> Scope:
         return self._scope
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._scope.module_path, self._scope.module_type = self._former.module_path, self._former.module_type
 
 
 class TraceError(ValueError):
     """The program does what depends on a value that is not known while it is traced."""
+
+
+# By which others ask whether something is a number or an array; that is to be answered while a program is traced.
+_PROTOCOLS = frozenset({
+    "__array__", "__array_interface__", "__array_namespace__", "__array_priority__", "__array_struct__", "__complex__",
+    "__cuda_array_interface__", "__dlpack__", "__dlpack_device__", "__float__", "__index__", "__int__",
+})  # fmt: skip
 
 
 def assert_fn(x: Any) -> None:
@@ -213,7 +218,9 @@ def _user_stack() -> str | None:
     if first is None:
         return None
     package = __file__.rpartition("proxy.py")[0]
-    return "".join(frame for frame in traceback.format_list([each for each in frames[first:] if package not in each.filename])).strip()
+    return "".join(
+        frame for frame in traceback.format_list([each for each in frames[first:] if package not in each.filename])
+    ).strip()
 
 
 class GraphAppendingTracer(TracerBase):
@@ -255,6 +262,8 @@ class Proxy:
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, k: str) -> Attribute:
+        if k in _PROTOCOLS:
+            raise AttributeError(f"{k} of a Proxy: its value is not known")
         return Attribute(self, k)
 
     def __getstate__(self) -> dict[str, Any]:

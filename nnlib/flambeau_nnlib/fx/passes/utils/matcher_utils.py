@@ -131,7 +131,11 @@ class SubgraphMatcher:
             return True
         if pattern_node.op == "get_attr":
             return self._same_attribute(pattern_node, node)
-        if pattern_node.op == "call_module" and pattern_node.graph.owning_module is not None and node.graph.owning_module is not None:
+        if (
+            pattern_node.op == "call_module"
+            and pattern_node.graph.owning_module is not None
+            and node.graph.owning_module is not None
+        ):
             roots = pattern_node.graph.owning_module, node.graph.owning_module
             kinds = [type(_get_attr(root, each.target)) for root, each in zip(roots, (pattern_node, node), strict=True)]
             return kinds[0] is kinds[1]

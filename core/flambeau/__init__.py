@@ -115,6 +115,7 @@ _FACES = {
     "cuda.amp": "flambeau_nnlib.amp.cuda",
     "cuda.comm": "flambeau_nnlib.nn.parallel.comm",
     "fx": "flambeau_nnlib.fx",
+    "jit": "flambeau_nnlib.jit",
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.legacy",
     "utils.data": "flambeau_nnlib.data",

@@ -115,6 +115,8 @@ _FACES = {
     "cuda.amp": "flambeau_nnlib.amp.cuda",
     "cuda.comm": "flambeau_nnlib.nn.parallel.comm",
     "fx": "flambeau_nnlib.fx",
+    "compiler": "flambeau_nnlib.compiler",
+    "_dynamo": "flambeau_nnlib._dynamo",
     "jit": "flambeau_nnlib.jit",
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.legacy",
@@ -128,7 +130,8 @@ for _name, _target in _FACES.items():
     aliases.alias(f"flambeau.{_name}", _target)
 
 if _TYPE_CHECKING:
-    from flambeau_nnlib import amp, distributions, hub, legacy, multiprocessing, nn, optim
+    from flambeau_nnlib import amp, distributions, fx, hub, jit, legacy, multiprocessing, nn, optim
+    from flambeau_nnlib.compiler import compile
 
     from . import _functions, autograd, cpu, cuda, fft, linalg, masked, overrides, random, signal, special, testing, utils
     from ._functions import *
@@ -140,7 +143,8 @@ if _TYPE_CHECKING:
 
     __all__ += _functions.__all__
     __all__ += ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module", "install_as_torch", "load"]
-    __all__ += ["amp", "distributions", "hub", "legacy", "multiprocessing", "nn", "optim", "save", "to_dlpack", "vmap"]
+    __all__ += ["amp", "compile", "distributions", "fx", "hub", "jit", "legacy", "multiprocessing", "nn", "optim", "save"]
+    __all__ += ["to_dlpack", "vmap"]
 
 # Names that live in one of those packages, or in a part of the core that few programs need.
 _PARTS = {
@@ -160,6 +164,7 @@ _LATE = {
     "load": "serialization",
     "save": "serialization",
     "vmap": "func",
+    "compile": "compiler",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launching.launcher",
     "AcceleratorError": "cuda.generic",

@@ -208,7 +208,9 @@ def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> 
     """
     for position, (name, value) in enumerate(given.items(), 1):
         declared = types.get(name)
-        if declared is None or value is UNSET or (hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)):
+        if declared is None or value is UNSET or _stands_for_a_tensor(value):
+            continue
+        if isinstance(value, (tuple, list)) and any(map(_stands_for_a_tensor, value)):
             continue
         wanted, fits = _TYPES[declared.removesuffix(" | None")]
         if (value is None and declared.endswith(" | None")) or fits(value) or (wanted == "int" and _is_position(name, value)):
@@ -220,6 +222,10 @@ def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> 
         raise refusal(
             f"{function}(): argument '{name}' (position {position}) must be {wanted}, not {type(value).__name__}"
         ) from None
+
+
+def _stands_for_a_tensor(value: Any) -> bool:
+    return hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)
 
 
 def overrides_nothing(function: Callable[..., Any], required: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import re
 import types
 import typing
@@ -402,7 +403,7 @@ def _released_after(nodes: list[Node]) -> dict[Node, list[Node]]:
 
 def _innermost_frame(trace: str | None) -> str:
     lines = (trace or "").strip().split("\n")
-    for line, code in reversed(list(zip(lines, lines[1:], strict=False))):
+    for line, code in reversed(list(itertools.pairwise(lines))):
         matched = re.match(r'^File "(.+)", line (\d+), in (.+)$', line.strip())
         if matched:
             return f"File: {matched[1]}:{matched[2]} in {matched[3]}, code: {code.strip()}"

@@ -12,9 +12,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.nn import functional as F
+
 import flambeau as torch
 from flambeau import functional
-from flambeau.nn import functional as F
 from flambeau.utils import _pytree as pytree
 
 from . import _pytree as fx_pytree

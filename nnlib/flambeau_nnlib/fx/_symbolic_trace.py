@@ -127,7 +127,7 @@ class Tracer(TracerBase):
     # --- what subclasses override -----------------------------------------------------------------------------------
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        """Whether calls of a module become nodes, instead of what its `forward` does; so for those of `torch.nn` but `Sequential`.
+        """Whether calls of a module become nodes, instead of what its `forward` does; so for `torch.nn`'s but `Sequential`.
 
         Args:
             m: the module.

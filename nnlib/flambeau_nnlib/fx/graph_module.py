@@ -188,7 +188,7 @@ class GraphModule(nn.Module):
     Assigning another graph to `graph` generates `forward` anew; after a change of the graph itself, call `recompile`.
 
     Args:
-        root: the module that has what the graph looks up and calls, or a dictionary from paths to these; the new module gets them.
+        root: the module that has what the graph looks up and calls, or a dictionary from paths to these; they are shared.
         graph: the graph.
         class_name: the name of the module's class.
 

@@ -29,12 +29,11 @@ base_types = BaseArgumentTypes.__args__  # type: ignore[attr-defined]
 _legal_ops = dict.fromkeys(["placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root"])
 
 _side_effectful_functions: set[Callable[..., Any]] = {torch._assert, operator.setitem}
-_RANDOM = frozenset(
-    """
-    bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm dropout
-    alpha_dropout feature_alpha_dropout feature_dropout rrelu gumbel_softmax
-    """.split()
-)
+_RANDOM = frozenset({
+    "alpha_dropout", "bernoulli", "binomial", "dropout", "feature_alpha_dropout", "feature_dropout", "gumbel_softmax",
+    "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm",
+    "rrelu",
+})  # fmt: skip
 
 
 def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:

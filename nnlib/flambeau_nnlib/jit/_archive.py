@@ -17,7 +17,7 @@ from ._script import RecursiveScriptModule
 
 __all__ = ["Archive"]
 
-_STORAGES = {
+STORAGES = {
     "BFloat16Storage": torch.bfloat16, "BoolStorage": torch.bool, "ByteStorage": torch.uint8, "CharStorage": torch.int8,
     "ComplexDoubleStorage": torch.complex128, "ComplexFloatStorage": torch.complex64, "DoubleStorage": torch.float64,
     "FloatStorage": torch.float32, "HalfStorage": torch.float16, "IntStorage": torch.int32, "LongStorage": torch.int64,
@@ -49,6 +49,10 @@ class Archive:
         self._resolved: dict[str, Any] = {}
         if self.name + "/byteorder" in file.namelist() and self.record("byteorder") != b"little":
             raise RuntimeError("archives of machines that are big-endian are not supported")
+        self.code = {
+            path.removeprefix(f"{self.name}/"): file.read(path) for path in file.namelist() if path.startswith(f"{self.name}/code/")
+        }
+        self.version = self.record("version")
         self._read_code()
         self.constants = list(self._unpickled("constants"))
 
@@ -106,8 +110,9 @@ class Archive:
             from collections import namedtuple
 
             fields = [each.target.id for each in definition.body if isinstance(each, ast.AnnAssign)]  # type: ignore[union-attr]
-            return namedtuple(definition.name, fields)  # type: ignore[misc]  # noqa: PYI024
-        body: dict[str, Any] = {"original_name": definition.name, "_code": {}, "__module__": __name__}
+            return namedtuple(definition.name, fields)  # type: ignore[misc]
+        body: dict[str, Any] = {"original_name": definition.name, "_code": {}, "__module__": __name__, "_path": path}
+        declared: dict[str, str] = {}
         lists: dict[str, Any] = {"__parameters__": [], "__buffers__": []}
         for statement in definition.body:
             if isinstance(statement, ast.FunctionDef):
@@ -115,11 +120,17 @@ class Archive:
                     raise RuntimeError(f"{path}: the code of the archive defines {statement.name!r}: refused")
                 body[statement.name] = _LateFunction(self, f"{path}.{statement.name}", statement)
                 body["_code"][statement.name] = ast.unparse(statement)
-            elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None:
-                body[statement.target.id] = _constant(statement.value)
+            elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                if statement.value is None:
+                    declared[statement.target.id] = ast.unparse(statement.annotation)
+                else:
+                    body[statement.target.id] = _constant(statement.value)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+                declared[str(_constant(statement.targets[0].slice))] = ast.unparse(statement.value)
             elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                 lists[statement.targets[0].id] = _constant(statement.value)
         is_module = bases == ["Module"]
+        body["_declared"], body["_archive"] = declared, self
         body["_member_names"] = (lists["__parameters__"], lists["__buffers__"])
         return type(definition.name, (LoadedModule,) if is_module else (LoadedObject,), body)
 
@@ -198,6 +209,8 @@ class LoadedObject(ScriptObject):
 
     original_name = ""
     _code: dict[str, str] = {}
+    _declared: dict[str, str] = {}
+    _path = ""
 
     def __setstate__(self, state: Any) -> None:
         own = type(self)._code.get("__setstate__")
@@ -210,6 +223,9 @@ class LoadedModule(RecursiveScriptModule, ScriptObject):
 
     _member_names: tuple[list[str], list[str]] = ([], [])
     _code: dict[str, str] = {}
+    _declared: dict[str, str] = {}
+    _path = ""
+    _archive: Archive
 
     def __new__(cls, *args: Any) -> LoadedModule:
         module = object.__new__(cls)
@@ -247,8 +263,8 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if module == "__torch__" or module.startswith("__torch__."):
             return self.archive.resolve(f"{module}.{name}")
-        if module == "torch" and name in _STORAGES:
-            return _STORAGES[name]
+        if module == "torch" and name in STORAGES:
+            return STORAGES[name]
         known = {
             ("collections", "OrderedDict"): OrderedDict,
             ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,

@@ -1,6 +1,6 @@
 """The code in archives: a typed subset of Python, which is checked and translated before it is run.
 
-Only these statements are understood: assignments, `if`, `while`, `for ... in range(...)`, `return`, `pass`, calls for their effect;
+Only these statements are understood: assignments, `if`, `while`, `for ... in range(...)`, `return`, `pass`, calls;
 only these expressions: constants, local names, tuples, lists, dictionaries, indexing, attributes of script objects, and calls of
 operators from a list, of functions and methods of the archive, and of a few forms such as `annotate(type, value)`.  Whatever else
 stands there is refused before anything runs.

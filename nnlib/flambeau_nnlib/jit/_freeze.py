@@ -32,8 +32,9 @@ def freeze(
     False
     """
     if not isinstance(mod, ScriptModule):
-        raise RuntimeError("Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
-                           "'nn.Module'.")  # fmt: skip
+        raise RuntimeError(
+            "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
+        )
     if mod.training and not preserved_attrs:
         raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module "
                            "before freezing.")  # fmt: skip

@@ -20,8 +20,8 @@ def load(
 ) -> Any:
     """Load a module from an archive that `torch.jit.save` wrote.
 
-    The code in the archive is a typed subset of Python. It is checked before it runs: what is not in that subset is refused, and it
-    can name nothing but operators from a list, and what is in the archive.
+    The code in the archive is a typed subset of Python. It is checked before it runs: what is not in that subset is refused,
+    and it can name nothing but operators from a list, and what is in the archive.
 
     Args:
         f: a path, or a file that is open for reading.

@@ -16,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 Final = typing.Final
-Attribute = collections.namedtuple("Attribute", ["value", "type"])  # noqa: PYI024  # as in PyTorch
+Attribute = collections.namedtuple("Attribute", ["value", "type"])  # as in PyTorch
 Attribute.__doc__ = """An attribute of a `ScriptModule` with its declared type.
 
 Args:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-import flambeau as torch
 from flambeau.nn import functional as F
+
+import flambeau as torch
 
 __all__ = ["operator_named"]
 
@@ -68,8 +69,8 @@ def _raise(message: Any, kind: str = "RuntimeError") -> None:
 
 
 def _convolution(
-    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: Any, output_padding: Any, groups: Any,
-    *flags: Any,
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: Any, output_padding: Any,
+    groups: Any, *flags: Any,
 ) -> Any:  # fmt: skip
     return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
@@ -151,6 +152,10 @@ def _set_item(values: Any, key: Any, value: Any) -> Any:
     return values
 
 
+def _set_grad_enabled(mode: bool) -> None:
+    torch.set_grad_enabled(mode)
+
+
 def _upsample(mode: str) -> Callable[..., Any]:
     def resize(value: Any, size: Any, *rest: Any) -> Any:
         align = rest[0] if mode not in ("nearest",) else None
@@ -222,7 +227,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "stride": lambda value, *dim: value.stride(*dim) if dim else list(value.stride()),
     "is_floating_point": torch.is_floating_point,
     "is_grad_enabled": torch.is_grad_enabled,
-    "set_grad_enabled": lambda mode: None if torch.set_grad_enabled(mode) else None,
+    "set_grad_enabled": _set_grad_enabled,
     "is_autocast_enabled": lambda *device: torch.is_autocast_enabled(*device),
     "is_autocast_cpu_enabled": lambda: torch.is_autocast_enabled("cpu"),
     "_convolution": _convolution,
@@ -254,8 +259,8 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "upsample_bilinear2d": _upsample("bilinear"),
     "upsample_bicubic2d": _upsample("bicubic"),
     "upsample_trilinear3d": _upsample("trilinear"),
-    **{name: _creation(name) for name in ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "zeros",
-                                          "randperm", "scalar_tensor", "tensor")},
+    **{name: _creation(name) for name in ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn",
+                                          "randperm", "zeros", "scalar_tensor", "tensor")},
     **{name: _like(name) for name in ("empty_like", "ones_like", "rand_like", "randn_like", "zeros_like")},
     "full_like": lambda value, fill, **kwargs: torch.full_like(value, fill, **_named(kwargs)),
 }  # fmt: skip
@@ -280,11 +285,12 @@ _PRIMITIVE: dict[str, Callable[..., Any]] = {
 }
 
 # Layers and activations that are functions of `torch.nn.functional` here, with the arguments that the operators have.
-_LAYERS = frozenset("""
-    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
-    avg_pool1d avg_pool2d avg_pool3d celu elu gelu glu hardshrink hardsigmoid hardswish hardtanh huber_loss l1_loss leaky_relu
-    logsigmoid mish mse_loss one_hot pixel_shuffle pixel_unshuffle prelu relu6 rrelu selu silu smooth_l1_loss softplus softshrink
-    """.split())
+_LAYERS = frozenset({
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid",
+    "hardswish", "hardtanh", "huber_loss", "l1_loss", "leaky_relu", "logsigmoid", "mish", "mse_loss", "one_hot", "pixel_shuffle",
+    "pixel_unshuffle", "prelu", "relu6", "rrelu", "selu", "silu", "smooth_l1_loss", "softplus", "softshrink",
+})  # fmt: skip
 
 
 def operator_named(path: str) -> Callable[..., Any]:
@@ -309,7 +315,6 @@ def operator_named(path: str) -> Callable[..., Any]:
         if callable(method) and name not in _NOT_OPERATORS:
             return method
 
-
     def refused(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"the archive uses the operator {path!r}, which is not supported")
 
@@ -323,7 +328,7 @@ def _layer(name: str) -> Callable[..., Any]:
     return lambda value, *args: value.copy_(function(value, *args))
 
 
-_NOT_OPERATORS = frozenset(
-    "apply_ map_ map2_ numpy tolist share_memory_ backward register_hook untyped_storage storage set_ data_ptr cuda pin_memory to_dense"
-    .split()
-)
+_NOT_OPERATORS = frozenset({
+    "apply_", "backward", "cuda", "data_ptr", "map2_", "map_", "numpy", "pin_memory", "register_hook", "set_", "share_memory_",
+    "storage", "to_dense", "tolist", "untyped_storage",
+})  # fmt: skip

@@ -14,7 +14,15 @@ from typing import Any, BinaryIO, NoReturn
 
 from flambeau import nn
 
-__all__ = ["CompilationUnit", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "ScriptWarning", "script", "script_method"]
+__all__ = [
+    "CompilationUnit",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
+    "ScriptWarning",
+    "script",
+    "script_method",
+]
 
 
 class ScriptWarning(Warning):
@@ -22,9 +30,7 @@ class ScriptWarning(Warning):
 
 
 def _no_graph() -> NoReturn:
-    raise RuntimeError(
-        "scripted code runs as Python here and has no TorchScript graph: see .code for its source, torch.fx.symbolic_trace for a graph"
-    )
+    raise RuntimeError("scripted code runs as Python here and has no TorchScript graph; see .code, or torch.fx.symbolic_trace")
 
 
 def _source_of(function: Any) -> str:
@@ -183,7 +189,9 @@ def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveSc
 _OFFERED = {name for name in vars(ScriptModule) if not name.startswith("__")} - {"original_name"}
 
 
-def scripted(module: nn.Module, memo: dict[int, nn.Module] | None = None, kind: type[ScriptModule] = RecursiveScriptModule) -> Any:
+def scripted(
+    module: nn.Module, memo: dict[int, nn.Module] | None = None, kind: type[ScriptModule] = RecursiveScriptModule
+) -> Any:
     """A scripted module that shares the parameters, buffers and attributes of another."""
     memo = {} if memo is None else memo
     if isinstance(module, ScriptModule):

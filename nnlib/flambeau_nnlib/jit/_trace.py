@@ -94,7 +94,9 @@ def trace(
     if isinstance(func, (ScriptModule, ScriptFunction)):
         return func
     if example_inputs is None and example_kwarg_inputs is None:
-        raise RuntimeError("example_kwarg_inputs should be a dict, or example_inputs a tuple: there is nothing to run the trace on")
+        raise RuntimeError(
+            "example_kwarg_inputs should be a dict, or example_inputs a tuple: there is nothing to run the trace on"
+        )
     args = () if example_inputs is None else example_inputs
     args = (args,) if isinstance(args, (torch.Tensor, dict)) else tuple(args)
     kwargs = example_kwarg_inputs or {}

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Dict, Final, List, Optional, Tuple, Union  # noqa: UP035
 
-__all__ = ["Any", "BroadcastingList1", "BroadcastingList2", "BroadcastingList3", "Dict", "Final", "List", "Optional", "Tuple", "Union"]
+__all__ = [
+    "Any",
+    "BroadcastingList1",
+    "BroadcastingList2",
+    "BroadcastingList3",
+    "Dict",
+    "Final",
+    "List",
+    "Optional",
+    "Tuple",
+    "Union",
+]
 
 
 class _BroadcastingList:

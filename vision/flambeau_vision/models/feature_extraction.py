@@ -19,9 +19,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import flambeau as torch
-from flambeau import fx, nn
 from flambeau.fx.graph_module import _copy_attr
+
+from flambeau import fx, nn
 from flambeau_vision import ops
 
 __all__ = ["DualGraphModule", "LeafModuleAwareTracer", "NodePathTracer", "create_feature_extractor", "get_graph_node_names"]
@@ -107,9 +107,7 @@ class DualGraphModule(fx.GraphModule):
     True
     """
 
-    def __init__(
-        self, root: nn.Module, train_graph: fx.Graph, eval_graph: fx.Graph, class_name: str = "GraphModule"
-    ) -> None:
+    def __init__(self, root: nn.Module, train_graph: fx.Graph, eval_graph: fx.Graph, class_name: str = "GraphModule") -> None:
         super().__init__(root, train_graph if root.training else eval_graph, class_name)
         for graph in (train_graph, eval_graph):
             for node in graph.nodes:
@@ -177,17 +175,23 @@ def _in_mode(model: nn.Module, mode: bool) -> nn.Module:
 def _warn_of_differences(train: list[str], evaluation: list[str], suppressed: bool) -> None:
     if train == evaluation or suppressed:
         return
-    if len(train) > len(evaluation) and set(evaluation) <= set(train):
-        what = "in train mode are a superset of those in eval mode"
-    elif len(evaluation) > len(train) and set(train) <= set(evaluation):
-        what = "in eval mode are a superset of those in train mode"
+    if _is_part_of(train, evaluation):
+        what = "in train mode are a subsequence of those obtained in eval mode"
+    elif _is_part_of(evaluation, train):
+        what = "in eval mode are a subsequence of those obtained in train mode"
     else:
-        what = "in train mode and in eval mode are not the same"
+        what = "in train mode are different to those obtained in eval mode"
     warnings.warn(
         f"NOTE: The nodes obtained by tracing the model {what}. When choosing nodes for feature extraction, you may need to "
         "specify output nodes for train and eval mode separately.",
         stacklevel=3,
     )
+
+
+def _is_part_of(part: list[str], whole: list[str]) -> bool:
+    """Whether the first names are among the second, in that order."""
+    rest = iter(whole)
+    return all(name in rest for name in part)
 
 
 def create_feature_extractor(
@@ -203,8 +207,8 @@ def create_feature_extractor(
 
     Args:
         model: the network.
-        return_nodes: names of nodes (see `get_graph_node_names`), or a dictionary from them to the names to return them under; the
-            beginning of a name stands for the last node that begins so, as `"layer1"` for the output of that module.
+        return_nodes: names of nodes (see `get_graph_node_names`), or a dictionary from them to the names to return them under;
+            the beginning of a name stands for the last node that begins so, as `"layer1"` for the output of that module.
         train_return_nodes, eval_return_nodes: both of them in the place of `return_nodes`, where they differ.
         tracer_kwargs: options for `NodePathTracer`.
         suppress_diff_warning: be silent where the nodes of training and evaluation differ.
@@ -243,9 +247,7 @@ def _wanted(both: ReturnNodes | None, train: ReturnNodes | None, evaluation: Ret
     if all(each is None for each in (both, train, evaluation)):
         raise ValueError("Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, should be specified")
     if (train is None) != (evaluation is None):
-        raise ValueError(
-            "If any of `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified"
-        )
+        raise ValueError("If any of `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified")
     if both is not None and train is not None:
         raise ValueError("If `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified")
     given = [both, both] if both is not None else [train, evaluation]
@@ -273,7 +275,7 @@ def _return_only(graph: fx.Graph, paths: dict[fx.Node, str], wanted: dict[str, s
     found: dict[str, fx.Node] = {}
     for node in reversed(graph.nodes):
         path = paths.get(node)
-        if path is None or node.op == "placeholder" and path not in remaining:
+        if path is None or (node.op == "placeholder" and path not in remaining):
             continue
         for name in list(remaining):
             if path == name or path.startswith(f"{name}."):

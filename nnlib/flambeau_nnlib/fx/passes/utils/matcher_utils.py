@@ -45,7 +45,7 @@ class SubgraphMatcher:
     """Finds the places in a graph that compute what a pattern computes.
 
     Args:
-        pattern: the pattern, as a graph; its inputs stand for any value, and are matched with the same one wherever they are used.
+        pattern: the pattern, as a graph; its inputs stand for any value, and for the same one wherever they are used.
         match_output: match the output node, too, so that only the end of a graph fits.
         match_placeholder: let inputs of the pattern stand for inputs of the graph alone.
         remove_overlapping_matches: drop matches that share nodes with an earlier one.

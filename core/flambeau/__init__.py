@@ -115,6 +115,10 @@ _PACKAGES = {
     "cpu.amp": "flambeau_nnlib.amp.cpu",
     "cuda.amp": "flambeau_nnlib.amp.cuda",
     "cuda.comm": "flambeau_nnlib.nn.parallel.comm",
+    "fx": "flambeau_nnlib.fx",
+    "compiler": "flambeau_nnlib.compiler",
+    "_dynamo": "flambeau_nnlib._dynamo",
+    "jit": "flambeau_nnlib.jit",
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.legacy",
     "utils.data": "flambeau_nnlib.data",
@@ -127,7 +131,8 @@ for _name, _target in _PACKAGES.items():
     aliases.alias(f"flambeau.{_name}", _target)
 
 if _TYPE_CHECKING:
-    from flambeau_nnlib import amp, distributions, hub, legacy, multiprocessing, nn, optim
+    from flambeau_nnlib import amp, distributions, fx, hub, jit, legacy, multiprocessing, nn, optim
+    from flambeau_nnlib.compiler import compile
 
     from . import _functions, autograd, cpu, cuda, fft, linalg, masked, overrides, random, signal, special, testing, utils
     from ._functions import *
@@ -139,7 +144,8 @@ if _TYPE_CHECKING:
 
     __all__ += _functions.__all__
     __all__ += ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module", "install_as_torch", "load"]
-    __all__ += ["amp", "distributions", "hub", "legacy", "multiprocessing", "nn", "optim", "save", "to_dlpack", "vmap"]
+    __all__ += ["amp", "compile", "distributions", "fx", "hub", "jit", "legacy", "multiprocessing", "nn", "optim", "save"]
+    __all__ += ["to_dlpack", "vmap"]
 
 # Names that are defined in one of those packages, or in a part of the core that few programs need.
 _PARTS = {
@@ -159,6 +165,7 @@ _LATE = {
     "load": "serialization",
     "save": "serialization",
     "vmap": "func",
+    "compile": "compiler",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launching.launcher",
     "AcceleratorError": "cuda.generic",

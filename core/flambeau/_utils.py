@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .calls.overriding import handle_torch_function, has_torch_function
 from .operations.joining import cat
 from .tensors.tensor import Tensor
 
 __all__: list[str] = []
 
 
-def _assert(condition: Any, message: str) -> None:
+def _assert(condition: Any, message: str) -> Any:
     """`assert`, as a function."""
+    if has_torch_function((condition,)):
+        return handle_torch_function(_assert, (condition,), condition, message)
     if not condition:
         raise AssertionError(message)
+    return None
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:

@@ -199,7 +199,9 @@ def check(function: str, types: Mapping[str, str], arguments: Mapping[str, Any])
     """
     for position, (name, value) in enumerate(arguments.items(), 1):
         annotation = types.get(name)
-        if annotation is None or value is UNSET or (hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)):
+        if annotation is None or value is UNSET or _stands_for_a_tensor(value):
+            continue
+        if isinstance(value, (tuple, list)) and any(map(_stands_for_a_tensor, value)):
             continue
         expected, fits = _TYPES[annotation.removesuffix(" | None")]
         if (value is None and annotation.endswith(" | None")) or fits(value) or (expected == "int" and _is_position(name, value)):
@@ -210,6 +212,10 @@ def check(function: str, types: Mapping[str, str], arguments: Mapping[str, Any])
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be {expected}, not {type(value).__name__}"
         ) from None
+
+
+def _stands_for_a_tensor(value: Any) -> bool:
+    return hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)
 
 
 def overrides_nothing(function: Callable[..., Any], required: Sequence[str]) -> list[str]:

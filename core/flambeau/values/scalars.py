@@ -73,4 +73,5 @@ def is_library_scalar(value: Any) -> bool:
     """Whether this is a scalar of another library, such as NumPy's `float32(2)`; never true for a tensor."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)) or hasattr(type(value), "__setitem__"):
         return False
-    return getattr(value, "shape", None) == () and hasattr(value, "item")
+    shape = getattr(value, "shape", None)
+    return isinstance(shape, tuple) and not shape and hasattr(value, "item")  # what stands for a tensor may answer to any name

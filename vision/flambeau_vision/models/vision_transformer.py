@@ -68,8 +68,7 @@ class EncoderBlock(nn.Module):
         self.mlp = MLPBlock(hidden_dim, mlp_dim, dropout)
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.dim() != 3:
-            raise ValueError(f"Expected (batch_size, seq_length, hidden_dim) got {tuple(input.shape)}")
+        torch._assert(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
         x = self.ln_1(input)
         x, _ = self.self_attention(x, x, x, need_weights=False)
         x = self.dropout(x) + input
@@ -105,8 +104,7 @@ class Encoder(nn.Module):
         self.ln = norm_layer(hidden_dim)
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.dim() != 3:
-            raise ValueError(f"Expected (batch_size, seq_length, hidden_dim) got {tuple(input.shape)}")
+        torch._assert(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
         return self.ln(self.layers(self.dropout(input + self.pos_embedding)))
 
 
@@ -192,11 +190,9 @@ class VisionTransformer(nn.Module):
 
     def _tokens(self, x: Tensor) -> Tensor:
         """The patches as tokens, row by row: `(N, patches, hidden_dim)`."""
-        height, width = x.shape[-2:]
-        if height != self.image_size:
-            raise ValueError(f"Wrong image height! Expected {self.image_size} but got {height}!")
-        if width != self.image_size:
-            raise ValueError(f"Wrong image width! Expected {self.image_size} but got {width}!")
+        height, width = x.shape[-2:]  # what `torch._assert` checks stays in the graph of a traced network
+        torch._assert(height == self.image_size, f"Wrong image height! Expected {self.image_size} but got {height}!")
+        torch._assert(width == self.image_size, f"Wrong image width! Expected {self.image_size} but got {width}!")
         return self.conv_proj(x).flatten(2).permute(0, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,0 +1,29 @@
+"""`torch.fx`: programs as graphs that can be looked at, changed and run.
+
+>>> import flambeau as torch
+>>> def f(x):
+...     return torch.relu(x) * 2
+>>> traced = torch.fx.symbolic_trace(f)
+>>> for node in traced.graph.nodes:
+...     if node.target is torch.relu:
+...         node.target = torch.neg
+>>> _ = traced.recompile()
+>>> traced(torch.ones(2))
+tensor([-2., -2.])
+"""
+
+from __future__ import annotations
+
+from . import immutable_collections, traceback
+from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
+from .graph import CodeGen, Graph
+from .graph_module import GraphModule
+from .interpreter import Interpreter, Transformer
+from .node import Node, has_side_effect, map_arg
+from .proxy import Proxy
+from .subgraph_rewriter import replace_pattern
+
+__all__ = [
+    "PH", "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "ProxyableClassMeta", "Tracer", "Transformer",
+    "has_side_effect", "immutable_collections", "map_arg", "replace_pattern", "symbolic_trace", "traceback", "wrap",
+]  # fmt: skip

@@ -1,0 +1,31 @@
+"""Arguments of generated code, flattened as the traced function's were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.utils import _pytree as pytree
+
+__all__ = ["tree_flatten_spec"]
+
+
+def tree_flatten_spec(pytree_given: Any, spec: pytree.TreeSpec) -> list[Any]:
+    """The leaves of a tree that is nested as `spec` says; what is not a container there is a leaf.
+
+    Args:
+        pytree_given: the tree.
+        spec: the structure; the outermost sequence may be a list where it says tuple.
+
+    >>> tree_flatten_spec([1, {"b": 2}], pytree.tree_structure((0, {"b": 0})))
+    [1, 2]
+    """
+    return _leaves(pytree_given, spec)
+
+
+def _leaves(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
+    if spec.type is None:
+        return [tree]
+    children = [tree[key] for key in spec.keys] if spec.keys else list(tree)
+    if len(children) < len(spec.children):
+        raise RuntimeError(f"expected {len(spec.children)} values where the traced function had as many, got {len(children)}")
+    return [leaf for child, below in zip(children, spec.children, strict=False) for leaf in _leaves(child, below)]

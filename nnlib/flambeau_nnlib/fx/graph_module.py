@@ -1,0 +1,500 @@
+"""`GraphModule`: a module whose `forward` is generated from a graph."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import linecache
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import indent
+from typing import Any, Self
+
+import flambeau as torch
+from flambeau import nn
+
+from ._codegen import PyTreeCodeGen
+from ._names import CUSTOM_BUILTINS, torch_path
+from .graph import Graph, PythonCode
+
+__all__ = ["GraphModule", "reduce_graph_module"]
+
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+_numbers = itertools.count()
+_sources: dict[str, str] = {}
+
+
+# --- code -------------------------------------------------------------------------------------------------------------
+
+
+class _Sources:
+    """Gives tracebacks and debuggers the source of generated code, for as long as they ask `linecache`."""
+
+    @staticmethod
+    def get_source(name: str) -> str | None:
+        return _sources.get(name)
+
+
+def _forward_from_src(src: str, names: dict[str, Any], co_fields: dict[str, Any] | None = None) -> Any:
+    """The function `forward` that some code defines."""
+    file = f"<eval_with_key>.{next(_numbers)}"
+    if co_fields:
+        file += " from {co_filename}:{co_firstlineno} in {co_name}".format(**co_fields)
+    _sources[file] = src
+    namespace = names.copy()
+    linecache.lazycache(file, {**namespace, "__file__": file, "__name__": file, "__loader__": _Sources()})
+    exec(compile(src, file, "exec", dont_inherit=True), namespace)  # our own code, or what a pickle hands us as code to run
+    return namespace.pop("forward")
+
+
+def _format_import_block(names: dict[str, Any]) -> str:
+    """Statements that give a program what generated code has under its global names."""
+    return "\n".join(sorted({_import_statement(name, value) for name, value in names.items()}))
+
+
+def _import_statement(name: str, value: Any) -> str:
+    if name in CUSTOM_BUILTINS:
+        statement = CUSTOM_BUILTINS[name][0]
+        return (
+            statement.replace("import torch.", "import flambeau.").replace("from torch ", "from flambeau ")
+            if (name != "torch")
+            else "import flambeau as torch"
+        )
+    path = torch_path(value)
+    module, _, attribute = (
+        path.rpartition(".") if path else (value.__module__, "", getattr(value, "__qualname__", value.__name__))
+    )
+    module = "flambeau" + module.removeprefix("torch") if path else module
+    found = sys.modules.get(module)
+    if found is None or getattr(found, attribute, None) is not value:
+        from pickle import PicklingError
+
+        raise PicklingError(f"Can't pickle {value!r}: it is not found as {module}.{attribute}")
+    return f"from {module} import {attribute} as {name}"
+
+
+# --- attributes by their paths ------------------------------------------------------------------------------------------
+
+
+def _copy_attr(from_module: nn.Module, to_module: nn.Module, target: str) -> None:
+    """Give a module what another has at a path, with empty modules on the way."""
+    *prefix, name = target.split(".")
+    for item in prefix:
+        source, destination = getattr(from_module, item), getattr(to_module, item, None)
+        if source is destination:  # what is above is there already
+            return
+        if destination is None:
+            destination = nn.Module()
+            setattr(to_module, item, destination)
+        from_module, to_module = source, destination
+    _set_attr(to_module, name, getattr(from_module, name))
+
+
+def _assign_attr(from_obj: Any, to_module: nn.Module, target: str) -> None:
+    """Put a value at a path, with empty modules on the way."""
+    *prefix, name = target.split(".")
+    for item in prefix:
+        if getattr(to_module, item, None) is None:
+            setattr(to_module, item, nn.Module())
+        to_module = getattr(to_module, item)
+    _set_attr(to_module, name, from_obj)
+
+
+def _set_attr(module: nn.Module, name: str, value: Any) -> None:
+    if isinstance(value, torch.Tensor) and not isinstance(value, nn.Parameter):
+        module.register_buffer(name, value)
+    else:
+        setattr(module, name, value)
+
+
+def _get_attr(model: nn.Module, attr_name: str) -> Any:
+    """What a module has at a path."""
+    found: Any = model
+    for name in attr_name.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def _has_attr(model: nn.Module, attr_name: str) -> bool:
+    """Whether a module has something at a path."""
+    try:
+        _get_attr(model, attr_name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _del_attr(model: nn.Module, attr_name: str) -> None:
+    """Delete what a module has at a path."""
+    path, _, name = attr_name.rpartition(".")
+    delattr(_get_attr(model, path) if path else model, name)
+
+
+# --- pickling -----------------------------------------------------------------------------------------------------------
+
+
+class _CodeOnlyModule(nn.Module):
+    """A module with the state of another, and a `forward` of generated code, from which its graph is traced."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__setstate__(body)
+
+
+def reduce_graph_module(body: dict[str, Any], import_block: str) -> nn.Module:
+    """The module that was pickled: its code is run on proxies, which gives the graph again.
+
+    Args:
+        body: the state of the module.
+        import_block: what its code imports.
+    """
+    forward = _forward_from_src(f"{import_block}\n{body['_code']}", {})
+    return _deserialize_graph_module(forward, body)
+
+
+def _deserialize_graph_module(forward: Any, body: dict[str, Any], graph_module_cls: type | None = None) -> nn.Module:
+    from ._symbolic_trace import Tracer
+
+    tracer_cls: Any = body.get("_tracer_cls") or Tracer
+
+    class CodeModule(_CodeOnlyModule):
+        pass
+
+    class KeepModules(tracer_cls):  # type: ignore[misc]
+        def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+            return True
+
+    CodeModule.forward = forward  # type: ignore[method-assign]
+    root = CodeModule(body)
+    graph = KeepModules().trace(root, **body.get("_tracer_extras", {}))
+    graph._tracer_cls = tracer_cls
+    module = (graph_module_cls or GraphModule)(root, graph, body.get("_graphmodule_cls_name", "GraphModule"))
+    for name, value in body.items():
+        if not hasattr(module, name):
+            setattr(module, name, value)
+    return module
+
+
+# --- the module ---------------------------------------------------------------------------------------------------------
+
+
+class GraphModule(nn.Module):
+    """A module whose `forward` is generated from a graph.
+
+    Assigning another graph to `graph` generates `forward` anew; after a change of the graph itself, call `recompile`.
+
+    Args:
+        root: the module that has what the graph looks up and calls, or a dictionary from paths to these; they are shared.
+        graph: the graph.
+        class_name: the name of the module's class.
+
+    Raises:
+        RuntimeError: a dictionary lacks what the graph refers to.
+
+    >>> import flambeau as torch
+    >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 1)))
+    >>> print(traced.code.strip())
+    def forward(self, input : _Any_) -> _Any_:
+        input_1 = input
+        _0 = getattr(self, "0")(input_1);  input_1 = None
+        return _0
+    """
+
+    __jit_unused_properties__ = ["graph"]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        # Each instance has a class of its own, which holds its `forward`.
+        cls = next(each for each in cls.__mro__ if each.__qualname__.split(".")[-1] != "GraphModuleImpl")
+
+        class GraphModuleImpl(cls):  # type: ignore[misc, valid-type]
+            pass
+
+        return super().__new__(GraphModuleImpl)
+
+    def __init__(self, root: nn.Module | dict[str, Any], graph: Graph, class_name: str = "GraphModule") -> None:
+        super().__init__()
+        type(self).__name__ = class_name
+        targets = [node.target for node in graph.nodes if node.op in ("get_attr", "call_module")]
+        if isinstance(root, nn.Module):
+            self.training = getattr(root, "training", self.training)
+            if isinstance(root, _CodeOnlyModule):  # nothing is to be lost that the graph does not name
+                members = (root.named_children(), root.named_buffers(), root.named_parameters())
+                targets = [name for name, _ in itertools.chain(*members)] + targets
+            for target in targets:
+                _copy_attr(root, self, target)
+        elif isinstance(root, dict):
+            for node in graph.nodes:
+                if node.op in ("get_attr", "call_module") and node.target not in root:
+                    raise RuntimeError(
+                        f"Node {node} referenced target {node.target} but that target was not provided in ``root``!"
+                    )
+            for target in sorted(targets, key=lambda path: path.count(".")):
+                _assign_attr(root[target], self, target)
+        else:
+            raise RuntimeError(f"Unsupported type {root} passed for root!")
+        self.graph = graph
+        tracer = graph._tracer_cls
+        self._tracer_cls = tracer if tracer is not None and "<locals>" not in tracer.__qualname__ else None
+        self._tracer_extras = graph._tracer_extras or {}
+        self.meta: dict[str, Any] = {}
+        self._replace_hooks: list[Callable[..., Any]] = []
+        self._create_node_hooks: list[Callable[..., Any]] = []
+        self._erase_node_hooks: list[Callable[..., Any]] = []
+        self._deepcopy_hooks: list[Callable[..., Any]] = []
+
+    @property
+    def graph(self) -> Graph:
+        """The graph; assign another to run that."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph: Graph) -> None:
+        if not isinstance(graph, Graph):
+            raise AssertionError(f"Expected a Graph instance, but got {type(graph)}")
+        self._graph = graph
+        graph.owning_module = self
+        self.recompile()
+
+    @property
+    def code(self) -> str:
+        """The code of `forward`."""
+        if "_code" not in self.__dict__:
+            raise RuntimeError("Code has not been generated: call recompile()")
+        return self._code
+
+    def recompile(self) -> PythonCode:
+        """Generate `forward` from the graph; call it after changes of the graph."""
+        codegen = self._graph._codegen
+        if isinstance(codegen, PyTreeCodeGen):
+            self._in_spec, self._out_spec = codegen.pytree_info.in_spec, codegen.pytree_info.out_spec
+        generated = self._graph.python_code(root_module="self")
+        self._code = generated.src
+        self._lineno_map, self._prologue_start = generated._lineno_map, generated._prologue_start
+        cls: Any = type(self)
+        cls.forward = _forward_from_src(self._code, generated.globals, self._graph._co_fields)
+        if "__call__" not in vars(cls) or getattr(vars(cls)["__call__"], "_of_graph_module", None) is None:
+            cls.__call__ = _explaining_errors(cls, vars(cls).get("__call__"))
+        for child in self.children():
+            if isinstance(child, GraphModule):
+                child.recompile()
+        return generated
+
+    # --- submodules -------------------------------------------------------------------------------------------------
+
+    def add_submodule(self, target: str, m: nn.Module) -> bool:
+        """Put a module at a path, with empty modules on the way.
+
+        Args:
+            target: the path, such as `"layers.0.conv"`.
+            m: the module.
+
+        Returns:
+            Whether it could be put there: False where the path leads through something that is no module.
+        """
+        *prefix, name = target.split(".")
+        place: nn.Module = self
+        for item in prefix:
+            inner = getattr(place, item, None)
+            if inner is None:
+                inner = nn.Module()
+                setattr(place, item, inner)
+            if not isinstance(inner, nn.Module):
+                return False
+            place = inner
+        place.add_module(name, m)
+        return True
+
+    def delete_submodule(self, target: str) -> bool:
+        """Delete the module at a path.
+
+        Args:
+            target: the path.
+
+        Returns:
+            Whether there was one.
+        """
+        *prefix, name = target.split(".")
+        place: Any = self
+        for item in prefix:
+            place = getattr(place, item, None)
+            if not isinstance(place, nn.Module):
+                return False
+        if not isinstance(getattr(place, name, None), nn.Module):
+            return False
+        delattr(place, name)
+        return True
+
+    def delete_all_unused_submodules(self) -> None:
+        """Delete the modules that the graph does not call, and that hold nothing that it looks up."""
+        used: set[str] = set()
+        for node in self.graph.nodes:
+            if node.op not in ("call_module", "get_attr"):
+                continue
+            used.update(itertools.accumulate(node.target.split("."), lambda path, name: f"{path}.{name}"))
+            if node.op == "call_module" and _has_attr(self, node.target):
+                used.update(f"{node.target}.{name}" for name, _ in self.get_submodule(node.target).named_modules() if name)
+        for name in [name for name, _ in self.named_modules() if name and name not in used]:
+            self.delete_submodule(name)
+
+    # --- showing and saving -----------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        hint = "# To see more debug info, please use `graph_module.print_readable()`"
+        return "\n".join([super().__repr__(), self._code, hint])
+
+    def print_readable(
+        self,
+        print_output: bool = True,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        *,
+        expanded_def: bool = False,
+        additional_meta: list[str] | None = None,
+    ) -> str:
+        """The code as a class, with what is known of origins and shapes, and with the modules inside that have graphs, too.
+
+        Args:
+            print_output: print it.
+            include_stride, include_device: show strides and devices beside shapes.
+            colored: paint it for a terminal.
+            expanded_def: put each parameter on a line of its own.
+            additional_meta: names of entries of `Node.meta` to show.
+
+        Returns:
+            What is printed.
+        """
+        options = {"include_stride": include_stride, "include_device": include_device, "colored": colored}
+        text = self._readable(self._get_name(), {**options, "additional_meta": additional_meta}, expanded_def)
+        if print_output:
+            print(text)
+        return text
+
+    def _readable(self, name: str, options: dict[str, Any], expanded_def: bool = False) -> str:
+        code = self._graph.python_code(root_module="self", verbose=True, expanded_def=expanded_def, **options).src
+        inner = [child._readable(name, options) for name, child in self.named_children() if isinstance(child, GraphModule)]
+        text = f"class {name}(torch.nn.Module):\n" + code.lstrip("\n")
+        return _indented(text) + _indented("\n".join(["", *inner]))
+
+    def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
+        """Write the module as a package: its code, and its parameters beside it.
+
+        Args:
+            folder: the folder; it is made where it is not there.
+            module_name: the name of the class in the code.
+
+        Warns:
+            UserWarning: some modules inside cannot be written as code, and are pickled.
+        """
+        folder = Path(folder)
+        folder.mkdir(exist_ok=True)
+        torch.save(self.state_dict(), folder / "state_dict.pt")
+        lines, pickled = self._construction(folder)
+        if pickled:
+            warnings.warn(
+                f"Was not able to save the following children modules as reprs -saved as pickled files instead: {pickled}"
+            )
+        imports = "\n".join(statement for statement, _ in CUSTOM_BUILTINS.values())
+        methods = indent("\n".join(["def __init__(self):", "    super().__init__()", *(f"    {line}" for line in lines)]), "    ")
+        source = (
+            f"import torch\n{imports}\n\nfrom torch.nn import *\n\n\nclass {module_name}(torch.nn.Module):\n"
+            f"{methods}\n{indent(self.code, '    ')}\n"
+        )
+        (folder / "module.py").write_text(source, encoding="utf-8")
+        (folder / "__init__.py").write_text("from .module import *", encoding="utf-8")
+
+    def _construction(self, folder: Path) -> tuple[list[str], list[str]]:
+        """The statements that build the module's members, and the names of those that had to be pickled."""
+        lines, pickled = [], []
+        for name, child in self.named_children():
+            if type(child) in _SHOWN_AS_CODE:
+                lines.append(f"setattr(self, '{name}', {child!r})")
+                continue
+            file = folder / f"{name}.pt"
+            torch.save(child, file)
+            pickled.append(name)
+            lines.append(f"setattr(self, '{name}', torch.load(r'{file}', weights_only=False)) # {' '.join(repr(child).split())}")
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                lines.append(f"self.register_buffer('{name}', torch.empty({list(buffer.shape)}, dtype={buffer.dtype}))")
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                empty = f"torch.empty({list(parameter.shape)}, dtype={parameter.dtype})"
+                lines.append(f"setattr(self, '{name}', torch.nn.Parameter({empty}))")
+        lines.append(f"self.load_state_dict(torch.load(r'{folder}/state_dict.pt'))")
+        return lines, pickled
+
+    # --- copying ----------------------------------------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = self.recompile().globals
+        state = self.__getstate__()
+        del state["_graph"]
+        return reduce_graph_module, (state, _format_import_block(names))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return self.__reduce__()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        state = copy.deepcopy(self.__getstate__(), memo)
+        GraphModule.__init__(copied, _CodeOnlyModule(state), state["_graph"])
+        for name in (*_COPIED_HOOKS, "meta"):
+            if name in state:
+                setattr(copied, name, state[name])
+        for name, value in copied.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(copied, name, value)
+        for hook in self._deepcopy_hooks:
+            hook(copied)
+        return copied
+
+    def __copy__(self) -> GraphModule:
+        copied = GraphModule(self, self.graph, type(self).__name__)
+        copied.meta = getattr(self, "meta", {})
+        return copied
+
+
+_COPIED_HOOKS = (
+    "_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", "_replace_hooks", "_create_node_hooks",
+    "_erase_node_hooks", "_deepcopy_hooks",
+)  # fmt: skip
+_SHOWN_AS_CODE = {nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d}
+
+
+def _indented(text: str) -> str:
+    """The text with all lines but the first moved to the right."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(f"    {line}" if line.strip() else "" for line in rest)])
+
+
+def _explaining_errors(cls: Any, own_call: Callable[..., Any] | None) -> Callable[..., Any]:
+    """A `__call__` that shows the line of generated code in which an error has occurred."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return own_call(self, *args, **kwargs) if own_call else super(cls, self).__call__(*args, **kwargs)
+        except Exception as error:
+            innermost = traceback.extract_tb(error.__traceback__)[-1]
+            if "eval_with_key" not in innermost.filename:
+                raise
+            print(_explanation(innermost), file=sys.stderr)
+            raise error.with_traceback(None)  # noqa: B904
+
+    call._of_graph_module = True  # type: ignore[attr-defined]
+    return call
+
+
+def _explanation(frame: traceback.FrameSummary) -> str:
+    lines, number = linecache.getlines(frame.filename), frame.lineno or 1
+    return "\n".join([
+        traceback.format_exc(),
+        f"Call using an FX-traced Module, line {number} of the traced Module's generated forward function:",
+        "".join(lines[max(number - 2, 0) : number]),
+        "~" * len(frame.line or "") + "~~~ <--- HERE",
+        "\n".join(lines[number : number + 2]),
+    ])  # fmt: skip

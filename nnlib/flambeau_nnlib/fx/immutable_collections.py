@@ -1,0 +1,65 @@
+"""The lists and dictionaries that a node keeps its arguments in: they can be read, not changed.
+
+>>> immutable_list([1, 2])[0]
+1
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+__all__ = ["immutable_dict", "immutable_list"]
+
+_ADVICE = """\
+If you are attempting to modify the kwargs or args of a torch.fx.Node object,
+instead create a new copy of it and assign the copy to the node:
+
+    new_args = ...  # copy and mutate args
+    node.args = new_args"""
+
+
+def _no_mutation(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    raise TypeError(f"{type(self).__name__!r} object does not support mutation. {_ADVICE}")
+
+
+class immutable_list(list[Any]):
+    """A list that cannot be changed.
+
+    Args:
+        iterable: the elements.
+
+    >>> immutable_list([1]).append(2)
+    Traceback (most recent call last):
+    ...
+    TypeError: 'immutable_list' object does not support mutation. If you are attempting ...
+    """
+
+    __delitem__ = __iadd__ = __imul__ = __setitem__ = _no_mutation  # type: ignore[assignment]
+    append = clear = extend = insert = pop = remove = reverse = sort = _no_mutation  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return immutable_list, (tuple(self),)
+
+
+class immutable_dict(dict[Any, Any]):
+    """A dictionary that cannot be changed.
+
+    Args:
+        *args: a mapping, or pairs.
+        **kwargs: further entries.
+
+    >>> immutable_dict(a=1)["a"]
+    1
+    """
+
+    __delitem__ = __ior__ = __setitem__ = _no_mutation  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _no_mutation  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return immutable_dict, (tuple(self.items()),)

@@ -1,0 +1,93 @@
+"""Shapes of all values in a graph, found out by running it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import flambeau as torch
+from flambeau import nn
+
+from ..interpreter import Interpreter
+from ..node import Node, map_aggregate
+
+__all__ = ["ShapeProp", "TensorMetadata"]
+
+
+class TensorMetadata(NamedTuple):
+    """What is known of a tensor beside its values.
+
+    Attributes:
+        shape, dtype, requires_grad, stride: as the tensor's.
+        memory_format: that in which it is contiguous, or None.
+        is_quantized, qparams: False and nothing.
+    """
+
+    shape: torch.Size
+    dtype: torch.dtype
+    requires_grad: bool
+    stride: tuple[int, ...]
+    memory_format: torch.memory_format | None
+    is_quantized: bool
+    qparams: dict[str, Any]
+
+
+def _extract_tensor_metadata(result: torch.Tensor, include_contiguity: bool = True) -> TensorMetadata:
+    formats = (torch.contiguous_format, torch.channels_last, torch.channels_last_3d) if include_contiguity else ()
+    dims = {torch.channels_last: 4, torch.channels_last_3d: 5}
+    memory_format = next(
+        (each for each in formats if result.ndim == dims.get(each, result.ndim) and result.is_contiguous(memory_format=each)),
+        None,
+    )
+    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), memory_format, False, {})
+
+
+class ShapeProp(Interpreter):
+    """Runs a graph on sample inputs, and notes in each node what kind of value it has.
+
+    `meta["tensor_meta"]` becomes a `TensorMetadata`, or a collection of them, and `meta["type"]` the type of the value.
+
+    Args:
+        gm: the module with the graph.
+        fake_mode: not supported: shapes are found by computing.
+
+    >>> import flambeau as torch
+    >>> from flambeau.fx.passes.shape_prop import ShapeProp
+    >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(3, 2)))
+    >>> _ = ShapeProp(traced).propagate(torch.ones(5, 3))
+    >>> [tuple(node.meta["tensor_meta"].shape) for node in traced.graph.nodes]
+    [(5, 3), (5, 2), (5, 2)]
+    """
+
+    def __init__(self, gm: nn.Module, fake_mode: Any | None = None) -> None:
+        super().__init__(gm)
+        if fake_mode is not None:
+            raise ValueError("ShapeProp: fake_mode is not supported; shapes are found by running the graph")
+
+    def run_node(self, n: Node) -> Any:
+        """Run one node, and note the kind of its value."""
+        result = super().run_node(n)
+        found = False
+
+        def metadata(value: Any) -> Any:
+            nonlocal found
+            if not isinstance(value, torch.Tensor):
+                return value
+            found = True
+            return _extract_tensor_metadata(value)
+
+        kinds = map_aggregate(result, metadata)
+        if found:
+            n.meta["tensor_meta"] = kinds
+        n.meta["type"] = type(result)
+        return result
+
+    def propagate(self, *args: Any) -> Any:
+        """Run the graph.
+
+        Args:
+            *args: sample inputs.
+
+        Returns:
+            What it returns.
+        """
+        return self.run(*args)

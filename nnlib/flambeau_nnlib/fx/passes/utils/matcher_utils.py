@@ -1,0 +1,224 @@
+"""Finding one graph inside of another."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import flambeau as torch
+from flambeau.utils import _pytree as pytree
+
+from ...graph import Graph
+from ...graph_module import _get_attr
+from ...node import Node
+
+__all__ = ["InternalMatch", "SubgraphMatcher"]
+
+
+@dataclass
+class InternalMatch:
+    """A place where the pattern was found.
+
+    Attributes:
+        anchors: the nodes of the pattern that the search began at: what its outputs are made of.
+        nodes_map: from nodes of the pattern to nodes of the graph.
+        placeholder_nodes: what stands in the graph for the inputs of the pattern.
+        returning_nodes: what stands in the graph for its outputs.
+        name_node_map: from names to nodes of the graph.
+    """
+
+    anchors: list[Node]
+    nodes_map: dict[Node, Any] = field(default_factory=dict)
+    placeholder_nodes: list[Any] = field(default_factory=list)
+    returning_nodes: list[Node] = field(default_factory=list)
+    name_node_map: dict[str, Node] = field(default_factory=dict)
+
+    def __copy__(self) -> InternalMatch:
+        return InternalMatch(
+            self.anchors, dict(self.nodes_map), list(self.placeholder_nodes), list(self.returning_nodes), dict(self.name_node_map)
+        )
+
+
+class SubgraphMatcher:
+    """Finds the places in a graph that compute what a pattern computes.
+
+    Args:
+        pattern: the pattern, as a graph; its inputs stand for any value, and for the same one wherever they are used.
+        match_output: match the output node, too, so that only the end of a graph fits.
+        match_placeholder: let inputs of the pattern stand for inputs of the graph alone.
+        remove_overlapping_matches: drop matches that share nodes with an earlier one.
+        ignore_literals: let numbers and strings in the pattern stand for any.
+
+    >>> import flambeau as torch
+    >>> pattern = torch.fx.symbolic_trace(lambda a: torch.relu(a + 1)).graph
+    >>> graph = torch.fx.symbolic_trace(lambda x: torch.relu(torch.relu(x + 1) + 1)).graph
+    >>> len(SubgraphMatcher(pattern).match(graph))
+    2
+    """
+
+    def __init__(
+        self,
+        pattern: Graph,
+        match_output: bool = False,
+        match_placeholder: bool = False,
+        remove_overlapping_matches: bool = True,
+        ignore_literals: bool = False,
+    ) -> None:
+        if len(pattern.nodes) == 0:
+            raise ValueError("SubgraphMatcher cannot be initialized with an empty pattern")
+        self.pattern = pattern
+        self.match_output, self.match_placeholder = match_output, match_placeholder
+        self.remove_overlapping_matches, self.ignore_literals = remove_overlapping_matches, ignore_literals
+        for node in pattern.nodes:
+            if node.op != "output" and not node.users:
+                raise AssertionError(
+                    "SubgraphMatcher cannot be used with a pattern that has unused nodes: every parameter has to be used, "
+                    f"but {node} is not"
+                )
+        output = pattern.output_node()
+        self.pattern_placeholder_nodes = [node for node in pattern.nodes if node.op == "placeholder"]
+        self.pattern_returning_nodes = output.all_input_nodes
+        ends = [node for node in output.all_input_nodes if len(node.users) == 1]
+        self.pattern_anchors = [output] if match_output else ends
+
+    def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
+        """The matches in a graph, in its order.
+
+        Args:
+            graph: the graph.
+            node_name_match: only begin at nodes whose name contains this.
+        """
+        partial = [InternalMatch(anchors=self.pattern_anchors)]
+        for anchor in self.pattern_anchors:
+            starts = [
+                node for node in graph.nodes if node_name_match in node.name and self._alike(anchor, node)
+            ]  # fmt: skip
+            extended = []
+            for start in starts:
+                for match in partial:
+                    candidate = copy.copy(match)
+                    if self._match_nodes(anchor, start, candidate):
+                        extended.append(candidate)
+            partial = extended
+        matches = [self._finished(match) for match in partial if self._is_contained(match.nodes_map)]
+        return _apart(matches) if self.remove_overlapping_matches else matches
+
+    def _finished(self, match: InternalMatch) -> InternalMatch:
+        match.placeholder_nodes = [match.nodes_map[node] for node in self.pattern_placeholder_nodes if node in match.nodes_map]
+        match.returning_nodes = [match.nodes_map[node] for node in self.pattern_returning_nodes]
+        return match
+
+    def _is_contained(self, nodes_map: dict[Node, Any]) -> bool:
+        """Whether nobody outside uses what is inside, but for what the pattern returns."""
+        returned = {nodes_map[node] for node in self.pattern_returning_nodes if node in nodes_map}
+        inputs = {id(nodes_map[node]) for node in self.pattern_placeholder_nodes if node in nodes_map}
+        inside = {node for node in nodes_map.values() if isinstance(node, Node)}
+        return all(
+            node in returned or id(node) in inputs or all(user in inside for user in node.users)
+            for pattern_node, node in nodes_map.items()
+            if isinstance(node, Node) and pattern_node.op != "output"
+        )
+
+    def _alike(self, pattern_node: Node, node: Node) -> bool:
+        """Whether two nodes do the same, whatever their arguments."""
+        if not self.match_placeholder and pattern_node.op == "placeholder":
+            return True
+        if pattern_node.op != node.op:
+            return False
+        if pattern_node.op in ("placeholder", "output"):
+            return True
+        if pattern_node.op == "get_attr":
+            return self._same_attribute(pattern_node, node)
+        if (
+            pattern_node.op == "call_module"
+            and pattern_node.graph.owning_module is not None
+            and node.graph.owning_module is not None
+        ):
+            roots = pattern_node.graph.owning_module, node.graph.owning_module
+            kinds = [type(_get_attr(root, each.target)) for root, each in zip(roots, (pattern_node, node), strict=True)]
+            return kinds[0] is kinds[1]
+        return pattern_node.target == node.target
+
+    @staticmethod
+    def _same_attribute(pattern_node: Node, node: Node) -> bool:
+        roots = pattern_node.graph.owning_module, node.graph.owning_module
+        if roots[0] is None or roots[1] is None:
+            return pattern_node.target == node.target
+        ours, theirs = _get_attr(roots[0], pattern_node.target), _get_attr(roots[1], node.target)
+        return isinstance(ours, torch.Tensor) and isinstance(theirs, torch.Tensor)
+
+    def _match_nodes(self, pattern_node: Node, node: Node, match: InternalMatch) -> bool:
+        if pattern_node in match.nodes_map:
+            return match.nodes_map[pattern_node] is node
+        if any(each is node for each in match.nodes_map.values()) and pattern_node.op != "placeholder":
+            return False
+        if not self._alike(pattern_node, node):
+            return False
+        saved = dict(match.nodes_map)
+        match.nodes_map[pattern_node] = node
+        if pattern_node.op == "placeholder" or self._match_arguments(pattern_node, node, match):
+            return True
+        match.nodes_map = saved
+        return False
+
+    def _match_arguments(self, pattern_node: Node, node: Node, match: InternalMatch) -> bool:
+        args, kwargs = pattern_node.args, pattern_node.kwargs
+        other_args, other_kwargs = node.args, node.kwargs
+        if len(args) != len(other_args) or list(kwargs) != list(other_kwargs):
+            normalized = [each.normalized_arguments(each.graph.owning_module, None, None, True) for each in (pattern_node, node)]
+            if None in normalized:
+                return False
+            (args, kwargs), (other_args, other_kwargs) = normalized  # type: ignore[misc]
+        ours, our_spec = pytree.tree_flatten([_plain(list(args)), _plain(dict(kwargs))])
+        theirs, their_spec = pytree.tree_flatten([_plain(list(other_args)), _plain(dict(other_kwargs))])
+        if our_spec != their_spec or len(ours) != len(theirs):
+            return False
+        return all(self._match_argument(one, other, match) for one, other in zip(ours, theirs, strict=True))
+
+    def _match_argument(self, pattern_arg: Any, arg: Any, match: InternalMatch) -> bool:
+        if isinstance(pattern_arg, Node):
+            if isinstance(arg, Node):
+                return self._match_nodes(pattern_arg, arg, match)
+            return self._match_literal(pattern_arg, arg, match)
+        if isinstance(arg, Node):
+            return False
+        return self.ignore_literals or (type(pattern_arg) is type(arg) and pattern_arg == arg)
+
+    @staticmethod
+    def _match_literal(pattern_node: Node, value: Any, match: InternalMatch) -> bool:
+        """An input of the pattern stands for a number, too."""
+        if pattern_node.op != "placeholder":
+            return False
+        if pattern_node in match.nodes_map:
+            return match.nodes_map[pattern_node] == value
+        match.nodes_map[pattern_node] = value
+        return True
+
+
+def _plain(value: Any) -> Any:
+    """Arguments in ordinary lists and dictionaries, which trees are made of."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, tuple):
+        return tuple(_plain(each) for each in value)
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return value
+
+
+def _apart(matches: Iterable[InternalMatch]) -> list[InternalMatch]:
+    """The matches that share no nodes with an earlier one, but for inputs."""
+    taken: set[Node] = set()
+    kept = []
+    for match in matches:
+        own = {
+            node
+            for pattern_node, node in match.nodes_map.items()
+            if pattern_node.op not in ("placeholder", "output") and isinstance(node, Node)
+        }
+        if not own & taken:
+            kept.append(match)
+            taken |= own
+    return kept

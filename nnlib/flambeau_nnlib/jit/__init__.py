@@ -1,0 +1,67 @@
+"""`torch.jit`: scripted and traced code runs as the Python that it is; archives that PyTorch wrote can be loaded and run.
+
+>>> import flambeau as torch
+>>> @torch.jit.script
+... def half(x):
+...     return x / 2
+>>> half(torch.ones(2))
+tensor([0.5000, 0.5000])
+"""
+
+from __future__ import annotations
+
+from ._async import Future, fork, wait
+from ._freeze import freeze, optimize_for_inference
+from ._loading import load
+from ._marks import (
+    Attribute,
+    Final,
+    annotate,
+    enable_onednn_fusion,
+    export,
+    ignore,
+    interface,
+    is_scripting,
+    isinstance,
+    onednn_fusion_enabled,
+    script_if_tracing,
+    set_fusion_strategy,
+    strict_fusion,
+    unused,
+)
+from ._saving import save
+from ._script import CompilationUnit, RecursiveScriptModule, ScriptFunction, ScriptModule, ScriptWarning, script, script_method
+from ._trace import TopLevelTracedModule, TracerWarning, TracingCheckError, is_tracing, trace, trace_module
+
+__all__ = [
+    "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
+    "ScriptWarning", "TopLevelTracedModule", "TracerWarning", "TracingCheckError", "annotate", "enable_onednn_fusion", "export",
+    "export_opnames", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load",
+    "onednn_fusion_enabled", "optimize_for_inference", "save", "script", "script_if_tracing", "script_method",
+    "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
+]  # fmt: skip
+
+
+class Error(RuntimeError):
+    """An error inside of compiled code; code runs as Python here, and raises its own exceptions."""
+
+
+def export_opnames(m: ScriptModule) -> list[str]:
+    """The operators that the code of a loaded module calls.
+
+    Args:
+        m: what `load` gave back.
+
+    Raises:
+        RuntimeError: a module whose code is Python.
+    """
+    import re
+
+    found: set[str] = set()
+    for module in m.modules():
+        code = getattr(type(module), "_code", None)
+        if code is None:
+            raise RuntimeError("export_opnames: the code of this module is Python, which names no operators of TorchScript")
+        for text in code.values():
+            found |= {f"aten::{name}" for name in re.findall(r"(?<![\w.])torch\.(\w+)\(", text)}
+    return sorted(found)

@@ -1,0 +1,291 @@
+"""Reading the archives that `torch.jit.save` writes: zip files with pickled state, tensors, and code."""
+
+from __future__ import annotations
+
+import ast
+import io
+import pickle
+import zipfile
+from collections import OrderedDict
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn
+
+from ._dialect import ScriptObject, compile_function
+from ._script import RecursiveScriptModule
+
+__all__ = ["Archive"]
+
+STORAGES = {
+    "BFloat16Storage": torch.bfloat16, "BoolStorage": torch.bool, "ByteStorage": torch.uint8, "CharStorage": torch.int8,
+    "ComplexDoubleStorage": torch.complex128, "ComplexFloatStorage": torch.complex64, "DoubleStorage": torch.float64,
+    "FloatStorage": torch.float32, "HalfStorage": torch.float16, "IntStorage": torch.int32, "LongStorage": torch.int64,
+    "ShortStorage": torch.int16,
+}  # fmt: skip
+
+
+class Archive:
+    """An archive; its code is checked and translated when it is first needed.
+
+    Args:
+        file: the zip file.
+        map_location: where its tensors go; where they were, if it is not given.
+
+    Raises:
+        RuntimeError: it is no such archive.
+    """
+
+    def __init__(self, file: zipfile.ZipFile, map_location: Any = None) -> None:
+        self.file = file
+        records = [name for name in file.namelist() if name.endswith("/data.pkl")]
+        if not records or not any(name.endswith("/constants.pkl") for name in file.namelist()):
+            raise RuntimeError("not a TorchScript archive: it has no data.pkl or no constants.pkl (torch.load reads other files)")
+        self.name = min(records, key=len).removesuffix("/data.pkl")
+        self.map_location = map_location
+        self._storages: dict[str, torch.Tensor] = {}
+        self._definitions: dict[str, ast.stmt] = {}
+        self._sources: dict[str, str] = {}
+        self._resolved: dict[str, Any] = {}
+        if self.name + "/byteorder" in file.namelist() and self.record("byteorder") != b"little":
+            raise RuntimeError("archives of machines that are big-endian are not supported")
+        self.code = {
+            path.removeprefix(f"{self.name}/"): file.read(path) for path in file.namelist() if path.startswith(f"{self.name}/code/")
+        }
+        self.version = self.record("version")
+        self._read_code()
+        self.constants = list(self._unpickled("constants"))
+
+    def record(self, name: str) -> bytes:
+        """The bytes of a record."""
+        return self.file.read(f"{self.name}/{name}")
+
+    def root(self) -> Any:
+        """What was saved: a module."""
+        return self._unpickled("data")
+
+    def extra_file(self, name: str) -> bytes | None:
+        """A file that was saved beside the module, or None."""
+        path = f"{self.name}/extra/{name}"
+        return self.file.read(path) if path in self.file.namelist() else None
+
+    # --- code -------------------------------------------------------------------------------------------------------
+
+    def _read_code(self) -> None:
+        prefix = f"{self.name}/code/"
+        for name in self.file.namelist():
+            if not name.startswith(prefix) or not name.endswith(".py"):
+                continue
+            source = self.file.read(name).decode()
+            package = name.removeprefix(prefix).removesuffix(".py").replace("/", ".")
+            for statement in ast.parse(source, name).body:
+                if not isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
+                    raise RuntimeError(f"{name}, line {statement.lineno}: the code of the archive has a "
+                                       f"{type(statement).__name__} outside of functions: refused")  # fmt: skip
+                path = f"{package}.{statement.name}"
+                self._definitions[path] = statement
+                self._sources[path] = ast.get_source_segment(source, statement) or ""
+
+    def resolve(self, path: str) -> Any:
+        """The function or class of the archive with a path.
+
+        Raises:
+            RuntimeError: it has none.
+        """
+        if path == "__torch__.torch.backends.mha.get_fastpath_enabled":
+            return _no_fast_path
+        if path not in self._resolved:
+            definition = self._definitions.get(path)
+            if definition is None:
+                raise RuntimeError(f"the archive has no function or class {path!r}")
+            if isinstance(definition, ast.FunctionDef):
+                self._resolved[path] = _LateFunction(self, path, definition)
+            elif isinstance(definition, ast.ClassDef):
+                self._resolved[path] = self._class(path, definition)
+        return self._resolved[path]
+
+    def _class(self, path: str, definition: ast.ClassDef) -> type:
+        bases = [each.id for each in definition.bases if isinstance(each, ast.Name)]
+        if bases == ["NamedTuple"]:
+            from collections import namedtuple
+
+            fields = [each.target.id for each in definition.body if isinstance(each, ast.AnnAssign)]  # type: ignore[union-attr]
+            return namedtuple(definition.name, fields)  # type: ignore[misc]
+        body: dict[str, Any] = {"original_name": definition.name, "_code": {}, "__module__": __name__, "_path": path}
+        declared: dict[str, str] = {}
+        lists: dict[str, Any] = {"__parameters__": [], "__buffers__": []}
+        for statement in definition.body:
+            if isinstance(statement, ast.FunctionDef):
+                if statement.name.startswith("__") and statement.name not in _METHODS:
+                    raise RuntimeError(f"{path}: the code of the archive defines {statement.name!r}: refused")
+                body[statement.name] = _LateFunction(self, f"{path}.{statement.name}", statement)
+                body["_code"][statement.name] = ast.unparse(statement)
+            elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                if statement.value is None:
+                    declared[statement.target.id] = ast.unparse(statement.annotation)
+                else:
+                    body[statement.target.id] = _constant(statement.value)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+                declared[str(_constant(statement.targets[0].slice))] = ast.unparse(statement.value)
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                lists[statement.targets[0].id] = _constant(statement.value)
+        is_module = bases == ["Module"]
+        body["_declared"], body["_archive"] = declared, self
+        body["_member_names"] = (lists["__parameters__"], lists["__buffers__"])
+        return type(definition.name, (LoadedModule,) if is_module else (LoadedObject,), body)
+
+    # --- state ------------------------------------------------------------------------------------------------------
+
+    def _unpickled(self, record: str) -> Any:
+        unpickler = _Unpickler(io.BytesIO(self.record(f"{record}.pkl")), self, record)
+        return unpickler.load()
+
+    def storage(self, folder: str, key: str, dtype: torch.dtype, location: str) -> torch.Tensor:
+        """The elements of a storage, in one dimension."""
+        place = f"{folder}/{key}"
+        if place not in self._storages:
+            data = bytearray(self.record(place))
+            flat = torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
+            self._storages[place] = flat.to(self._device(location))
+        return self._storages[place]
+
+    def _device(self, location: str) -> Any:
+        chosen = self.map_location
+        if chosen is None:
+            return torch.device(location)
+        if isinstance(chosen, dict):
+            return torch.device(chosen.get(location, location))
+        return torch.device(chosen)
+
+
+def _no_fast_path() -> bool:
+    """The fast paths are operators of their own, and compute what the others compute."""
+    return False
+
+
+_METHODS = {"__init__", "__len__", "__contains__", "__getitem__", "__getstate__", "__setstate__", "__call__"}
+
+
+def _constant(node: ast.expr) -> Any:
+    """The value of an expression of literals, `inf` and `nan` among them."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        text = ast.unparse(node)
+        if text in ("inf", "-inf", "nan"):
+            return float(text)
+        return None  # such as a device: the code itself does not read it from here
+
+
+class _LateFunction:
+    """A function or method of an archive, translated when it is first used."""
+
+    def __init__(self, archive: Archive, path: str, definition: ast.FunctionDef) -> None:
+        self.archive, self.path, self.definition = archive, path, definition
+        self.function: Any = None
+
+    def compiled(self) -> Any:
+        if self.function is None:
+            file = f"<archive {self.archive.name}: {self.path}>"
+            self.function = compile_function(self.definition, self.archive.constants, self.archive.resolve, file)
+        return self.function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        names = {each.arg for each in self.definition.args.args}
+        return self.compiled()(*args, **{f"v_{name}" if name in names else name: value for name, value in kwargs.items()})
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        if owner is None:
+            return self
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return self(owner, *args, **kwargs)
+
+        return method
+
+
+class LoadedObject(ScriptObject):
+    """An object of a class of the archive that is no module."""
+
+    original_name = ""
+    _code: dict[str, str] = {}
+    _declared: dict[str, str] = {}
+    _path = ""
+
+    def __setstate__(self, state: Any) -> None:
+        own = type(self)._code.get("__setstate__")
+        if own is None:
+            self.__dict__.update(state)
+
+
+class LoadedModule(RecursiveScriptModule, ScriptObject):
+    """A module of an archive: its `forward` and other methods run the code of the archive."""
+
+    _member_names: tuple[list[str], list[str]] = ([], [])
+    _code: dict[str, str] = {}
+    _declared: dict[str, str] = {}
+    _path = ""
+    _archive: Archive
+
+    def __new__(cls, *args: Any) -> LoadedModule:
+        module = object.__new__(cls)
+        nn.Module.__init__(module)
+        return module
+
+    def __init__(self, *args: Any) -> None:
+        pass  # `__new__` has done it, for unpickling calls nothing else
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parameters, buffers = self._member_names
+        for name, value in state.items():
+            if name in parameters and isinstance(value, torch.Tensor):
+                self.register_parameter(name, nn.Parameter(value, requires_grad=value.requires_grad))
+            elif name in parameters or name in buffers:
+                (self.register_parameter if name in parameters else self.register_buffer)(name, value)
+            elif isinstance(value, nn.Module):
+                self.add_module(name, value)
+            else:
+                object.__setattr__(self, name, value)
+
+    @property
+    def code(self) -> str:
+        """The code of `forward` in the archive."""
+        return self._code.get("forward", "")
+
+
+class _Unpickler(pickle.Unpickler):
+    """Builds tensors, containers, and objects of the archive's own classes; refuses everything else."""
+
+    def __init__(self, file: io.BytesIO, archive: Archive, folder: str) -> None:
+        super().__init__(file)
+        self.archive, self.folder = archive, folder
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "__torch__" or module.startswith("__torch__."):
+            return self.archive.resolve(f"{module}.{name}")
+        if module == "torch" and name in STORAGES:
+            return STORAGES[name]
+        known = {
+            ("collections", "OrderedDict"): OrderedDict,
+            ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
+            ("torch._utils", "_rebuild_parameter"): lambda data, requires_grad, hooks: nn.Parameter(data, requires_grad),
+            ("torch.jit._pickle", "restore_type_tag"): lambda value, kind: value,
+            **{("torch.jit._pickle", f"build_{kind}list"): list for kind in ("int", "double", "bool", "tensor")},
+            ("torch", "device"): torch.device,
+        }
+        if (module, name) not in known:
+            raise pickle.UnpicklingError(f"the archive names {module}.{name}, which may not be loaded")
+        return known[module, name]
+
+    def persistent_load(self, pid: Any) -> Any:
+        kind, dtype, key, location, _ = pid
+        if kind != "storage":
+            raise pickle.UnpicklingError(f"the archive has a record of the kind {kind!r}")
+        return self.archive.storage(self.folder, key, dtype, location)
+
+
+def _rebuild_tensor(
+    storage: torch.Tensor, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, *rest: Any
+) -> torch.Tensor:
+    tensor = torch.as_strided(storage, size, stride, offset)
+    return tensor.requires_grad_() if requires_grad else tensor

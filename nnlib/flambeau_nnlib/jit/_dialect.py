@@ -1,0 +1,251 @@
+"""The code in archives: a typed subset of Python, which is checked and translated before it is run.
+
+Only these statements are understood: assignments, `if`, `while`, `for ... in range(...)`, `return`, `pass`, calls;
+only these expressions: constants, local names, tuples, lists, dictionaries, indexing, attributes of script objects, and calls of
+operators from a list, of functions and methods of the archive, and of a few forms such as `annotate(type, value)`.  Whatever else
+stands there is refused before anything runs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ._operators import operator_named
+
+__all__ = ["compile_function"]
+
+Resolve = Callable[[str], Any]
+
+_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.If, ast.While, ast.For, ast.Return, ast.Pass, ast.Break, ast.Continue)
+_BUILTINS: dict[str, Any] = {"range": range, "int": int, "float": float, "bool": bool, "str": str, "len": len, "complex": complex}
+_ROOTS = {"torch", "ops", "__torch__"}
+
+
+def compile_function(function: ast.FunctionDef, constants: list[Any], resolve: Resolve, file: str) -> Any:
+    """A Python function for a function or method in an archive.
+
+    Args:
+        function: its syntax tree.
+        constants: what the code calls `CONSTANTS.c0`, `CONSTANTS.c1`, ...
+        resolve: gives the function or class of the archive with a path, such as `__torch__.torch.nn.functional.relu`.
+        file: the name of the file, for messages.
+
+    Raises:
+        RuntimeError: the code has something in it that is not understood.
+    """
+    translator = _Translator(function, constants, resolve, file)
+    module = ast.fix_missing_locations(ast.Module(body=[translator.definition()], type_ignores=[]))
+    names: dict[str, Any] = {"__builtins__": {}, **translator.globals}
+    exec(compile(module, file, "exec", dont_inherit=True), names)  # of what the translator has built, and of nothing else
+    return names[function.name]
+
+
+class _Translator:
+    """Builds a syntax tree of what it understands of another."""
+
+    def __init__(self, function: ast.FunctionDef, constants: list[Any], resolve: Resolve, file: str) -> None:
+        self.function, self.constants, self.resolve, self.file = function, constants, resolve, file
+        self.locals = {each.arg for each in function.args.args}
+        self.locals |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        self.globals: dict[str, Any] = {"_attribute": attribute_of}
+
+    def definition(self) -> ast.FunctionDef:
+        given = self.function.args
+        if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or self.function.decorator_list:
+            self.refuse(self.function, "parameters of this kind")
+        arguments = ast.arguments(
+            posonlyargs=[],
+            args=[ast.arg(arg=self.local(each.arg)) for each in given.args],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[self.expression(each) for each in given.defaults],
+        )
+        body = self.body(self.function.body)
+        new = ast.FunctionDef(name=self.function.name, args=arguments, body=body, decorator_list=[])
+        return ast.copy_location(new, self.function)
+
+    def refuse(self, node: ast.AST, what: str) -> Any:
+        raise RuntimeError(f"{self.file}, line {getattr(node, 'lineno', '?')}: the code of the archive has {what} in it: refused")
+
+    def constant(self, value: Any) -> ast.expr:
+        """A name in the globals of the function that stands for a value."""
+        name = f"_value_{len(self.globals)}"
+        self.globals[name] = value
+        return ast.Name(name, ast.Load())
+
+    def local(self, name: str) -> str:
+        if name.startswith("__"):
+            self.refuse(self.function, f"the name {name!r}")
+        return f"v_{name}"
+
+    # --- statements -------------------------------------------------------------------------------------------------
+
+    def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        return [self.statement(each) for each in statements]
+
+    def statement(self, node: ast.stmt) -> ast.stmt:
+        if not isinstance(node, _STATEMENTS):
+            self.refuse(node, f"a statement of the kind {type(node).__name__}")
+        new: Any
+        if isinstance(node, ast.Assign):
+            new = ast.Assign([self.target(each) for each in node.targets], self.expression(node.value))
+        elif isinstance(node, ast.AnnAssign):
+            new = ast.Pass() if node.value is None else ast.Assign([self.target(node.target)], self.expression(node.value))
+        elif isinstance(node, ast.Expr):
+            new = ast.Expr(self.expression(node.value))
+        elif isinstance(node, ast.If):
+            new = ast.If(self.expression(node.test), self.body(node.body), self.body(node.orelse))
+        elif isinstance(node, ast.While):
+            new = ast.While(self.expression(node.test), self.body(node.body), self.body(node.orelse))
+        elif isinstance(node, ast.For):
+            new = ast.For(self.target(node.target), self.expression(node.iter), self.body(node.body), self.body(node.orelse))
+        elif isinstance(node, ast.Return):
+            new = ast.Return(None if node.value is None else self.expression(node.value))
+        else:
+            new = type(node)()
+        return ast.copy_location(new, node)
+
+    def target(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Name):
+            return ast.Name(self.local(node.id), ast.Store())
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return ast.Tuple([self.target(each) for each in node.elts], ast.Store())
+        if isinstance(node, ast.Attribute):
+            owner = self.expression(node.value)
+            if node.attr.startswith("__") or not isinstance(node.value, ast.Name) or node.value.id not in self.locals:
+                self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
+            return ast.Attribute(ast.Call(self.constant(script_only), [owner], []), node.attr, ast.Store())
+        return self.refuse(node, f"an assignment to {ast.unparse(node)!r}")  # type: ignore[no-any-return]
+
+    # --- expressions ------------------------------------------------------------------------------------------------
+
+    def expression(self, node: ast.expr) -> ast.expr:
+        translate = getattr(self, f"expression_{type(node).__name__}", None)
+        if translate is None:
+            return self.refuse(node, f"an expression of the kind {type(node).__name__}")  # type: ignore[no-any-return]
+        return ast.copy_location(translate(node), node)
+
+    def expression_Constant(self, node: ast.Constant) -> ast.expr:
+        return ast.Constant(node.value)
+
+    def expression_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if not isinstance(node.op, ast.USub):
+            self.refuse(node, f"the operator {type(node.op).__name__}")
+        return ast.UnaryOp(ast.USub(), self.expression(node.operand))
+
+    def expression_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self.locals:
+            return ast.Name(self.local(node.id), ast.Load())
+        if node.id in ("inf", "nan", "infj", "nanj"):
+            return self.constant(complex(node.id) if node.id.endswith("j") else float(node.id))
+        return self.refuse(node, f"the name {node.id!r}")  # type: ignore[no-any-return]
+
+    def expression_Tuple(self, node: ast.Tuple) -> ast.expr:
+        return ast.Tuple([self.expression(each) for each in node.elts], ast.Load())
+
+    def expression_List(self, node: ast.List) -> ast.expr:
+        return ast.List([self.expression(each) for each in node.elts], ast.Load())
+
+    def expression_Dict(self, node: ast.Dict) -> ast.expr:
+        if None in node.keys:
+            self.refuse(node, "an unpacked dictionary")
+        keys = [self.expression(each) for each in node.keys if each is not None]
+        return ast.Dict(keys, [self.expression(each) for each in node.values])  # type: ignore[arg-type]
+
+    def expression_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return ast.IfExp(self.expression(node.test), self.expression(node.body), self.expression(node.orelse))
+
+    def expression_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return ast.Subscript(self.expression(node.value), self.expression(node.slice), ast.Load())
+
+    def expression_Attribute(self, node: ast.Attribute) -> ast.expr:
+        path = self.path(node)
+        if path is None:
+            return self.attribute(node.value, node.attr, node)
+        if path.startswith("CONSTANTS.c"):
+            return self.constant(self.constants[int(path.removeprefix("CONSTANTS.c"))])
+        return self.constant(self.resolve(path) if path.startswith("__torch__.") else operator_named(path))
+
+    def attribute(self, owner: ast.expr, name: str, node: ast.AST) -> ast.expr:
+        if name.startswith("__"):
+            self.refuse(node, f"the attribute {name!r}")
+        return ast.Call(ast.Name("_attribute", ast.Load()), [self.expression(owner), ast.Constant(name)], [])
+
+    def path(self, node: ast.expr) -> str | None:
+        """The dotted path of something outside of the function; None for an attribute of a value."""
+        names: list[str] = []
+        while isinstance(node, ast.Attribute):
+            names.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id in self.locals or node.id not in {*_ROOTS, "CONSTANTS"}:
+            return None
+        return ".".join([node.id, *reversed(names)])
+
+    def expression_Call(self, node: ast.Call) -> ast.expr:
+        if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+            self.refuse(node, "unpacked arguments")
+        if isinstance(node.func, ast.Name) and node.func.id not in self.locals:
+            return self.form(node, node.func.id)
+        arguments = [self.expression(each) for each in node.args]
+        keywords = [ast.keyword(each.arg, self.expression(each.value)) for each in node.keywords]
+        return ast.Call(self.expression(node.func), arguments, keywords)
+
+    def form(self, node: ast.Call, name: str) -> ast.expr:
+        """A call of one of the names that are always there."""
+        if name in ("annotate", "unchecked_cast") and len(node.args) == 2:
+            return self.expression(node.args[1])
+        if name == "uninitialized" and len(node.args) == 1:
+            return ast.Constant(None)
+        if name == "isinstance" and len(node.args) == 2:
+            kinds = ast.unparse(node.args[1])
+            return ast.Call(self.constant(_has_type), [self.expression(node.args[0]), ast.Constant(kinds)], [])
+        if name == "getattr" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
+            return self.attribute(node.args[0], str(node.args[1].value), node)
+        if name in _BUILTINS:
+            return ast.Call(self.constant(_BUILTINS[name]), [self.expression(each) for each in node.args], [])
+        return self.refuse(node, f"a call of {name!r}")  # type: ignore[no-any-return]
+
+
+_MEMBERS = ("_parameters", "_buffers", "_modules")
+
+
+class ScriptObject:
+    """What the code of archives has attributes of: modules and other objects of its classes."""
+
+    def knows(self, name: str) -> bool:
+        """Whether the archive declares an attribute or method of this name; others are out of reach for its code."""
+        members = (vars(type(self)), self.__dict__, *(self.__dict__.get(kind, {}) for kind in _MEMBERS))
+        return not name.startswith("__") and any(name in each for each in members)
+
+
+def attribute_of(owner: Any, name: str) -> Any:
+    """An attribute of an object of the archive.
+
+    Raises:
+        RuntimeError: of anything else.
+    """
+    known = isinstance(owner, ScriptObject) and owner.knows(name)
+    if known or (isinstance(owner, tuple) and name in getattr(owner, "_fields", ())):
+        return getattr(owner, name)
+    raise RuntimeError(f"the code of the archive asks a {type(owner).__name__} for {name!r}: refused")
+
+
+def script_only(owner: Any) -> Any:
+    if not isinstance(owner, ScriptObject):
+        raise RuntimeError(f"the code of the archive assigns to an attribute of a {type(owner).__name__}: refused")
+    return owner
+
+
+def _has_type(value: Any, annotation: str) -> bool:
+    """Whether a value is of a type as annotations write it, such as `List[int]`."""
+    import flambeau as torch
+
+    kinds = {"Tensor": torch.Tensor, "int": int, "float": float, "bool": bool, "str": str, "NoneType": type(None)}
+    containers = {"List": list, "Dict": dict, "Tuple": tuple}
+    for each in annotation.strip("()").split(", ") if "[" not in annotation else [annotation]:
+        kind = kinds.get(each.strip(" ,")) or containers.get(each.partition("[")[0])
+        if kind is not None and isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+            return True
+    return False

@@ -1,0 +1,61 @@
+"""`torch.jit.load`."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from typing import Any, BinaryIO
+
+from ._archive import Archive
+
+__all__ = ["load"]
+
+
+def load(
+    f: str | os.PathLike[str] | BinaryIO,
+    map_location: Any = None,
+    _extra_files: dict[str, Any] | None = None,
+    _restore_shapes: bool = False,
+) -> Any:
+    """Load a module from an archive that `torch.jit.save` wrote.
+
+    The code in the archive is a typed subset of Python. It is checked before it runs: what is not in that subset is refused,
+    and it can name nothing but operators from a list, and what is in the archive.
+
+    Args:
+        f: a path, or a file that is open for reading.
+        map_location: the device for its tensors, or a dictionary from devices to devices.
+        _extra_files: a dictionary whose keys name further files of the archive; their contents are put in it.
+        _restore_shapes: ignored.
+
+    Returns:
+        A `ScriptModule`.
+
+    Raises:
+        ValueError: there is no such file.
+        RuntimeError: it is no such archive, or has something in it that is not understood or not allowed.
+    """
+    if isinstance(f, (str, os.PathLike)):
+        if not os.path.exists(f):
+            raise ValueError(f"The provided filename {f} does not exist")
+        if os.path.isdir(f):
+            raise ValueError(f"The provided filename {f} is a directory")
+        with open(f, "rb") as file:
+            return _load(file, map_location, _extra_files)
+    return _load(f if f.seekable() else io.BytesIO(f.read()), map_location, _extra_files)
+
+
+def _load(file: Any, map_location: Any, extra_files: dict[str, Any] | None) -> Any:
+    try:
+        zipped = zipfile.ZipFile(file)
+    except zipfile.BadZipFile as error:
+        raise RuntimeError(f"not a TorchScript archive: {error}") from error
+    with zipped:
+        archive = Archive(zipped, map_location)
+        module = archive.root()
+        for name in extra_files or {}:
+            content = archive.extra_file(name)
+            assert extra_files is not None
+            extra_files[name] = b"" if content is None else content
+        return module

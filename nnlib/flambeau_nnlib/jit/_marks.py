@@ -1,0 +1,186 @@
+"""Marks that say how PyTorch's compiler is to treat something; for Python they mean nothing, and are kept."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = [
+    "Attribute", "Final", "annotate", "enable_onednn_fusion", "export", "ignore", "interface", "is_scripting", "isinstance",
+    "onednn_fusion_enabled", "script_if_tracing", "set_fusion_strategy", "strict_fusion", "unused",
+]  # fmt: skip
+
+Final = typing.Final
+Attribute = collections.namedtuple("Attribute", ["value", "type"])  # as in PyTorch
+Attribute.__doc__ = """An attribute of a `ScriptModule` with its declared type.
+
+Args:
+    value: the value.
+    type: the type.
+"""
+
+_onednn = False
+_strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
+
+
+def is_scripting() -> bool:
+    """False: scripted code runs as Python.
+
+    >>> is_scripting()
+    False
+    """
+    return False
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """The value; its type is for readers.
+
+    Args:
+        the_type: the type.
+        the_value: the value.
+
+    >>> annotate(list[int], [])
+    []
+    """
+    return the_value
+
+
+def export(fn: Any) -> Any:
+    """Mark a method as one that is to be compiled beside `forward`.
+
+    Args:
+        fn: the method.
+
+    """
+    fn._torchscript_modifier = "export"
+    return fn
+
+
+def unused(fn: Any) -> Any:
+    """Mark a method as one that scripted code does not call.
+
+    Args:
+        fn: the method, or a property.
+    """
+    for function in (fn.fget, fn.fset) if builtins.isinstance(fn, property) else (fn,):
+        if function is not None:
+            function._torchscript_modifier = "unused"
+    return fn
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """Mark a method as one that is not to be compiled; a decorator with or without arguments.
+
+    Args:
+        drop: say that scripted code does not call it.
+
+    Raises:
+        RuntimeError: `drop` is neither a function nor a bool.
+    """
+    if callable(drop):
+        drop._torchscript_modifier = "ignore"
+        return drop
+    if not builtins.isinstance(drop, bool):
+        raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
+
+    def mark(fn: Any) -> Any:
+        fn._torchscript_modifier = "unused" if drop else "ignore"
+        return fn
+
+    return mark
+
+
+def interface(obj: type) -> type:
+    """Mark a class as an interface, which modules implement.
+
+    Args:
+        obj: the class.
+
+    Raises:
+        RuntimeError: it is no class.
+    """
+    if not builtins.isinstance(obj, type):
+        raise RuntimeError("interface must be applied to a class")
+    obj.__torch_script_interface__ = True  # type: ignore[attr-defined]
+    return obj
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether a value is of a type, which may say of what the elements of a container are.
+
+    Args:
+        obj: the value.
+        target_type: the type, or a tuple of types.
+
+    >>> isinstance([1, 2], typing.List[int]), isinstance([1, "2"], typing.List[int])
+    (True, False)
+    """
+    if builtins.isinstance(target_type, tuple):
+        return any(isinstance(obj, each) for each in target_type)
+    if target_type is None:
+        return obj is None
+    origin, inside = typing.get_origin(target_type), typing.get_args(target_type)
+    if origin is None:
+        return builtins.isinstance(obj, target_type)
+    if origin is typing.Union or type(target_type).__name__ == "UnionType":
+        return any(isinstance(obj, each) for each in inside)
+    if not builtins.isinstance(obj, origin):
+        return False
+    if origin is dict:
+        return all(isinstance(key, inside[0]) and isinstance(value, inside[1]) for key, value in obj.items())
+    if origin is tuple and inside[-1:] != (...,):
+        return len(obj) == len(inside) and all(map(isinstance, obj, inside))
+    return all(isinstance(each, inside[0]) for each in obj)
+
+
+def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function as one that is to be compiled where it is called in a trace; it runs as Python.
+
+    Args:
+        fn: the function.
+    """
+
+    @functools.wraps(fn)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    wrapper.__original_fn = fn  # type: ignore[attr-defined]
+    wrapper.__script_if_tracing_wrapper = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+@contextmanager
+def strict_fusion() -> Iterator[None]:
+    """A context that in PyTorch fails where not everything is fused; nothing is fused here, and it does nothing."""
+    yield
+
+
+def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Set what PyTorch's fuser specializes for, which is kept but has no effect; gives what was set before.
+
+    Args:
+        strategy: pairs of `"STATIC"` or `"DYNAMIC"` and a number.
+    """
+    global _strategy
+    former, _strategy = _strategy, list(strategy)
+    return former
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Set whether PyTorch fuses with oneDNN, which is kept but has no effect.
+
+    Args:
+        enabled: whether.
+    """
+    global _onednn
+    _onednn = bool(enabled)
+
+
+def onednn_fusion_enabled() -> bool:
+    """What `enable_onednn_fusion` was last given."""
+    return _onednn

@@ -1,0 +1,194 @@
+"""Writing archives."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import flambeau as torch
+
+from ._archive import STORAGES, Archive, LoadedModule, LoadedObject
+
+__all__ = ["save"]
+
+
+def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
+    """Write a module that `load` gave back, with its present parameters and attributes, so that PyTorch loads it.
+
+    Its code is written as it was read. Other scripted and traced modules run as Python, and have no code of this kind.
+
+    Args:
+        m: the module.
+        f: a path, or a file that is open for writing.
+        _extra_files: further files for the archive, by their names.
+
+    Raises:
+        RuntimeError: the module is no such module.
+    """
+    if not isinstance(m, LoadedModule):
+        raise RuntimeError(
+            f"torch.jit.save: expected a module that torch.jit.load gave back, got {type(m).__name__}: scripted and traced code "
+            "runs as Python here, and there is no TorchScript of it to write (torch.save writes the state_dict)"
+        )
+    if not isinstance(f, (str, os.PathLike)):
+        _write(m, f, "archive", _extra_files or {})
+        return
+    path = Path(f)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+        try:
+            _write(m, file, path.stem, _extra_files or {})
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    os.replace(file.name, path)
+
+
+def _write(module: LoadedModule, file: Any, name: str, extra_files: dict[str, Any]) -> None:
+    archive: Archive = type(module)._archive
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as zipped:
+        records = _Records(zipped, name)
+        pickler = _Pickler(records, "data")
+        records.add("data.pkl", pickler.pickled(module))
+        for path, content in archive.code.items():
+            records.add(path, content)
+        constants = _Pickler(records, "constants")
+        records.add("constants.pkl", constants.pickled(tuple(archive.constants)))
+        records.add("version", archive.version)
+        records.add("byteorder", b"little")
+        for path, content in extra_files.items():
+            records.add(f"extra/{path}", content.encode() if isinstance(content, str) else content)
+
+
+class _Records:
+    """The records of an archive; the bytes of each begin at a multiple of 64, as PyTorch wants it."""
+
+    def __init__(self, zipped: zipfile.ZipFile, name: str) -> None:
+        self.zipped, self.name = zipped, name
+
+    def add(self, path: str, content: bytes) -> None:
+        info = zipfile.ZipInfo(f"{self.name}/{path}")
+        start = self.zipped.fp.tell() + 30 + len(info.filename.encode()) + 4  # type: ignore[union-attr]
+        padding = -start % 64
+        info.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding
+        self.zipped.writestr(info, content)
+
+
+class _Pickler:
+    """Writes pickles as `torch.jit.load` of PyTorch reads them: protocol 2, with types for containers."""
+
+    def __init__(self, records: _Records, folder: str) -> None:
+        self.records, self.folder = records, folder
+        self.out: list[bytes] = []
+        self.storages: dict[int, tuple[str, Any]] = {}
+        self.objects: dict[int, int] = {}
+        self.kept: list[Any] = []
+
+    def pickled(self, value: Any) -> bytes:
+        self.out = [b"\x80\x02"]
+        self.write(value)
+        return b"".join([*self.out, b"."])
+
+    def write(self, value: Any, declared: str = "") -> None:
+        if value is None:
+            self.out.append(b"N")
+        elif isinstance(value, bool):
+            self.out.append(b"\x88" if value else b"\x89")
+        elif isinstance(value, int):
+            self.write_int(value)
+        elif isinstance(value, float):
+            self.out.append(b"G" + struct.pack(">d", value))
+        elif isinstance(value, str):
+            encoded = value.encode("utf-8", "surrogatepass")
+            self.out.append(b"X" + struct.pack("<I", len(encoded)) + encoded)
+        elif isinstance(value, torch.Tensor):
+            self.write_tensor(value)
+        elif isinstance(value, tuple):
+            self.out.append(b"(")
+            for each in value:
+                self.write(each)
+            self.out.append(b"t")
+        elif isinstance(value, (list, dict)):
+            self.write_container(value, declared)
+        elif isinstance(value, torch.device):
+            self.write_call("torch", "device", (str(value),))
+        elif isinstance(value, (LoadedModule, LoadedObject)):
+            self.write_object(value)
+        else:
+            raise RuntimeError(f"torch.jit.save: an attribute is a {type(value).__name__}, which archives cannot hold")
+
+    def write_int(self, value: int) -> None:
+        if -(2**31) <= value < 2**31:
+            self.out.append(b"J" + struct.pack("<i", value))
+        else:
+            self.out.append(pickle.dumps(value, 2)[2:-1])
+
+    def write_global(self, module: str, name: str) -> None:
+        self.out.append(f"c{module}\n{name}\n".encode())
+
+    def write_call(self, module: str, name: str, args: tuple[Any, ...]) -> None:
+        self.write_global(module, name)
+        self.write(args)
+        self.out.append(b"R")
+
+    def write_container(self, value: Any, declared: str) -> None:
+        """A list or dictionary, with its type where that is declared, for an empty one does not show it."""
+        if declared:
+            self.write_global("torch.jit._pickle", "restore_type_tag")
+        if isinstance(value, list):
+            self.out.append(b"](")
+            for each in value:
+                self.write(each)
+            self.out.append(b"e")
+        else:
+            self.out.append(b"}(")
+            for key, each in value.items():
+                self.write(key)
+                self.write(each)
+            self.out.append(b"u")
+        if declared:
+            self.write(declared)
+            self.out.append(b"\x86R")
+
+    def write_object(self, value: Any) -> None:
+        if id(value) in self.objects:
+            self.out.append(b"j" + struct.pack("<I", self.objects[id(value)]))
+            return
+        module, _, name = type(value)._path.rpartition(".")
+        self.write_global(module, name)
+        self.out.append(b")\x81")
+        self.objects[id(value)] = len(self.objects)
+        self.out.append(b"r" + struct.pack("<I", self.objects[id(value)]))
+        self.out.append(b"}(")
+        for attribute, declared in type(value)._declared.items():
+            self.write(attribute)
+            self.write(getattr(value, attribute), declared if declared.startswith(("List[", "Dict[")) else "")
+        self.out.append(b"ub")
+
+    def write_tensor(self, value: torch.Tensor) -> None:
+        plain = value.detach().cpu()
+        storage = plain.untyped_storage()
+        if storage.data_ptr() not in self.storages or not storage.nbytes():
+            key = str(len(self.storages))
+            self.storages[storage.data_ptr() if storage.nbytes() else -len(self.storages) - 1] = (key, storage)
+            whole = torch.empty(0, dtype=plain.dtype).set_(storage, 0, (storage.nbytes() // plain.element_size(),), (1,))
+            self.records.add(f"{self.folder}/{key}", whole.numpy().tobytes() if plain.dtype != torch.bfloat16 else
+                             whole.view(torch.int16).numpy().tobytes())  # fmt: skip
+        else:
+            key = self.storages[storage.data_ptr()][0]
+        name = next(name for name, dtype in STORAGES.items() if dtype is plain.dtype)
+        self.write_global("torch._utils", "_rebuild_tensor_v2")
+        self.out.append(b"((")
+        self.write("storage")
+        self.write_global("torch", name)
+        for each in (key, "cpu", storage.nbytes() // plain.element_size()):
+            self.write(each)
+        self.out.append(b"tQ")
+        for each in (plain.storage_offset(), tuple(plain.shape), tuple(plain.stride()), value.requires_grad):
+            self.write(each)
+        self.write_global("collections", "OrderedDict")
+        self.out.append(b")RtR")

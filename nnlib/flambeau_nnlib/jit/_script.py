@@ -1,0 +1,286 @@
+"""Scripted functions and modules: they run as the Python that they are.
+
+PyTorch compiles them; nothing is compiled, checked or frozen here, so what they compute is what the Python code computes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import textwrap
+from collections.abc import Callable
+from typing import Any, BinaryIO, NoReturn
+
+from flambeau import nn
+
+__all__ = [
+    "CompilationUnit",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
+    "ScriptWarning",
+    "script",
+    "script_method",
+]
+
+
+class ScriptWarning(Warning):
+    """A warning about scripting."""
+
+
+def _no_graph() -> NoReturn:
+    raise RuntimeError("scripted code runs as Python here and has no TorchScript graph; see .code, or torch.fx.symbolic_trace")
+
+
+def _source_of(function: Any) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    except (OSError, TypeError):
+        return ""
+
+
+class ScriptFunction:
+    """A scripted function.
+
+    Args:
+        function: the Python function that it runs.
+
+    >>> import flambeau as torch
+    >>> @torch.jit.script
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(1))
+    tensor([2.])
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = getattr(function, "__name__", "forward")
+        self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    @property
+    def code(self) -> str:
+        """The source of the function."""
+        return _source_of(self.function)
+
+    @property
+    def graph(self) -> Any:
+        """There is none: RuntimeError."""
+        _no_graph()
+
+    inlined_graph = graph
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
+        """There is none: RuntimeError."""
+        _no_graph()
+
+    def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
+        """Write an archive: see `torch.jit.save`."""
+        from ._saving import save
+
+        save(self, f, _extra_files)
+
+    def __repr__(self) -> str:
+        return f"<torch.jit.ScriptFunction {self.name}>"
+
+
+class ScriptModule(nn.Module):
+    """A scripted module.
+
+    >>> import flambeau as torch
+    >>> scripted = torch.jit.script(torch.nn.Linear(2, 1))
+    >>> isinstance(scripted, torch.jit.ScriptModule), scripted.original_name
+    (True, 'Linear')
+    """
+
+    original_name: str = "Module"
+
+    @property
+    def code(self) -> str:
+        """The source of `forward`."""
+        return _source_of(type(self).forward)
+
+    @property
+    def code_with_constants(self) -> tuple[str, dict[str, Any]]:
+        """The source of `forward`, and no constants beside it."""
+        return self.code, {}
+
+    @property
+    def graph(self) -> Any:
+        """There is none: RuntimeError."""
+        _no_graph()
+
+    @property
+    def inlined_graph(self) -> Any:
+        """There is none: RuntimeError."""
+        _no_graph()
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
+        """There is none: RuntimeError."""
+        _no_graph()
+
+    def get_debug_state(self, *args: Any, **kwargs: Any) -> Any:
+        """There is none: RuntimeError."""
+        _no_graph()
+
+    def forward_magic_method(self, method_name: str, *args: Any, **kwargs: Any) -> Any:
+        """What a method such as `__len__` of the module returns.
+
+        Args:
+            method_name: its name.
+            *args, **kwargs: its arguments.
+
+        Raises:
+            NotImplementedError: the module has none of its own.
+        """
+        method = getattr(type(self), method_name, None)
+        if method is None or method is getattr(nn.Module, method_name, None):
+            raise NotImplementedError
+        return method(self, *args, **kwargs)
+
+    def define(self, src: str) -> None:
+        """Add a method.
+
+        Args:
+            src: its source, with `self` as its first parameter.
+        """
+        for name, function in _functions_in(src).items():
+            setattr(type(self), name, function)
+
+    def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        """Write an archive: see `torch.jit.save`."""
+        from ._saving import save
+
+        save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> bytes:
+        """An archive as bytes: see `torch.jit.save`."""
+        import io
+
+        buffer = io.BytesIO()
+        self.save(buffer, _extra_files)
+        return buffer.getvalue()
+
+
+class RecursiveScriptModule(ScriptModule):
+    """A module that `torch.jit.script` has given back, or `torch.jit.load`."""
+
+    def __repr__(self) -> str:
+        children = "".join(f"\n  ({name}): {textwrap.indent(repr(child), '  ').strip()}" for name, child in self._modules.items())
+        return f"RecursiveScriptModule(original_name={self.original_name}{children}{chr(10) if children else ''})"
+
+    def _get_name(self) -> str:
+        return "RecursiveScriptModule"
+
+
+def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:
+    """The class of scripted modules of a class: its methods are that class's."""
+    own = {name: member for name, member in vars(ScriptModule).items() if name in _OFFERED}
+    body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
+    body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
+    return type(kind.__name__, (cls, kind), body)
+
+
+_OFFERED = {name for name in vars(ScriptModule) if not name.startswith("__")} - {"original_name"}
+
+
+def scripted(
+    module: nn.Module, memo: dict[int, nn.Module] | None = None, kind: type[ScriptModule] = RecursiveScriptModule
+) -> Any:
+    """A scripted module that shares the parameters, buffers and attributes of another."""
+    memo = {} if memo is None else memo
+    if isinstance(module, ScriptModule):
+        return module
+    if id(module) not in memo:
+        cls = _scripted_class(type(module), kind)
+        new: Any = cls.__new__(cls)
+        memo[id(module)] = new
+        new.__setstate__(module.__getstate__())
+        for name, child in module._modules.items():
+            if child is not None:
+                setattr(new, name, scripted(child, memo, kind))
+    return memo[id(module)]
+
+
+def script(
+    obj: Any,
+    optimize: Any = None,
+    _frames_up: int = 0,
+    _rcb: Any = None,
+    example_inputs: Any = None,
+) -> Any:
+    """Script a function, module or class: it runs as the Python that it is.
+
+    Args:
+        obj: the function, module or class.
+        optimize, _frames_up, _rcb: ignored.
+        example_inputs: ignored: types are not inferred.
+
+    Returns:
+        A `ScriptFunction`; or a `ScriptModule`, which shares the parameters of the module; or the class.
+
+    >>> import flambeau as torch
+    >>> network = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
+    >>> torch.jit.script(network)
+    RecursiveScriptModule(original_name=Sequential
+      (0): RecursiveScriptModule(original_name=Linear)
+      (1): RecursiveScriptModule(original_name=ReLU)
+    )
+    """
+    if isinstance(obj, (ScriptFunction, ScriptModule)) or inspect.isclass(obj):
+        return obj
+    if isinstance(obj, nn.Module):
+        return scripted(obj)
+    if isinstance(obj, (list, dict, tuple)):
+        return obj
+    if not callable(obj):
+        raise RuntimeError(f"torch.jit.script: expected a function, a module or a class, got {type(obj).__name__}")
+    return ScriptFunction(obj)
+
+
+def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a method of a `ScriptModule` as scripted: it runs as the Python that it is."""
+    return fn
+
+
+def _functions_in(source: str) -> dict[str, Any]:
+    """The functions that some source of the program's own defines."""
+    import flambeau as torch
+
+    names: dict[str, Any] = {"torch": torch}
+    exec(compile(textwrap.dedent(source), "<torch.jit define>", "exec", dont_inherit=True), names)
+    return {name: value for name, value in names.items() if inspect.isfunction(value)}
+
+
+class CompilationUnit:
+    """Functions that are given as source.
+
+    Args:
+        lang: the source.
+
+    >>> import flambeau as torch
+    >>> unit = torch.jit.CompilationUnit('''
+    ... def double(x):
+    ...     return 2 * x
+    ... ''')
+    >>> unit.double(torch.ones(1))
+    tensor([2.])
+    """
+
+    def __init__(self, lang: str | None = None) -> None:
+        if lang is not None:
+            self.define(lang)
+
+    def define(self, lang: str) -> None:
+        """Add functions.
+
+        Args:
+            lang: their source.
+        """
+        for name, function in _functions_in(lang).items():
+            setattr(self, name, ScriptFunction(function))

@@ -1,0 +1,286 @@
+"""Features from anywhere inside a network: it is traced, and what is not needed for them is cut away.
+
+>>> import flambeau as torch
+>>> from flambeau_vision.models import resnet18
+>>> from flambeau_vision.models.feature_extraction import create_feature_extractor
+>>> extractor = create_feature_extractor(resnet18(), {"layer1": "near", "layer4.1.relu_1": "far"})
+>>> {name: tuple(value.shape) for name, value in extractor(torch.ones(1, 3, 64, 64)).items()}
+{'near': (1, 64, 16, 16), 'far': (1, 512, 2, 2)}
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import re
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.fx.graph_module import _copy_attr
+
+from flambeau import fx, nn
+from flambeau_vision import ops
+
+__all__ = ["DualGraphModule", "LeafModuleAwareTracer", "NodePathTracer", "create_feature_extractor", "get_graph_node_names"]
+
+ReturnNodes = list[str] | dict[str, str]
+
+
+class LeafModuleAwareTracer(fx.Tracer):
+    """A tracer that does not look into modules of certain classes, beside those of `torch.nn`.
+
+    Args:
+        leaf_modules: the classes.
+        *args, **kwargs: as for `torch.fx.Tracer`.
+
+    >>> LeafModuleAwareTracer(leaf_modules=[]).leaf_modules
+    ()
+    """
+
+    def __init__(self, *args: Any, leaf_modules: Sequence[type[nn.Module]] = (), **kwargs: Any) -> None:
+        self.leaf_modules = tuple(leaf_modules)
+        super().__init__(*args, **kwargs)
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        return isinstance(m, self.leaf_modules) or super().is_leaf_module(m, module_qualified_name)
+
+
+class NodePathTracer(LeafModuleAwareTracer):
+    """A tracer that notes where in the hierarchy of modules each node belongs.
+
+    `node_to_qualname` gives, for each node, the path of its module, with the name of the node where that is not the call of a
+    module itself; where a path occurs several times, numbers are appended: `layer1.relu`, `layer1.relu_1`.
+
+    Args:
+        *args, **kwargs: as for `LeafModuleAwareTracer`.
+
+    >>> tracer = NodePathTracer()
+    >>> _ = tracer.trace(torch.nn.Sequential(torch.nn.ReLU()))
+    >>> list(tracer.node_to_qualname.values())
+    ['input', '0']
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.current_module_qualname = ""
+        self.node_to_qualname: OrderedDict[fx.Node, str] = OrderedDict()
+
+    def call_module(self, m: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        outer = self.current_module_qualname
+        self.current_module_qualname = self.path_of_module(m)
+        try:
+            return super().call_module(m, forward, args, kwargs)
+        finally:
+            self.current_module_qualname = outer
+
+    def create_proxy(self, *args: Any, **kwargs: Any) -> fx.Proxy:
+        proxy = super().create_proxy(*args, **kwargs)
+        self.node_to_qualname[proxy.node] = self._path(proxy.node)
+        return proxy
+
+    def _path(self, node: fx.Node) -> str:
+        path = self.current_module_qualname
+        if node.op != "call_module":
+            path = f"{path}.{node}" if path else str(node)
+        path = re.sub(r"(?<=.)_[0-9]+$", "", path)  # the tracer counts in the whole network, we in the module
+        for other in reversed(self.node_to_qualname.values()):
+            numbered = re.fullmatch(rf"{re.escape(path)}(?:_([0-9]+))?", other)
+            if numbered:
+                return f"{path}_{int(numbered[1] or 0) + 1}"
+        return path
+
+
+class DualGraphModule(fx.GraphModule):
+    """A module with one graph for training and one for evaluation; `train` and `eval` switch between them.
+
+    Args:
+        root: the module that has what the graphs refer to.
+        train_graph, eval_graph: the graphs.
+        class_name: the name of the module's class.
+
+    >>> traced = fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
+    >>> dual = DualGraphModule(traced, traced.graph, copy.deepcopy(traced.graph))
+    >>> dual.eval().graph is dual.eval_graph
+    True
+    """
+
+    def __init__(self, root: nn.Module, train_graph: fx.Graph, eval_graph: fx.Graph, class_name: str = "GraphModule") -> None:
+        super().__init__(root, train_graph if root.training else eval_graph, class_name)
+        for graph in (train_graph, eval_graph):
+            for node in graph.nodes:
+                if node.op in ("get_attr", "call_module"):
+                    _copy_attr(root, self, node.target)
+        self.train()
+        self.train_graph = train_graph
+        self.eval_graph = eval_graph
+        self.train(root.training)
+        if eval_graph._tracer_cls != train_graph._tracer_cls:
+            raise TypeError(
+                "Train mode and eval mode should use the same tracer class. Instead got "
+                f"{eval_graph._tracer_cls} for eval vs {train_graph._tracer_cls} for train"
+            )
+
+    def train(self, mode: bool = True) -> DualGraphModule:
+        """Switch to training, or to evaluation where `mode` is False.
+
+        Args:
+            mode: which.
+        """
+        if hasattr(self, "train_graph") and mode != self.training:
+            self.graph = self.train_graph if mode else self.eval_graph
+        return super().train(mode)
+
+
+def _tracer_options(given: dict[str, Any] | None) -> dict[str, Any]:
+    classes = [each for each in vars(ops).values() if inspect.isclass(each) and issubclass(each, nn.Module)]
+    return {"autowrap_modules": (math, ops), "leaf_modules": classes, **(given or {})}
+
+
+def get_graph_node_names(
+    model: nn.Module,
+    tracer_kwargs: dict[str, Any] | None = None,
+    suppress_diff_warning: bool = False,
+    concrete_args: dict[str, Any] | None = None,
+) -> tuple[list[str], list[str]]:
+    """The names of all nodes of a network, in the order in which they are computed: in training, and in evaluation.
+
+    Args:
+        model: the network.
+        tracer_kwargs: options for `NodePathTracer`; by default it looks into nothing in `flambeau_vision.ops`.
+        suppress_diff_warning: be silent where the two differ.
+        concrete_args: as for `torch.fx.symbolic_trace`.
+
+    Warns:
+        UserWarning: the two differ.
+
+    >>> get_graph_node_names(torch.nn.Sequential(torch.nn.Linear(2, 1)))[1]
+    ['input', '0']
+    """
+    names = []
+    for mode in (True, False):
+        tracer = NodePathTracer(**_tracer_options(tracer_kwargs))
+        tracer.trace(_in_mode(model, mode), concrete_args=concrete_args)
+        names.append(list(tracer.node_to_qualname.values()))
+    _warn_of_differences(names[0], names[1], suppress_diff_warning)
+    return names[0], names[1]
+
+
+def _in_mode(model: nn.Module, mode: bool) -> nn.Module:
+    return copy.deepcopy(model).train(mode)
+
+
+def _warn_of_differences(train: list[str], evaluation: list[str], suppressed: bool) -> None:
+    if train == evaluation or suppressed:
+        return
+    if _is_part_of(train, evaluation):
+        what = "in train mode are a subsequence of those obtained in eval mode"
+    elif _is_part_of(evaluation, train):
+        what = "in eval mode are a subsequence of those obtained in train mode"
+    else:
+        what = "in train mode are different to those obtained in eval mode"
+    warnings.warn(
+        f"NOTE: The nodes obtained by tracing the model {what}. When choosing nodes for feature extraction, you may need to "
+        "specify output nodes for train and eval mode separately.",
+        stacklevel=3,
+    )
+
+
+def _is_part_of(part: list[str], whole: list[str]) -> bool:
+    """Whether the first names are among the second, in that order."""
+    rest = iter(whole)
+    return all(name in rest for name in part)
+
+
+def create_feature_extractor(
+    model: nn.Module,
+    return_nodes: ReturnNodes | None = None,
+    train_return_nodes: ReturnNodes | None = None,
+    eval_return_nodes: ReturnNodes | None = None,
+    tracer_kwargs: dict[str, Any] | None = None,
+    suppress_diff_warning: bool = False,
+    concrete_args: dict[str, Any] | None = None,
+) -> fx.GraphModule:
+    """A network that returns values from the middle of another, in a dictionary; it shares the parameters.
+
+    Args:
+        model: the network.
+        return_nodes: names of nodes (see `get_graph_node_names`), or a dictionary from them to the names to return them under;
+            the beginning of a name stands for the last node that begins so, as `"layer1"` for the output of that module.
+        train_return_nodes, eval_return_nodes: both of them in the place of `return_nodes`, where they differ.
+        tracer_kwargs: options for `NodePathTracer`.
+        suppress_diff_warning: be silent where the nodes of training and evaluation differ.
+        concrete_args: as for `torch.fx.symbolic_trace`.
+
+    Returns:
+        The network, which has one graph for training and one for evaluation.
+
+    Raises:
+        ValueError: nodes are given in no way, in both, or only for one mode; or the network has no node of a name.
+
+    >>> network = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+    >>> list(create_feature_extractor(network, ["0"])(torch.ones(1, 2)))
+    ['0']
+    """
+    wanted = _wanted(return_nodes, train_return_nodes, eval_return_nodes)
+    was_training = model.training
+    graphs, names = [], []
+    for mode, nodes in zip((True, False), wanted, strict=True):
+        model.train(mode)
+        tracer = NodePathTracer(**_tracer_options(tracer_kwargs))
+        graph = tracer.trace(model, concrete_args=concrete_args)
+        module = fx.GraphModule(tracer.root, graph, type(model).__name__)
+        names.append(list(tracer.node_to_qualname.values()))
+        _check_names(nodes, names[-1])
+        _return_only(graph, tracer.node_to_qualname, nodes)
+        module.recompile()
+        graphs.append(graph)
+    model.train(was_training)
+    _warn_of_differences(names[0], names[1], suppress_diff_warning)
+    extractor = DualGraphModule(model, graphs[0], graphs[1], class_name=type(model).__name__)
+    return extractor.train(was_training)
+
+
+def _wanted(both: ReturnNodes | None, train: ReturnNodes | None, evaluation: ReturnNodes | None) -> list[dict[str, str]]:
+    if all(each is None for each in (both, train, evaluation)):
+        raise ValueError("Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, should be specified")
+    if (train is None) != (evaluation is None):
+        raise ValueError("If any of `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified")
+    if both is not None and train is not None:
+        raise ValueError("If `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified")
+    given = [both, both] if both is not None else [train, evaluation]
+    return [
+        {str(key): str(value) for key, value in (each.items() if isinstance(each, dict) else zip(each, each, strict=True))}
+        for each in given
+        if each is not None
+    ]
+
+
+def _check_names(nodes: dict[str, str], names: list[str]) -> None:
+    for wanted in nodes:
+        if not any(name == wanted or name.startswith(f"{wanted}.") for name in names):
+            raise ValueError(
+                f"node: '{wanted}' is not present in model. Hint: use `get_graph_node_names` to make sure the `return_nodes` you "
+                "specified are present. It may even be that you need to specify `train_return_nodes` and `eval_return_nodes` "
+                "separately."
+            )
+
+
+def _return_only(graph: fx.Graph, paths: dict[fx.Node, str], wanted: dict[str, str]) -> None:
+    """Let a graph return the wanted nodes in a dictionary, and nothing that is not needed for them be in it."""
+    output = graph.output_node()
+    remaining = dict(wanted)
+    found: dict[str, fx.Node] = {}
+    for node in reversed(graph.nodes):
+        path = paths.get(node)
+        if path is None or (node.op == "placeholder" and path not in remaining):
+            continue
+        for name in list(remaining):
+            if path == name or path.startswith(f"{name}."):
+                found[remaining.pop(name)] = node
+                break
+    graph.erase_node(output)
+    graph.output({name: found[name] for name in wanted.values()})
+    graph.eliminate_dead_code()

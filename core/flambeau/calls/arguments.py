@@ -196,7 +196,7 @@ def checking(function: Callable[..., Any], key: str) -> str:
     """The call that refuses arguments that are not of their types."""
     names = [each.name for each in signature_of(function).parameters.values() if each.kind is not each.VAR_KEYWORD]
     given = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
-    space = next((f"{each}_" for each in ("fft", "linalg", "special") if f"flambeau.{each}" in function.__module__), "")
+    space = next((f"{each}_" for each in ("fft", "linalg", "special") if each in function.__module__.split(".")), "")
     return f"check_arguments({space + function.__name__!r}, types_{key}, {given})"
 
 

@@ -160,6 +160,7 @@ _LATE = {
     "vmap": "func",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launching.launcher",
+    "ops": "_ops",
     "AcceleratorError": "cuda.generic",
     "Event": "cuda.generic",
     "OutOfMemoryError": "cuda.generic",

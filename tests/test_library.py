@@ -126,7 +126,7 @@ def test_libraries():
 
 def test_schemas_are_inferred():
     def good(
-        x: Tensor, d: torch.dtype, n: int | float | bool, m: float | None = None, *, o: Sequence[int] = None
+        x: Tensor, d: torch.dtype, n: int | float | bool, m: float | None = None, *, o: Sequence[int] | None = None
     ) -> list[Tensor]:
         raise AssertionError
 

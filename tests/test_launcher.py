@@ -81,8 +81,8 @@ def test_torch_is_flambeau_even_where_another_torch_is_installed(folder, stateme
 
 
 def test_modules_of_the_program_get_it_too(folder):
-    folder(FAKE_TORCH | {"my.py": "import torch", "prog.py": "import my; print(my.torch.__name__)"})
-    assert flambeau("prog.py") == "flambeau\n"
+    folder(FAKE_TORCH | {"my.py": "import torch", "prog.py": "import my, flambeau; print(my.torch is flambeau)"})
+    assert flambeau("prog.py") == "True\n"
 
 
 def test_the_launcher_affects_nothing_else(folder):
@@ -252,7 +252,7 @@ import torch
 
 def work(queue):
     import torchvision
-    queue.put((torch.__name__, torchvision.__name__, __name__, sys.argv))
+    queue.put((torch.__spec__.name, torchvision.__spec__.name, __name__, sys.argv))
     if len(sys.argv) == 2:
         sys.argv.append("grandchild")
         start(queue)
@@ -290,7 +290,7 @@ def test_process_pool(folder):
         import torch
 
         def name(_):
-            return torch.__name__
+            return torch.__spec__.name
 
         if __name__ == "__main__":
             with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:

@@ -168,6 +168,7 @@ _LATE = {
     "compile": "compiler",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launching.launcher",
+    "ops": "_ops",
     "AcceleratorError": "cuda.generic",
     "Event": "cuda.generic",
     "OutOfMemoryError": "cuda.generic",

@@ -38,8 +38,8 @@ variable.Variable = Variable  # type: ignore[attr-defined]  # defined in the mod
 
 
 def __getattr__(name: str) -> Any:
-    if name == "functional":  # few programs need it
+    if name in ("functional", "profiler", "profiler_util"):  # few programs need them
         from importlib import import_module
 
-        return import_module(f"{__name__}.functional")
+        return import_module(f"flambeau.autograd.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -187,7 +187,7 @@ def checking(function: Callable[..., Any], key: str) -> str:
     """The source of the call that refuses arguments of wrong types."""
     names = [p.name for p in signature_of(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
     arguments = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
-    prefix = next((f"{m}_" for m in ("fft", "linalg", "special") if f"flambeau.{m}" in function.__module__), "")
+    prefix = next((f"{m}_" for m in ("fft", "linalg", "special") if m in function.__module__.split(".")), "")
     return f"check_arguments({prefix + function.__name__!r}, types_{key}, {arguments})"
 
 

@@ -27,7 +27,8 @@ def make(name: str, fields: tuple[str, ...]) -> Any:
     def __reduce__(self: Any) -> tuple[Any, ...]:
         return rebuild, (name, fields, tuple(self))
 
-    members = {"__new__": __new__, "__repr__": __repr__, "__reduce__": __reduce__, "__slots__": ()}
+    members: dict[str, Any] = {"__new__": __new__, "__repr__": __repr__, "__reduce__": __reduce__, "__slots__": ()}
+    members |= {"n_fields": len(fields), "n_sequence_fields": len(fields), "n_unnamed_fields": 0}
     result_class = type(name, (base,), {**members, "__module__": "flambeau.return_types"})
     CLASSES[name] = result_class
     return result_class

@@ -14,7 +14,16 @@ from ..values import dtypes
 from .codegen import compiled
 from .record import Operation
 
-__all__ = ["attach_outputs", "make_node_class", "observe_record", "save", "save_output", "unpack_all", "wanted_by_rules"]
+__all__ = [
+    "attach_outputs",
+    "make_node_class",
+    "observe_nodes",
+    "observe_record",
+    "save",
+    "save_output",
+    "unpack_all",
+    "wanted_by_rules",
+]
 
 
 def wanted_by_rules(record: Operation) -> dict[str, list[str]]:
@@ -103,12 +112,26 @@ def unpack_all(saved: Any, node: Node, unpack: Callable[[Any, Node], Any]) -> An
 
 
 def observe_record(node: Node, result: Any) -> None:
-    """Note the traceback of a recorded call in anomaly mode, and the depth of its results inside `torch.func` transforms."""
+    """What anomaly mode, profilers, and functions that are being differentiated note of a call that was recorded."""
+    for observer in state.node_observers:
+        observer(node)
     if state.anomaly_mode:
         remember_trace(node)
     if state.mutation_guards:
         for tensor in result if isinstance(result, list) else (result,):
             note_depth(tensor)
+
+
+def observe_nodes(observer: Callable[[Node], None]) -> Callable[[], None]:
+    """Let somebody see each node as it is made, until the function that is returned is called."""
+    state.node_observers += (observer,)
+    state.update_observing()
+
+    def forget() -> None:
+        state.node_observers = tuple(other for other in state.node_observers if other is not observer)
+        state.update_observing()
+
+    return forget
 
 
 def attach_outputs(node: Node, results: Sequence[Tensor]) -> None:

@@ -280,8 +280,9 @@ def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str],
         if not isinstance(function, FunctionType) or "__body__" in function.__dict__:
             continue
         record = operations.get(id(function))
-        if record is None:
+        if record is None or (name in native and name in record.aliases):  # an alias is a function of its own
             namespace[name] = function = overridable(function, module if name in native else "")
+            record = None
         elif name in native:
             known = id(function) in _natives
             namespace[name] = function = _native_operation(record, module)

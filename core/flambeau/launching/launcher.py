@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 from .. import version
 from ..runtime.aliases import alias
-from ..tensors.tensor import Tensor
+from .distributions import provide_distributions
+from .naming import name_as_torch
 
 __all__ = ["install_as_torch", "main"]
 
@@ -52,7 +53,8 @@ def install_as_torch() -> None:
     """
     alias("torch", "flambeau")
     alias("torchvision", "flambeau_vision")
-    Tensor.__module__ = "torch"  # by which array-agnostic libraries recognize PyTorch's tensors
+    name_as_torch()
+    provide_distributions()
     _install_in_children()
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 __all__ = ["state"]
 
 
@@ -19,6 +22,7 @@ class State:
         "guarded_devices",
         "leaf_hooks",
         "mutation_guards",
+        "node_observers",
         "observes_records",
     )
 
@@ -26,10 +30,15 @@ class State:
         self.forward_levels = 0  # open forward-mode levels: a backward pass then computes with Tensors, which have tangents
         self.mutation_guards = 0  # functions being differentiated, which may not write to tensors that they have captured
         self.anomaly_mode = False  # whether nodes remember where the forward call was made
-        self.observes_records = False  # whether one of the two above must see each node when it is made
+        self.node_observers: tuple[Callable[[Any], None], ...] = ()  # profilers that are on
+        self.observes_records = False  # whether one of the last three wants to see each node as it is made
         self.checks_nan = True  # whether anomaly mode looks for NaN in gradients
         self.guarded_devices = False  # whether there are devices that only get work while they are the current device
         self.leaf_hooks = False  # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
+
+    def update_observing(self) -> None:
+        """Note whether anybody wants to see nodes."""
+        self.observes_records = self.anomaly_mode or self.mutation_guards > 0 or bool(self.node_observers)
 
 
 state = State()

@@ -11,7 +11,7 @@ import flambeau as torch
 
 from ..protocols import pickling as rebuild
 from ..runtime import devices
-from ..runtime.aliases import face
+from ..runtime.aliases import face, resolve
 from ..storage import TypedStorage, UntypedStorage
 from ..subclasses.parameter import Parameter
 from ..tensors.tensor import Tensor
@@ -154,7 +154,8 @@ def _known_names() -> dict[int, str]:
 
 
 def _is_ours(module: str | None) -> bool:
-    return (module or "").partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision")
+    """Whether the module is flambeau's, under its own name or, where it stands for PyTorch, under PyTorch's."""
+    return resolve(module or "").partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision")
 
 
 def public(module: str, name: str) -> Any:

@@ -20,7 +20,7 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
                 f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, not {type(value).__name__}"
             )
     state.anomaly_mode, state.checks_nan = enabled, check_nan
-    state.observes_records = state.anomaly_mode or state.mutation_guards > 0
+    state.update_observing()
 
 
 def is_anomaly_enabled() -> bool:

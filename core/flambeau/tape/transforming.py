@@ -43,7 +43,7 @@ _lock = threading.Lock()
 def _count(change: int) -> None:
     with _lock:
         state.mutation_guards += change
-        state.observes_records = state.anomaly_mode or state.mutation_guards > 0
+        state.update_observing()
 
 
 @contextmanager

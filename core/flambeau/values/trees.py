@@ -1,32 +1,105 @@
-"""Pytrees: nested tuples, lists and dicts, flattened into leaves and rebuilt from them."""
+"""Trees: nested tuples, lists, dicts and whatever is registered, taken apart into leaves and put together again."""
 
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .sizes import Size
 
-__all__ = ["Spec", "broadcast_prefix", "count", "flatten", "flatten_up_to", "tree_map", "unflatten"]
+__all__ = [
+    "LEAF", "REGISTERED", "Entry", "LeafSpec", "Spec", "broadcast_prefix", "count", "flatten", "flatten_up_to",
+    "is_namedtuple_class", "is_structseq_class", "node_parts", "tree_map", "unflatten",
+]  # fmt: skip
 
 
-class Spec(NamedTuple):
-    """The structure of a tree: the type of its root (None for a leaf), the keys of a dict, and the structures below."""
+class Entry(NamedTuple):
+    """How nodes of a registered type are taken apart and put together."""
 
-    type: Any
-    keys: tuple[Any, ...]
-    children: tuple[Spec, ...]
+    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    """Gives the children and a context, which says all the rest."""
+    unflatten: Callable[[Any, Any], Any]
+    """Makes a node of the children and the context."""
 
-    def __repr__(self) -> str:
-        if self.type is None:
-            return "*"
-        inside = ",\n  ".join(map(repr, self.children))
-        return f"TreeSpec({self.type.__name__}, {list(self.keys) or None}, [{inside}])"
+
+REGISTERED: dict[type, Entry] = {}
+
+
+class Spec:
+    """The structure of a tree: the type of its root (None for a leaf), a context (a dict's keys), and the structures below."""
+
+    __slots__ = ("children_specs", "context", "num_leaves", "type")
+
+    def __init__(self, type: Any, context: Any, children_specs: Iterable[Spec]) -> None:
+        self.type, self.context, self.children_specs = type, context, list(children_specs)
+        self.num_leaves = 1 if type is None else sum(child.num_leaves for child in self.children_specs)
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes there are, leaves among them."""
+        return 1 + sum(child.num_nodes for child in self.children_specs)
+
+    @property
+    def num_children(self) -> int:
+        """How many children the root has."""
+        return len(self.children_specs)
+
+    def is_leaf(self) -> bool:
+        """Whether it is the structure of a leaf."""
+        return self.type is None
+
+    def children(self) -> list[Spec]:
+        """The structures below the root."""
+        return list(self.children_specs)
+
+    def child(self, index: int) -> Spec:
+        """The structure of a child of the root."""
+        return self.children_specs[index]
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """What a tree has where one of this structure has its leaves; ValueError where it has not that structure."""
+        return flatten_up_to(tree, self)
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this structure with these leaves; ValueError where there are more or fewer than it holds."""
+        leaves = list(leaves)
+        if len(leaves) != self.num_leaves:
+            raise ValueError(
+                f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree "
+                f"that holds {self.num_leaves} items ({self})."
+            )
+        return unflatten(leaves, self)
 
     def drawn(self) -> Any:
         """A tree of this structure with asterisks as leaves, for error messages."""
         return unflatten(iter(_Star, None), self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spec) and _facts(self) == _facts(other)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.num_leaves, len(self.children_specs)))
+
+    def __repr__(self, indent: int = 0) -> str:
+        if self.type is None:
+            return "*"
+        separator = ",\n" + " " * (indent + 2)
+        inside = separator.join(child.__repr__(indent + 2) for child in self.children_specs)
+        return f"TreeSpec({self.type.__name__}, {self.context}, [{inside}])"
+
+
+class LeafSpec(Spec):
+    """The structure of a leaf."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(None, None, [])
+
+
+def _facts(spec: Spec) -> tuple[Any, Any, list[Spec]]:
+    return spec.type, spec.context, spec.children_specs
 
 
 class _Star:
@@ -37,19 +110,50 @@ class _Star:
         return "*"
 
 
-LEAF = Spec(None, (), ())
-_SEQUENCES = (tuple, list, deque, Size)
+LEAF = LeafSpec()
+_SEQUENCES = (tuple, list, Size)
 _MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
-def _parts(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
-    """The keys and children of a node; None for a leaf."""
+def _namedtuple(*_: Any) -> None:  # the type of a structure whose context is the class
+    raise TypeError("this stands for named tuples of any class")
+
+
+_namedtuple.__name__ = "namedtuple"
+
+
+def is_namedtuple_class(cls: Any) -> bool:
+    """Whether it is a class of named tuples."""
+    return (
+        isinstance(cls, type)
+        and issubclass(cls, tuple)
+        and hasattr(cls, "_fields")
+        and hasattr(cls, "_make")
+        and not hasattr(cls, "n_fields")
+    )
+
+
+def is_structseq_class(cls: Any) -> bool:
+    """Whether it is a class of tuples with names as those that operations return."""
+    return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "n_fields")
+
+
+def node_parts(tree: Any) -> tuple[Any, Any, list[Any]] | None:
+    """The type, context and children of a node; None for a leaf."""
     kind = type(tree)
     if kind in _MAPPINGS:
-        return tuple(tree), list(tree.values())
-    if kind in _SEQUENCES or (isinstance(tree, tuple) and (hasattr(tree, "_fields") or hasattr(tree, "n_fields"))):
-        return (), list(tree)
-    return None
+        keys = list(tree)
+        return kind, [tree.default_factory, keys] if kind is defaultdict else keys, list(tree.values())
+    if kind in _SEQUENCES:
+        return kind, None, list(tree)
+    if kind in REGISTERED:
+        children, context = REGISTERED[kind].flatten(tree)
+        return kind, context, list(children)
+    if isinstance(tree, tuple):
+        if is_structseq_class(kind):
+            return kind, None, list(tree)
+        return (_namedtuple, kind, list(tree)) if is_namedtuple_class(kind) else None
+    return (kind, tree.maxlen, list(tree)) if kind is deque else None
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Spec]:
@@ -58,17 +162,17 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     >>> flatten({"a": (1, 2), "b": 3})[0]
     [1, 2, 3]
     """
-    parts = None if is_leaf is not None and is_leaf(tree) else _parts(tree)
+    parts = None if is_leaf is not None and is_leaf(tree) else node_parts(tree)
     if parts is None:
         return [tree], LEAF
+    kind, context, below = parts
     leaves: list[Any] = []
     children = []
-    for child in parts[1]:
-        child_leaves, spec = flatten(child, is_leaf)
-        leaves += child_leaves
+    for child in below:
+        found, spec = flatten(child, is_leaf)
+        leaves += found
         children.append(spec)
-    kind = tuple if type(tree) is Size else type(tree)  # a Size has int items, but the new leaves may be anything
-    return leaves, Spec(kind, parts[0], tuple(children))
+    return leaves, Spec(kind, context, children)
 
 
 def unflatten(leaves: Any, spec: Spec) -> Any:
@@ -79,11 +183,26 @@ def unflatten(leaves: Any, spec: Spec) -> Any:
 def _build(leaves: Iterator[Any], spec: Spec) -> Any:
     if spec.type is None:
         return next(leaves)
-    children = [_build(leaves, child) for child in spec.children]
-    if spec.type in _MAPPINGS:
-        pairs = zip(spec.keys, children, strict=True)
-        return defaultdict(None, pairs) if spec.type is defaultdict else spec.type(pairs)
-    return spec.type._make(children) if hasattr(spec.type, "_make") else spec.type(children)
+    children = [_build(leaves, child) for child in spec.children_specs]
+    kind, context = spec.type, spec.context
+    if kind in _MAPPINGS:
+        pairs = zip(keys_of(spec), children, strict=True)
+        return defaultdict(context[0], pairs) if kind is defaultdict else kind(pairs)
+    if kind in REGISTERED:
+        return REGISTERED[kind].unflatten(children, context)
+    if kind is _namedtuple:
+        return context._make(children)
+    if kind is deque:
+        return deque(children, context)
+    if kind is Size:
+        return tuple(children)  # what becomes of the lengths need not be ints
+    return kind._make(children) if hasattr(kind, "_make") else kind(children)
+
+
+def keys_of(spec: Spec) -> list[Any]:
+    """The keys of a mapping's structure."""
+    keys: list[Any] = spec.context[1] if spec.type is defaultdict else spec.context
+    return keys
 
 
 def tree_map(function: Callable[..., Any], tree: Any) -> Any:
@@ -93,39 +212,48 @@ def tree_map(function: Callable[..., Any], tree: Any) -> Any:
 
 
 def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
-    """For each leaf of a tree of structure `spec`, the leaf of `prefix` above it; None if the structures do not fit."""
-    if spec.type is None:
-        return [prefix] if _parts(prefix) is None else None
-    parts = _parts(prefix)
+    """For each leaf of a tree of structure `spec`, the leaf of `prefix` above it; None where they do not fit."""
+    parts = node_parts(prefix)
     if parts is None:
-        return [prefix] * count(spec)
-    if type(prefix) is not spec.type or parts[0] != spec.keys or len(parts[1]) != len(spec.children):
+        return [prefix] * spec.num_leaves
+    kind, context, below = parts
+    if kind is not spec.type or context != spec.context or len(below) != len(spec.children_specs):
         return None
-    leaves: list[Any] = []
-    for subtree, child in zip(parts[1], spec.children, strict=True):
-        below = broadcast_prefix(subtree, child)
-        if below is None:
+    found: list[Any] = []
+    for part, child in zip(below, spec.children_specs, strict=True):
+        leaves = broadcast_prefix(part, child)
+        if leaves is None:
             return None
-        leaves += below
-    return leaves
+        found += leaves
+    return found
 
 
 def flatten_up_to(tree: Any, spec: Spec) -> list[Any]:
     """The subtrees of `tree` in the places where `spec` has leaves; ValueError if the structures differ above them."""
     if spec.type is None:
         return [tree]
-    parts = _parts(tree)
-    if parts is None or type(tree) is not spec.type:
+    parts = node_parts(tree)
+    if parts is None or parts[0] is not spec.type:
         raise ValueError(f"Node type mismatch; expected {spec.type!r}, but got {type(tree)!r}.")
-    keys, children = parts
-    if len(children) != len(spec.children):
-        raise ValueError(f"Node arity mismatch; expected {len(spec.children)}, but got {len(children)}.")
-    if set(keys) != set(spec.keys):
-        raise ValueError(f"Node keys mismatch; expected {list(spec.keys)}, but got {list(keys)}.")
-    children = [tree[key] for key in spec.keys] or children
-    return [leaf for child, below in zip(children, spec.children, strict=True) for leaf in flatten_up_to(child, below)]
+    children, expected = parts[2], spec.children_specs
+    if len(children) != len(expected):
+        raise ValueError(f"Node arity mismatch; expected {len(expected)}, but got {len(children)}.")
+    if spec.type in _MAPPINGS:
+        children = _in_order_of(spec, tree)
+    elif parts[1] != spec.context and spec.type is not deque:
+        raise ValueError(f"Node context mismatch for node type {spec.type!r}; expected {spec.context!r}, but got {parts[1]!r}.")
+    return [leaf for child, below in zip(children, expected, strict=True) for leaf in flatten_up_to(child, below)]
+
+
+def _in_order_of(spec: Spec, tree: Any) -> list[Any]:
+    keys = keys_of(spec)
+    missing, extra = set(keys) - set(tree), set(tree) - set(keys)
+    if missing or extra:
+        words = [f"missing key(s): {missing}"] * bool(missing) + [f"extra key(s): {extra}"] * bool(extra)
+        raise ValueError(f"Node keys mismatch; {'; '.join(words)}.")
+    return [tree[key] for key in keys]
 
 
 def count(spec: Spec) -> int:
-    """The number of leaves of a structure."""
-    return 1 if spec.type is None else sum(map(count, spec.children))
+    """How many leaves there are."""
+    return spec.num_leaves

@@ -118,7 +118,7 @@ class Distribution:
             NotImplementedError: a subclass with an `__init__` of its own must override this method.
         """
         batch_shape = torch.Size(batch_shape)
-        library_class = next(c for c in type(self).__mro__ if c.__module__.startswith(__package__))
+        library_class = next(c for c in type(self).__mro__ if c.__module__.startswith(Distribution.__module__.rpartition(".")[0]))
         new: Distribution = self._get_checked_instance(library_class, _instance)
         for name, value in vars(self).items():
             if name not in vars(new):

@@ -50,7 +50,9 @@ class Archive:
         if self.name + "/byteorder" in file.namelist() and self.record("byteorder") != b"little":
             raise RuntimeError("archives of machines that are big-endian are not supported")
         self.code = {
-            path.removeprefix(f"{self.name}/"): file.read(path) for path in file.namelist() if path.startswith(f"{self.name}/code/")
+            path.removeprefix(f"{self.name}/"): file.read(path)
+            for path in file.namelist()
+            if path.startswith(f"{self.name}/code/")
         }
         self.version = self.record("version")
         self._read_code()

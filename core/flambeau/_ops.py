@@ -1,0 +1,217 @@
+"""`torch.ops`: operators by namespace and name, those that libraries define, and as `aten` the functions that are there.
+
+>>> import flambeau as torch
+>>> torch.ops.aten.add(torch.ones(2), 1)
+tensor([2., 2.])
+>>> torch.ops.aten.add.Tensor
+<OpOverload(op='aten.add', overload='Tensor')>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import flambeau as torch
+
+from ._schema import FunctionSchema
+
+__all__ = ["OpOverload", "OpOverloadPacket", "ops"]
+
+# What PyTorch calls the forms of its own operators: here, one function takes the arguments of all of them.
+_ATEN_OVERLOADS = re.compile(
+    r"default|out|self|source|other|values|names|dimname|element_size|start|start_step|start_out|step|low|low_generator|generator|"
+    r"range|using_ints|size|vec|stable|indices|sections|input|input_with_values|p|from|to|correction|unary|padding|pad_mode|"
+    r"(dtype|device|prim_Device|prim_other|prim_dtype|other_layout|layout)(_layout)?|"
+    r"(grad_input|weights|any|max|min|upper|Dimname|IntList|IntArrayRef|memory_format|decimals|mode|rounding|tensor)\w*|"
+    r"(Tensor|Scalar|int|float|bool|complex|str|dim|dims|t|self|names|ScalarOpt|ScalarList|TensorList|List)(_\w+)*"
+)
+
+_ATEN_FAMILIES = ("linalg", "fft", "special")
+
+
+class OpOverload:
+    """One form of an operator: what it computes with, and how it is declared."""
+
+    def __init__(self, packet: OpOverloadPacket, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> None:
+        self._packet, self._overloadname, self._call, self._schema_object = packet, overload, call, schema
+        self.namespace = packet.namespace
+        self.__name__ = f"{packet.__name__}.{overload}"
+        self.__qualname__ = self.__name__
+        self.__module__ = f"torch.ops.{packet.namespace}"
+        self.__doc__ = call.__doc__
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        """The function that computes it."""
+        return self._call
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """The operator, with all its forms."""
+        return self._packet
+
+    @property
+    def _schema(self) -> FunctionSchema:
+        if self._schema_object is None:
+            raise RuntimeError(f"{self}: flambeau's own functions take what PyTorch's take, but have no schema")
+        return self._schema_object
+
+    def name(self) -> str:
+        """The name with its namespace, and that of the form unless it is the only one."""
+        overload = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return f"{self.namespace}::{self._packet.__name__}{overload}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self._packet}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"{self._packet}.{self._overloadname}"
+
+    def __hash__(self) -> int:
+        return hash((self.namespace, self.__name__))
+
+    def __reduce__(self) -> Any:
+        return _found, (self.namespace, self._packet.__name__, self._overloadname)
+
+    def __deepcopy__(self, memo: Any) -> OpOverload:
+        return self
+
+
+class OpOverloadPacket:
+    """An operator: called, it is its default form; its other forms are attributes."""
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self.namespace, self.__name__ = namespace, name
+        self.__module__ = f"torch.ops.{namespace}"
+        self.__qualname__ = name
+        self._qualified_op_name = f"{namespace}::{name}"
+        self._forms: dict[str, OpOverload] = {}
+
+    def add(self, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> OpOverload:
+        """Add a form."""
+        self._forms[overload or "default"] = form = OpOverload(self, overload or "default", call, schema)
+        return form
+
+    def overloads(self) -> list[str]:
+        """The names of the forms."""
+        return list(self._forms)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        form = self._forms.get("default") or next(iter(self._forms.values()))
+        return form(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        forms = self.__dict__.get("_forms", {})
+        if name in forms:
+            return forms[name]
+        if forms and self.namespace == "aten" and _ATEN_OVERLOADS.fullmatch(name):
+            return self.add(name, forms["default"].op, None)
+        raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._forms)
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __str__(self) -> str:
+        return self._qualified_op_name.replace("::", ".")
+
+    def __reduce__(self) -> Any:
+        return _found, (self.namespace, self.__name__, None)
+
+    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+        return self
+
+
+class _OpNamespace(ModuleType):
+    """The operators of a library."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"torch.ops.{name}")
+        self.name = name
+        self._dir: list[str] = []
+
+    def packet(self, name: str) -> OpOverloadPacket:
+        """The operator of a name; a new one, without forms, if there is none."""
+        found: OpOverloadPacket | None = self.__dict__.get(name)
+        if found is None:
+            found = OpOverloadPacket(self.name, name)
+            setattr(self, name, found)
+            self._dir.append(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dir)
+
+    def __getattr__(self, name: str) -> Any:
+        function = None if name.startswith("__") else self._function(name)
+        if function is None:
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
+        packet = self.packet(name)
+        packet.add("default", function, None)
+        return packet
+
+    def _function(self, name: str) -> Any:
+        """What flambeau has in the place of one of PyTorch's operators."""
+        if self.name == "aten":
+            return _aten(name)
+        if self.name == "torchvision":
+            return getattr(import_module("flambeau_vision.ops"), name, None)
+        return None
+
+
+def _aten(name: str) -> Any:
+    """The function or method that computes an operator of PyTorch's; None if there is none."""
+    family, _, rest = name.partition("_")
+    if family in _ATEN_FAMILIES and hasattr(getattr(torch, family), rest):
+        return getattr(getattr(torch, family), rest)
+    for place in (torch, torch.nn.functional):
+        if callable(getattr(place, name, None)) and not isinstance(getattr(place, name), (type, ModuleType)):
+            return getattr(place, name)
+    method = getattr(torch.Tensor, name, None)
+    return method if callable(method) else None
+
+
+def _found(namespace: str, name: str, overload: str | None) -> Any:
+    packet = getattr(getattr(ops, namespace), name)
+    return packet if overload is None else getattr(packet, overload)
+
+
+class _Ops(ModuleType):
+    """All operators, by namespace."""
+
+    __file__ = "_ops.py"
+
+    def __init__(self) -> None:
+        super().__init__("torch.ops")
+        self.loaded_libraries: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"'_Ops' object has no attribute '{name}'")
+        namespace = _OpNamespace(name)
+        setattr(self, name, namespace)
+        return namespace
+
+    def load_library(self, path: str) -> None:
+        """Refuse: compiled operators are written for PyTorch's own C++ classes.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError(f"{path}: operators compiled for PyTorch need its C++ library, which flambeau does not have")
+
+    def import_module(self, module: str) -> None:
+        """Import a module, which may define operators."""
+        import_module(module)
+
+
+ops = _Ops()

@@ -1,0 +1,66 @@
+"""The distributions `torch` and `torchvision`, for programs that ask `importlib.metadata` whether PyTorch is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import Distribution, DistributionFinder
+from typing import Any
+
+from ..version import __version__, flambeau_version
+
+__all__ = ["provide_distributions"]
+
+# What torchvision calls the release that goes with this one of PyTorch.
+VISION_VERSION = f"0.28.0+flambeau{flambeau_version}"
+_VERSIONS = {"torch": str(__version__), "torchvision": VISION_VERSION}
+_REQUIRES = {"torch": ["flambeau"], "torchvision": ["flambeau", "torch"]}
+
+
+class _Provided(Distribution):
+    """A distribution that is there without files of its own: flambeau's serve."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read_text(self, filename: str) -> str | None:
+        """The text of one of the files that `pip` writes for a distribution; None for those that say nothing here."""
+        if filename == "METADATA":
+            requires = "".join(f"Requires-Dist: {each}\n" for each in _REQUIRES[self._name])
+            return (
+                f"Metadata-Version: 2.1\nName: {self._name}\nVersion: {_VERSIONS[self._name]}\n"
+                f"Summary: {self._name}'s API, provided by flambeau\nLicense: BSD-3-Clause\n{requires}"
+            )
+        return {"top_level.txt": f"{self._name}\n", "INSTALLER": "flambeau\n"}.get(filename)
+
+    def locate_file(self, path: Any) -> Any:
+        """The place of a file of the distribution: the folder that flambeau lies in."""
+        from pathlib import Path
+
+        return Path(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) / path
+
+
+class _Finder(DistributionFinder):
+    """Answers for the two distributions, before the finder of those that are installed; finds no modules."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Leave all imports to others."""
+        return None
+
+    def find_distributions(self, context: Any = DistributionFinder.Context()) -> Iterator[Distribution]:  # noqa: B008 (it has no state)
+        """The distributions of the name that is asked for, or both."""
+        asked = getattr(context, "name", None)
+        wanted = None if asked is None else re.sub(r"[-_.]+", "-", asked).lower()
+        return (_Provided(name) for name in _VERSIONS if wanted in (None, name))
+
+
+def provide_distributions() -> None:
+    """Let `importlib.metadata`, and its backport `importlib_metadata`, find `torch` and `torchvision`.
+
+    They come before those that are installed, as the modules of these names do.
+    """
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]  # it is called as a finder of modules, too

@@ -1,0 +1,266 @@
+"""A profiler with a schedule: which operations a program calls, how long they take, and how much memory.
+
+>>> import flambeau as torch
+>>> with torch.profiler.profile(schedule=torch.profiler.schedule(wait=1, warmup=1, active=2)) as seen:
+...     for _ in range(4):
+...         y = torch.ones(2) + 1
+...         seen.step()
+>>> seen.key_averages()[1].key, seen.key_averages()[1].count
+('aten::ones', 2)
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+import socket
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..autograd import profiler as _profiler
+from ..autograd.profiler import KinetoStepTracker, record_function
+from ..autograd.profiler_util import EventList, _write
+
+__all__ = [
+    "DeviceType", "ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile",
+    "record_function", "schedule", "supported_activities", "tensorboard_trace_handler",
+]  # fmt: skip
+
+
+class ProfilerAction(enum.Enum):
+    """What a profiler does in a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+    DEVICE_STOPPED = 4
+
+
+ProfilerActivity = enum.Enum("ProfilerActivity", ["CPU", "XPU", "MTIA", "CUDA", "HPU", "PrivateUse1"], start=0)
+ProfilerActivity.__doc__ = "What a profiler may look at."
+DeviceType = enum.Enum(
+    "DeviceType", ["CPU", "CUDA", "MKLDNN", "OPENGL", "OPENCL", "IDEEP", "HIP", "FPGA", "MAIA", "XLA"], start=0
+)
+DeviceType.__doc__ = "Kinds of devices, as events name them."
+
+
+def kineto_available() -> bool:
+    """Whether PyTorch's own tracing library is there: it is not, and not needed."""
+    return False
+
+
+def supported_activities() -> set[Any]:
+    """What a profiler can look at: the calls on the host."""
+    return {ProfilerActivity.CPU}
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], ProfilerAction]:
+    """What a profiler does in each step: after `skip_first`, it waits, warms up and records, again and again or some times."""
+    if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
+        raise AssertionError("Invalid profiler schedule arguments: none may be negative, and active must be positive")
+    cycle = wait + warmup + active
+
+    def action(step: int) -> ProfilerAction:
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        at = step - skip_first + (wait if skip_first_wait else 0)
+        if step < skip_first or (repeat > 0 and at // cycle >= repeat):
+            return ProfilerAction.NONE
+        at %= cycle
+        if at < wait:
+            return ProfilerAction.NONE
+        if at < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD_AND_SAVE if at == cycle - 1 else ProfilerAction.RECORD
+
+    return action
+
+
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
+    """An `on_trace_ready` that writes each trace into a folder, where TensorBoard's plugin looks for it."""
+
+    def handle(seen: Any) -> None:
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
+        seen.export_chrome_trace(os.path.join(dir_name, name))
+
+    return handle
+
+
+class ExecutionTraceObserver:
+    """Refuses when it is to write a file: PyTorch's execution traces describe its own dispatcher.
+
+    Raises:
+        RuntimeError: `register_callback` is called.
+    """
+
+    def register_callback(self, output_file_path: str) -> Any:
+        """Raises RuntimeError."""
+        raise RuntimeError("flambeau writes no execution traces: use export_chrome_trace of torch.profiler.profile")
+
+
+class profile:
+    """A context whose operations are recorded, in all steps or in those that a schedule names.
+
+    Args:
+        activities: what is looked at; the host alone can be, and what else is asked for is warned of.
+        schedule: a function from the number of a step to a `ProfilerAction`; see `schedule`.
+        on_trace_ready: called with the profiler when a recording is complete.
+        record_shapes: whether the shapes of arguments are kept.
+        profile_memory: whether memory of the host is measured, by `tracemalloc`, which makes everything slower.
+        with_stack: whether the lines that calls came from are kept.
+        with_flops: whether matrix products have their floating point operations counted.
+        acc_events: whether the events of all recordings are kept, not of the last one alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[..., Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+    ) -> None:
+        self.activities = set(activities) if activities else supported_activities()
+        for activity in self.activities - supported_activities():
+            warnings.warn(f"{activity} cannot be profiled: times are the host's", stacklevel=2)
+        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.on_trace_ready, self.acc_events = on_trace_ready, acc_events
+        self.record_shapes, self.profile_memory = record_shapes, profile_memory
+        self.with_stack, self.with_flops = with_stack, with_flops
+        self.record_steps = schedule is not None
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self.profiler: _profiler.profile | None = None
+        self._kept: list[Any] = []
+        self._metadata: dict[str, Any] = {}
+        self._step: record_function | None = None
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin the first step."""
+        self.current_action = self.schedule(self.step_num)
+        if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
+            self.start_trace()
+        self._begin_step()
+
+    def stop(self) -> None:
+        """End the last step, and the recording if there is one."""
+        self._end_step()
+        if self._is_recording():
+            self.stop_trace()
+            self._ready()
+
+    def step(self) -> None:
+        """End a step, and begin the next."""
+        self._end_step()
+        before, self.step_num = self.current_action, self.step_num + 1
+        self.current_action = self.schedule(self.step_num)
+        records = self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+        if self._is_recording() and (before is ProfilerAction.RECORD_AND_SAVE or not records):
+            self.stop_trace()
+            self._ready()
+        if records and not self._is_recording():
+            self.start_trace()
+        KinetoStepTracker.increment_step("ProfilerStep")
+        self._begin_step()
+
+    def _begin_step(self) -> None:
+        if self.record_steps:
+            self._step = record_function(f"ProfilerStep#{self.step_num}")
+            self._step.__enter__()
+
+    def _end_step(self) -> None:
+        if self._step is not None:
+            self._step.__exit__()
+            self._step = None
+
+    def _is_recording(self) -> bool:
+        return self.profiler is not None and self.profiler._events is None
+
+    def _ready(self) -> None:
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def start_trace(self) -> None:
+        """Begin to record."""
+        self.profiler = _profiler.profile(
+            record_shapes=self.record_shapes,
+            profile_memory=self.profile_memory,
+            with_stack=self.with_stack,
+            with_flops=self.with_flops,
+        )
+        self.profiler.__enter__()
+
+    def stop_trace(self) -> None:
+        """Cease to record."""
+        if self.profiler is not None:
+            self.profiler.__exit__()
+            self._kept += self.profiler.function_events
+
+    # --- what was seen ---
+
+    def events(self) -> EventList:
+        """The events of the last recording, or with `acc_events` of all.
+
+        Raises:
+            AssertionError: nothing has been recorded.
+        """
+        if self.profiler is None:
+            raise AssertionError("Profiler must be initialized before calling events()")
+        if self.acc_events:
+            return EventList(self._kept, profile_memory=self.profile_memory, with_flops=self.with_flops)
+        return self.profiler.function_events
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """Events of the same name added up; and of the same shapes, and called from the same places, where asked for."""
+        return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events to a file, compressed if it ends in `.gz`, that `chrome://tracing` and Perfetto show."""
+        trace = self.events()._trace() | self._metadata
+        if not path.endswith(".gz"):
+            _write(path, json.dumps(trace))
+            return
+        import gzip
+
+        with gzip.open(f"{path}.partial", "wt", encoding="utf-8") as file:
+            json.dump(trace, file)
+        os.replace(f"{path}.partial", path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write places of calls and a time, as tools for flame graphs read them."""
+        self.events().export_stacks(path, metric)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Add a text to the trace."""
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Add what a text of JSON says to the trace."""
+        self._metadata[key] = json.loads(value)

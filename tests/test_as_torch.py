@@ -1,0 +1,84 @@
+"""What a process in which `torch` is flambeau says of itself to libraries that look before they compute."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("torch.__name__, nn.functional.__name__, torchvision.__name__", "torch torch.nn.functional torchvision"),
+        ("torch.Tensor, torch.Size, torch.dtype, torch.device", "<class 'torch.Tensor'> <class 'torch.Size'> <class 'torch.dtype'> "
+         "<class 'torch.device'>"),
+        ("nn.Linear, nn.Parameter", "<class 'torch.nn.modules.linear.Linear'> <class 'torch.nn.parameter.Parameter'>"),
+        ("torch.add.__module__, torch.einsum.__module__, torch.linalg.inv.__module__", "torch torch.functional torch._C._linalg"),
+        ("torch.linalg.inv.__name__, torch.fft.rfft.__name__", "linalg_inv fft_rfft"),
+        ("torch.clip.__name__, torch.concat.__name__, torch.absolute.__name__", "clip concat absolute"),
+        ("nn.functional.relu.__module__, torch.optim.Adam.__module__", "torch.nn.functional torch.optim.adam"),
+        ("pickle.loads(pickle.dumps(nn.Linear)) is nn.Linear, pickle.loads(pickle.dumps(torch.linalg.inv)) == torch.linalg.inv", "True True"),
+        ("sys.modules[nn.Linear.__module__] is nn.modules.linear, torch.nn is sys.modules['flambeau_nnlib.nn']", "True True"),
+    ],
+)  # fmt: skip
+def test_names(expression: str, expected: str) -> None:
+    code = f"import torch, torchvision, pickle, sys; from torch import nn; print({expression})"
+    assert run("-m", "flambeau", "-c", code).strip() == expected
+
+
+def test_under_its_own_name_flambeau_keeps_its_names() -> None:
+    code = "import flambeau as f; print(f.__name__, f.Tensor, f.nn.Linear.__module__, f.linalg.inv.__module__, f.add.__module__)"
+    assert run("-c", code).split() == ["flambeau", "<class", "'flambeau.Tensor'>", "flambeau_nnlib.nn.modules.linear",
+                                       "flambeau.linalg", "flambeau"]  # fmt: skip
+
+
+def test_distributions() -> None:
+    code = """
+import importlib.metadata as metadata, torch, importlib.util
+assert metadata.version("torch") == metadata.version("Torch") == torch.__version__
+assert metadata.version("torchvision").startswith("0.")
+assert metadata.distribution("torch").name == "torch" and metadata.requires("torch") == ["flambeau"]
+assert set(metadata.packages_distributions()["torch"]) == {"torch"}
+assert [each.version for each in metadata.distributions(name="torch")] [0] == torch.__version__
+assert importlib.util.find_spec("torch") is not None
+try:
+    metadata.version("torchaudio-of-nobody")
+except metadata.PackageNotFoundError:
+    print("as expected")
+"""
+    assert run("-m", "flambeau", "-c", code) == "as expected\n"
+
+
+def test_a_saved_module_has_pytorchs_names() -> None:
+    code = """
+import io, torch
+file = io.BytesIO()
+torch.save(torch.nn.Linear(2, 3), file)
+assert b"ctorch.nn" in file.getvalue() and b"flambeau" not in file.getvalue()
+file.seek(0)
+print(torch.load(file, weights_only=False))
+"""
+    assert run("-m", "flambeau", "-c", code) == "Linear(in_features=2, out_features=3, bias=True)\n"
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", "torch"), ("0", "nothing"), ("", "nothing")])
+def test_the_environment_makes_any_python_run_on_flambeau(value: str, expected: str, tmp_path: Path) -> None:
+    """The line of the `.pth` file, which the wheel puts where `site` reads it."""
+    (line,) = (ROOT / "core/flambeau_as_torch.pth").read_text(encoding="utf-8").splitlines()
+    assert line.startswith("import ")  # or `site` takes it for a path
+    code = f"{line}\nimport sys\nprint(sys.modules['flambeau'].__name__ if 'flambeau' in sys.modules else 'nothing')"
+    assert run("-c", code, FLAMBEAU_AS_TORCH=value).strip() == expected

@@ -1,0 +1,164 @@
+"""`torch.library` and `torch.ops`: operators that libraries define, and flambeau's own under PyTorch's names."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Sequence
+
+import pytest
+
+import flambeau as torch
+from flambeau import Tensor
+
+
+@torch.library.custom_op("tests::scale", mutates_args=())
+def scale(x: Tensor, by: float, shift: float | None = None) -> Tensor:
+    return x * by + (shift or 0.0)
+
+
+@torch.library.custom_op("tests::join", mutates_args=())
+def join(parts: Sequence[Tensor], by: float) -> Tensor:
+    return torch.cat(list(parts)) * by
+
+
+def test_an_operator_has_a_name_a_schema_and_a_place():
+    assert torch.ops.tests.scale.default is scale._opoverload and repr(scale) == "<CustomOpDef(tests::scale)>"
+    assert str(scale._opoverload._schema) == "tests::scale(Tensor x, float by, float? shift=None) -> Tensor"
+    assert (str(torch.ops.tests.scale), str(torch.ops.tests.scale.default)) == ("tests.scale", "tests.scale.default")
+    assert torch.ops.tests.scale.overloads() == ["default"] and torch.ops.tests.scale.default.name() == "tests::scale"
+    assert pickle.loads(pickle.dumps(torch.ops.tests.scale.default)) is torch.ops.tests.scale.default
+    assert copy.deepcopy(torch.ops.tests.scale) is torch.ops.tests.scale
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "message"),
+    [
+        ((), {}, "missing value for argument 'x'"),
+        ((torch.ones(1),), {}, "missing value for argument 'by'"),
+        ((torch.ones(1), "a"), {}, "Expected a value of type 'float' for argument 'by' but instead found type 'str'"),
+        ((torch.ones(1), 1.0), {"other": 2}, "Unknown keyword argument 'other'"),
+        ((3, 1.0), {}, "Expected a value of type 'Tensor' for argument 'x'"),
+        ((torch.ones(1), 1.0, None, 2), {}, "expected at most 3"),
+    ],
+)
+def test_arguments_are_those_of_the_schema(args, kwargs, message):
+    with pytest.raises(RuntimeError, match=message):
+        scale(*args, **kwargs)
+
+
+def test_without_a_derivative_backward_says_so():
+    x = torch.ones(2, requires_grad=True)
+    y = torch.ops.tests.scale(x, 2.0)
+    assert y.requires_grad
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        y.sum().backward()
+
+
+def test_derivative_with_lists_of_tensors():
+    def setup(ctx, inputs, output):
+        ctx.lengths, ctx.by = [len(part) for part in inputs[0]], inputs[1]
+        ctx.save_for_backward(output)
+
+    def backward(ctx, grad):
+        assert ctx.needs_input_grad == ([True, False], False) and len(ctx.saved_tensors) == 1
+        return [part * ctx.by for part in grad.split(ctx.lengths)], None
+
+    join.register_autograd(backward, setup_context=setup)
+    a, b = torch.ones(2, requires_grad=True), torch.ones(3)
+    (join([a, b], 3.0) ** 2).sum().backward()
+    assert torch.equal(a.grad, torch.full((2,), 18.0))
+
+
+def test_operators_that_write():
+    @torch.library.custom_op("tests::count", mutates_args={"x"})
+    def count(x: Tensor) -> None:
+        x.add_(1)
+
+    x = torch.zeros(2)
+    before = x._version
+    assert count(x) is None and torch.equal(x, torch.ones(2)) and x._version > before
+    assert str(count._opoverload._schema) == "tests::count(Tensor(a0!) x) -> ()"
+    with pytest.raises(RuntimeError, match="Cannot register autograd formula for non-functional operator"):
+        count.register_autograd(lambda ctx: None)
+
+
+def test_results_are_no_arguments():
+    @torch.library.custom_op("tests::same", mutates_args=())
+    def same(x: Tensor) -> Tensor:
+        return x
+
+    with pytest.raises(RuntimeError, match="must not also be an input"):
+        same(torch.ones(1))
+
+
+def test_vmap_autocast_and_kernels():
+    @torch.library.custom_op("tests::half", mutates_args=())
+    def half(x: Tensor) -> Tensor:
+        return x / 2
+
+    half.register_vmap(lambda info, in_dims, x: (half(x) * info.batch_size, in_dims[0]))
+    assert torch.equal(torch.vmap(half)(torch.ones(4, 2)), torch.full((4, 2), 2.0))
+    half.register_autocast("cpu", torch.bfloat16)
+    with torch.autocast("cpu"):
+        assert half(torch.ones(1)).dtype is torch.bfloat16
+    half.register_kernel("cpu", lambda x: x * 0)
+    assert half(torch.ones(1)).item() == 0
+    with half.set_kernel_enabled("cpu", False):
+        assert half(torch.ones(1)).item() == 0.5
+
+
+def test_libraries():
+    library = torch.library.Library("tests_library", "DEF")
+    assert library.define("two(Tensor x, int k=1, *, float? s=None) -> (Tensor, int)") == "two"
+    with pytest.raises(NotImplementedError, match=r"Could not run 'tests_library::two' with arguments from the 'CPU' backend"):
+        torch.ops.tests_library.two(torch.ones(1))
+    library.impl("two", lambda x, k=1, *, s=None: (x, k), "CPU")
+    assert torch.ops.tests_library.two(torch.ones(1), 5)[1] == 5
+    with pytest.raises(RuntimeError, match="multiple times"):
+        library.define("two(Tensor x) -> Tensor")
+    library._destroy()
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'tests_library' object has no attribute 'two'"):
+        torch.ops.tests_library.two
+    with pytest.raises(ValueError, match="reserved namespace"):
+        torch.library.Library("aten", "DEF")
+
+
+def test_schemas_are_inferred():
+    def good(
+        x: Tensor, d: torch.dtype, n: int | float | bool, m: float | None = None, *, o: Sequence[int] | None = None
+    ) -> list[Tensor]:
+        raise AssertionError
+
+    schema = torch.library.infer_schema(good, mutates_args=("x",), op_name="a::b")
+    assert schema == "a::b(Tensor(a0!) x, ScalarType d, Scalar n, float? m=None, *, SymInt[]? o=None) -> Tensor[]"
+    with pytest.raises(ValueError, match="Parameter x must have a type annotation"):
+        torch.library.infer_schema(lambda x: x, mutates_args=())
+    with pytest.raises(ValueError, match="form `namespace::name`"):
+        torch.library.custom_op("nospace", mutates_args=())(scale._init_fn)
+
+
+@pytest.mark.parametrize(
+    ("operator", "args", "expected"),
+    [
+        ("add.Tensor", (torch.ones(2), 1), torch.full((2,), 2.0)),
+        ("sum.dim_IntList", (torch.ones(2, 2), [0], True), torch.full((1, 2), 2.0)),
+        ("relu_", (torch.tensor([-1.0, 2.0]),), torch.tensor([0.0, 2.0])),
+        ("linalg_inv", (torch.eye(2),), torch.eye(2)),
+        ("silu.default", (torch.zeros(1),), torch.zeros(1)),
+    ],
+)
+def test_operators_of_pytorchs_own(operator, args, expected):
+    found = torch.ops.aten
+    for part in operator.split("."):
+        found = getattr(found, part)
+    assert torch.equal(found(*args), expected)
+
+
+def test_operators_that_are_not_there():
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'aten' object has no attribute 'nothing_at_all'"):
+        torch.ops.aten.nothing_at_all
+    with pytest.raises(AttributeError, match="has no overload name 'bar'"):
+        torch.ops.aten.add.bar
+    with pytest.raises(OSError, match="compiled for PyTorch"):
+        torch.ops.load_library("x.so")

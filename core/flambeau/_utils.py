@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .calls.transform_hooks import hooks
 from .operations.joining import cat
 from .tensors.tensor import Tensor
 
@@ -29,3 +30,9 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
         parts.append(flat.narrow(0, start, each.numel()).view_as(each))
         start += each.numel()
     return tuple(parts)
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    """A sparse tensor from its layout and parts: what pickles of sparse tensors call."""
+    made: Tensor = hooks.sparse("rebuild")(layout, data)
+    return made

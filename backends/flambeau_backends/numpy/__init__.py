@@ -29,6 +29,7 @@ from . import (  # noqa: F401
     kernels_pool,
     kernels_recurrent,
     kernels_softmax,
+    kernels_sparse,
     kernels_special,
     rows,
     sums,

@@ -78,6 +78,8 @@ class Hooks:
         self.forward = ForwardHooks()
         self.materialize: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
         """The arguments of a call, conjugate and negative views among them given memory of their own where the call needs it."""
+        self.sparse: Callable[[str], Any]
+        """What `flambeau.sparse` has under a name, loading it; set by the namespace."""
 
 
 hooks = Hooks()

@@ -27,7 +27,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("the namespace itself", {""}),
     ("what is written against the namespace", {
         "__config__", "__main__", "array_api", "conformance", "extension", "func", "functional", "launching", "masked", "overrides",
-        "serialization", "testing", "types", "autograd.functional",
+        "serialization", "sparse", "testing", "types", "autograd.functional",
     }),
 ]  # fmt: skip
 

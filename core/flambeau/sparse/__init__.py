@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from . import elementwise, shapes, text  # noqa: F401 (they register what they implement)
 from .construction import rebuild
-from .embedding import embedding
+from .embedding import embedding, gather
 from .gradients import as_sparse_gradcheck
 from .invariants import check_sparse_tensor_invariants
 from .layouts import to_sparse

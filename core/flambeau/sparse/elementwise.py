@@ -66,13 +66,18 @@ def _is_number(value: Any) -> bool:
 
 
 @implements("add", "__add__", "__iadd__")
-def _add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def _add(input: Any, other: Any, alpha: Any = 1) -> Any:
     if not isinstance(input, SparseTensor):
         return _dense_plus_sparse(input, other, alpha)
     if isinstance(other, SparseTensor):
-        return _sum(input, other, alpha)
+        flag = input._array.coalesced and other._array.coalesced
+        made = _sum(input, other, alpha)
+        if made._array.layout == "sparse_coo" and len(made._array.parts[0]) and not same_places(made._array, input._array):
+            made = gathered(coalesced(made), "AddBackward0", (input, other))
+            made._array.coalesced = flag
+        return made
     if input._array.layout != "sparse_coo" and isinstance(other, Tensor) and other.shape == input.shape:
-        return gathered(to_dense(input, masked=False) + other * alpha, "AddBackward0", (input, other))
+        return gathered(to_dense(input, masked=None) + other * alpha, "AddBackward0", (input, other))
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
 
 
@@ -84,7 +89,7 @@ def _dense_plus_sparse(input: Any, other: SparseTensor, alpha: Any) -> Tensor:
             f"add: expected 'self' and 'other' to have same size, but self has size {list(input.shape)} while other has size "
             f"{list(other.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
         )
-    dense = to_dense(other, masked=False)
+    dense = to_dense(other, masked=None)
     return gathered(input + (dense if alpha == 1 else dense * alpha), "AddBackward0", (input, other))
 
 
@@ -105,8 +110,6 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
         raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")
     else:
         total = _joined(first, like(second._array, scaled))
-        if first._array.coalesced and second._array.coalesced:
-            total = coalesced(total)
     return gathered(total, "AddBackward0", (first, second))
 
 
@@ -141,7 +144,7 @@ def _radd(self: Any, other: Any) -> Any:
 
 
 @implements("sub", "subtract", "__sub__", "__isub__")
-def _sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def _sub(input: Any, other: Any, alpha: Any = 1) -> Any:
     made = _add(input, other, alpha=-alpha)
     return gathered(made, "SubBackward0", (input, other))
 
@@ -221,18 +224,14 @@ def _product(first: SparseTensor, second: SparseTensor) -> SparseTensor:
         if same_places(first._array, second._array):
             return like(first._array, values_of(first) * values_of(second))
         return convert(_product(to_coo(first), to_coo(second)), first._array.layout, _block(first))
-    flag = first._array.coalesced and second._array.coalesced
-    first, second = coalesced(first), coalesced(to_coo(second))
-    if same_places(first._array, second._array):
-        made = like(first._array, values_of(first) * values_of(second))
-    else:
-        sizes = first.shape[: sparse_dims(first)]
-        shared = torch.isin(linear(indices_of(first), sizes), linear(indices_of(second), sizes)).nonzero().squeeze(1)
-        indices = indices_of(first)[:, shared]
-        values = values_of(first)[shared] * IMPLEMENTATIONS["values_at"](second, indices)
-        made = build("sparse_coo", [indices], values, first.shape)
-    made._array.coalesced = flag
-    return made
+    second = to_coo(second)
+    if same_places(first._array, second._array) and first._array.coalesced and second._array.coalesced:
+        return like(first._array, values_of(first) * values_of(second))
+    sizes = first.shape[: sparse_dims(first)]
+    shared = torch.isin(linear(indices_of(first), sizes), linear(indices_of(second), sizes)).nonzero().squeeze(1)
+    indices = indices_of(first)[:, shared]
+    values = values_of(first)[shared] * IMPLEMENTATIONS["values_at"](second, indices)
+    return build("sparse_coo", [indices], values, first.shape, first._array.coalesced and second._array.coalesced)
 
 
 @implements("imul_dense", "mul_", "multiply_")

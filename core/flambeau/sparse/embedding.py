@@ -1,4 +1,4 @@
-"""Embedding with a sparse gradient: the rows that were looked up, and no others."""
+"""Looking up with a sparse gradient: what was looked up, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
 from .tensors import Function, build
 
-__all__ = ["embedding"]
+__all__ = ["embedding", "gather"]
 
 
 class _Rows(Function):
@@ -36,3 +36,24 @@ class _Rows(Function):
 def embedding(weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
     """The rows of `weight` at `indices`, with a sparse gradient."""
     return shown_as(_Rows.apply(weight, indices, padding_idx, by_frequency), "EmbeddingBackward0")
+
+
+class _Gather(Function):
+    """Elements along a dimension; the gradient has an entry for each of them."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, index: Tensor, dim: int) -> Tensor:
+        ctx.index, ctx.shape, ctx.dim = index, input.shape, dim
+        return torch.gather(input, dim, index)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+        places = torch.ones_like(ctx.index).nonzero().T
+        taken = ctx.index.reshape(1, -1)
+        places = torch.cat([places[: ctx.dim], taken, places[ctx.dim + 1 :]])
+        return build("sparse_coo", [places], gradient.reshape(-1), ctx.shape, coalesced=False), None, None
+
+
+def gather(input: Tensor, index: Tensor, dim: int) -> Tensor:
+    """`torch.gather` with a sparse gradient."""
+    return shown_as(_Gather.apply(input, index, dim), "GatherBackward0")

@@ -88,7 +88,7 @@ def _values_at(input: SparseTensor, indices: Tensor) -> Tensor:
 
 
 def to_coo(input: SparseTensor) -> SparseTensor:
-    """The tensor as a COO one; a compressed one becomes coalesced."""
+    """The tensor as a COO one; of CSR and BSR, a coalesced one."""
     array = input._array
     if array.layout == "sparse_coo":
         return input
@@ -99,8 +99,16 @@ def to_coo(input: SparseTensor) -> SparseTensor:
     indices = torch.stack([rows, columns])
     if array.layout == "sparse_csr":
         return build("sparse_coo", [indices], values, shape)
+    if array.layout in ("sparse_csc", "sparse_bsc"):  # in the order that they are in, column by column
+        by_column = torch.argsort(linear(torch.stack([columns // _width(array), rows]), shape[1::-1]), stable=True)
+        return build("sparse_coo", [indices[:, by_column]], values[by_column], shape, coalesced=False)
     order = torch.argsort(linear(indices, shape[:2]), stable=True)
     return build("sparse_coo", [indices[:, order]], values[order], shape)
+
+
+def _width(array: SparseArray) -> int:
+    """How many columns a block has."""
+    return int(array.values.shape[2]) if array.layout == "sparse_bsc" else 1
 
 
 def _split_blocks(rows: Tensor, columns: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -364,7 +372,7 @@ def sparse_mask(self: Tensor, mask: Any) -> Any:
             [0., 1.]])
     """
     if not isinstance(mask, SparseTensor):
-        raise RuntimeError("sparse_mask() expects a sparse mask, but got one of layout torch.strided")
+        raise NotImplementedError("sparse_mask() expects a sparse mask, but got one of layout torch.strided")
     if tuple(self.shape) != tuple(mask.shape):
         raise RuntimeError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size {list(mask.shape)}"

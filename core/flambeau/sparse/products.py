@@ -66,6 +66,27 @@ class _Times(Function):
         return for_sparse, for_dense, None
 
 
+class _TimesSparse(Function):
+    """A dense matrix times a sparse one, both of whose gradients are dense."""
+
+    @staticmethod
+    def forward(ctx: Any, dense: Tensor, sparse: SparseTensor) -> Tensor:
+        ctx.sparse = sparse
+        ctx.save_for_backward(dense)
+        rows, columns, values = _entries(sparse)
+        return _product(columns, rows, values, sparse.shape[1], dense.mT).mT
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+        sparse, (dense,) = ctx.sparse, ctx.saved_tensors
+        for_dense = for_sparse = None
+        if ctx.needs_input_grad[0]:
+            for_dense = _times(sparse.conj() if sparse.is_complex() else sparse, gradient.mT, masked=True).mT
+        if ctx.needs_input_grad[1]:
+            for_sparse = dense.mH @ gradient
+        return for_dense, for_sparse
+
+
 def _sampled(left: Tensor, right: Tensor, mask: SparseTensor) -> SparseTensor:
     """The product of dense matrices, in the places of a sparse one only."""
     array = mask._array
@@ -161,8 +182,7 @@ def _mm(input: Any, mat2: Any, *, reduce: str | None = None) -> Any:
     _check("mm", input, mat2)
     if isinstance(input, SparseTensor):
         return shown_as(_times(input, mat2, masked=False), "MmBackward0")
-    turned = _times(mat2.transpose(0, 1), input.mT, masked=False)
-    return gathered(turned.mT, "MmBackward0", (input, mat2))
+    return shown_as(_TimesSparse.apply(input, mat2), "MmBackward0")
 
 
 @implements("mv")
@@ -192,7 +212,7 @@ def _matmul(input: Any, other: Any) -> Any:
     if input.ndim == 2 and other.ndim == 1:
         return _mv(input, other)
     if input.ndim == 1 and other.ndim == 2 and isinstance(other, SparseTensor):
-        return _mv(other.transpose(0, 1), input)
+        return _mm(input.unsqueeze(0), other).squeeze(0)
     return _bmm(input, other) if input.ndim == 3 else _mm(input, other)
 
 

@@ -112,6 +112,11 @@ def _with_dims(made: Any, dims: list[int], sparse: int) -> Any:
     return build("sparse_coo", [indices], values, shape, coalesced=False)
 
 
+@implements("vector_norm", "linalg_vector_norm", "linalg_norm")
+def _vector_norm(x: Any, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002 (its name in PyTorch)
+    return _norm(x, 2.0 if ord is None else ord, dim, keepdim, dtype)
+
+
 @implements("norm", "native_norm")
 def _norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     if dim is not None or keepdim:

@@ -211,14 +211,20 @@ def _index_select(input: Any, dim: int, index: Tensor) -> Any:
     entry = torch.repeat_interleave(torch.arange(len(counts), device=index.device), counts)
     within = torch.arange(len(entry), device=index.device) - (counts.cumsum(0) - counts)[entry]
     kept = indices[:, entry]
-    moved = torch.cat([kept[:dim], order[starts[entry] + within].unsqueeze(0), kept[dim + 1 :]])
-    return gathered(build("sparse_coo", [moved], values[entry], shape, coalesced=False), "IndexSelectBackward0", (input,))
+    places = order[starts[entry] + within]
+    moved, by_place = torch.cat([kept[:dim], places.unsqueeze(0), kept[dim + 1 :]]), torch.argsort(places, stable=True)
+    made = build("sparse_coo", [moved[:, by_place]], values[entry[by_place]], shape, coalesced=False)
+    return gathered(made, "IndexSelectBackward0", (input,))
 
 
-@implements("unbind", "__iter__")
+@implements("unbind")
 def _unbind(input: Any, dim: int = 0) -> Any:
-    parts = tuple(_select(input, dim, each) for each in range(input.shape[dim]))
-    return parts
+    return tuple(_select(input, dim, each) for each in range(input.shape[dim]))
+
+
+@implements("__iter__")
+def _iter(self: Any) -> Any:
+    return iter(_unbind(self))
 
 
 # --- several ------------------------------------------------------------------------------------------------------
@@ -226,7 +232,9 @@ def _unbind(input: Any, dim: int = 0) -> Any:
 
 @implements("cat", "concat", "concatenate")
 def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
-    parts = [_only_coo("cat", each) for each in tensors]
+    if any(getattr(each, "layout", None) is not torch.sparse_coo for each in tensors):
+        raise RuntimeError("cat(): tensors in layout torch.sparse_coo can be joined to others of it only")
+    parts = list(tensors)
     first = parts[0]
     (dim,) = _wrapped(dim, first.ndim)
     sparse = sparse_dims(first)

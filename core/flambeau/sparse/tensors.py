@@ -58,6 +58,7 @@ class SparseTensor(Tensor):
     is_sparse = property(lambda self: self._array.layout == "sparse_coo")  # type: ignore[assignment]  # a property here
     is_sparse_csr = property(lambda self: self._array.layout == "sparse_csr")  # type: ignore[assignment]  # a property here
     layout = property(lambda self: LAYOUTS[self._array.layout])  # type: ignore[assignment]  # a property here
+    _has_hooks = True  # so that the engine looks twice at the gradient of a leaf
     text: ClassVar[Callable[[Any], str]]  # set by the module that prints
 
     @classmethod
@@ -137,6 +138,8 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 return func(*args, **kwargs)
     if name in IMPLEMENTATIONS:
         return IMPLEMENTATIONS[name](*args, **kwargs)
+    if name in _NEED_NO_ELEMENTS:  # as a function
+        return getattr(Tensor, name)(*args, **kwargs)
     if name.endswith("_") and name[:-1] in IMPLEMENTATIONS:
         return _in_place(name[:-1], *args, **kwargs)
     if (getattr(func, "__module__", None) or "").partition(".")[0] not in ("flambeau", "flambeau_nnlib"):
@@ -219,16 +222,18 @@ class _Build(Function):
 
 
 class _ToDense(Function):
-    """All elements.  The gradient is sparse, in the same places; or dense, where those are not `masked`."""
+    """All elements.  The gradient is sparse, in the same places, if `masked`, else where it is not zero; dense for None."""
 
     @staticmethod
-    def forward(ctx: Any, input: SparseTensor, masked: bool) -> Tensor:
+    def forward(ctx: Any, input: SparseTensor, masked: bool | None) -> Tensor:
         ctx.places, ctx.masked = input._array, masked
         return scatter(wrap(input._array.values, input._key), input._array)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
-        return (like(ctx.places, gather(gradient, ctx.places)) if ctx.masked else gradient), None
+        if ctx.masked:
+            return like(ctx.places, gather(gradient, ctx.places)), None
+        return (gradient if ctx.masked is None else gradient.to_sparse()), None
 
 
 def values_of(input: SparseTensor) -> Tensor:
@@ -252,8 +257,8 @@ def build(layout: str, parts: Sequence[Tensor], values: Tensor, shape: Sequence[
     return like(SparseArray(layout, raw, None, tuple(shape), values._key, coalesced), values)
 
 
-def to_dense(input: SparseTensor, masked: bool = True) -> Tensor:
-    """All elements of a sparse tensor."""
+def to_dense(input: SparseTensor, masked: bool | None = True) -> Tensor:
+    """All elements of a sparse tensor, whose gradient is in the same places, or anywhere, or (None) dense."""
     if input._requires_grad and torch.is_grad_enabled():
         return shown_as(_ToDense.apply(input, masked), "ToDenseBackward0")  # type: ignore[no-any-return]  # of any function
     return scatter(wrap(input._array.values, input._key), input._array)

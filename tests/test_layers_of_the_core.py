@@ -148,6 +148,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "return_types",
         "serialization",
         "signal",
+        "sparse",
         "special",
         "storage",
         "testing",

@@ -7,8 +7,8 @@ from typing import Any
 
 import flambeau as torch
 
-from ..tensors.tensor import Tensor
 from ..tape.node import shown_as
+from ..tensors.tensor import Tensor
 from . import invariants
 from .layouts import empty_coo
 from .tensors import LAYOUTS, build
@@ -94,7 +94,7 @@ def sparse_coo_tensor(
     size = tuple(size)
     if tuple(size[len(indices) :]) != tuple(values.shape[1:]):
         raise RuntimeError(
-            f"values has incorrect size, expected {[indices.shape[1], *size[len(indices):]]}, got {list(values.shape)}"
+            f"values has incorrect size, expected {[indices.shape[1], *size[len(indices) :]]}, got {list(values.shape)}"
         )
     if invariants.wanted(check_invariants):
         invariants.check_coo(indices, values, size, is_coalesced is True)
@@ -185,9 +185,7 @@ def _named(layout: str, compressed: str, plain: str) -> Callable[..., Any]:
     what = layout.removeprefix("sparse_").upper()
 
     def construct(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
-        return sparse_compressed_tensor(
-            compressed_indices, plain_indices, values, size, **{**options, "layout": LAYOUTS[layout]}
-        )
+        return sparse_compressed_tensor(compressed_indices, plain_indices, values, size, **{**options, "layout": LAYOUTS[layout]})
 
     def public(*args: Any, **kwargs: Any) -> Any:
         renamed = {compressed: "compressed_indices", plain: "plain_indices"}

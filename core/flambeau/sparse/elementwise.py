@@ -13,7 +13,18 @@ from ..tensors.tensor import Tensor, alias
 from ..values.scalars import is_library_scalar
 from .layouts import coalesced, convert, empty_like, indices_of, linear, sparse_dims, to_coo, to_sparse
 from .tensors import (
-    IMPLEMENTATIONS, Function, SparseTensor, become, build, gather, implements, like, make, same_places, to_dense, values_of,
+    IMPLEMENTATIONS,
+    Function,
+    SparseTensor,
+    become,
+    build,
+    gather,
+    implements,
+    like,
+    make,
+    same_places,
+    to_dense,
+    values_of,
 )  # fmt: skip
 
 __all__: list[str] = []
@@ -22,9 +33,9 @@ __all__: list[str] = []
 
 # Those of which PyTorch coalesces the argument, for they are not linear, or because it does
 _COALESCED = (
-    "abs", "angle", "asin", "arcsin", "asinh", "arcsinh", "atan", "arctan", "atanh", "arctanh", "ceil", "deg2rad", "erf", "erfinv",
-    "expm1", "floor", "frac", "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "rad2deg", "relu", "round", "sgn",
-    "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "fix",
+    "abs", "angle", "asin", "arcsin", "asinh", "arcsinh", "atan", "arctan", "atanh", "arctanh", "ceil", "deg2rad", "erf",
+    "erfinv", "expm1", "floor", "frac", "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "rad2deg", "relu",
+    "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "fix",
 )  # fmt: skip
 _ENTRY_BY_ENTRY = ("neg", "negative", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg", "real", "imag")
 
@@ -49,7 +60,7 @@ for _name in _ENTRY_BY_ENTRY:
 
 @implements("pow", "__pow__")
 def _pow(self: Any, exponent: Any) -> Any:
-    if isinstance(exponent, Tensor) and exponent.ndim or not isinstance(self, SparseTensor):
+    if (isinstance(exponent, Tensor) and exponent.ndim) or not isinstance(self, SparseTensor):
         raise RuntimeError("pow(): only a sparse tensor to the power of a number is supported")
     number = exponent.item() if isinstance(exponent, Tensor) else exponent
     if number == 0:
@@ -95,9 +106,7 @@ def _dense_plus_sparse(input: Any, other: SparseTensor, alpha: Any) -> Tensor:
 
 def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
     if first.shape != second.shape:
-        raise RuntimeError(
-            f"add: expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(second.shape)}"
-        )
+        raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(second.shape)}")
     scaled = values_of(second) if alpha == 1 else values_of(second) * alpha
     if same_places(first._array, second._array):
         made = like(first._array, values_of(first) + scaled)
@@ -218,7 +227,8 @@ def _mul(input: Any, other: Any) -> Any:
 def _product(first: SparseTensor, second: SparseTensor) -> SparseTensor:
     if first.shape != second.shape:
         raise RuntimeError(
-            f"mul(sparse, sparse): expected 'self' and 'other' to have same sizes, but {list(first.shape)} != {list(second.shape)}"
+            "mul(sparse, sparse): expected 'self' and 'other' to have same sizes, but "
+            f"{list(first.shape)} != {list(second.shape)}"
         )
     if first._array.layout != "sparse_coo":
         if same_places(first._array, second._array):
@@ -246,7 +256,9 @@ def _divided(name: str) -> Callable[..., Any]:
     def function(input: Any, other: Any, **kwargs: Any) -> Any:
         if not isinstance(input, SparseTensor) or not (_is_number(other) or (isinstance(other, Tensor) and other.ndim == 0)):
             shape = list(other.shape) if isinstance(other, Tensor) else "?"
-            raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)")
+            raise RuntimeError(
+                f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)"
+            )
         rounds = name == "floor_divide" or kwargs.get("rounding_mode") is not None
         source = coalesced(input) if rounds and input._array.layout == "sparse_coo" else input
         made = like(source._array, getattr(torch, name)(values_of(source), other, **kwargs))
@@ -306,14 +318,31 @@ def _casting(name: str) -> None:
     implements(name)(method)
 
 
-for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool", "cfloat", "cdouble", "cpu", "cuda"):
+for _name in (
+    "float",
+    "double",
+    "half",
+    "bfloat16",
+    "int",
+    "long",
+    "short",
+    "char",
+    "byte",
+    "bool",
+    "cfloat",
+    "cdouble",
+    "cpu",
+    "cuda",
+):
     _casting(_name)
 
 
 @implements("type")
 def _type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     if dtype is not None:
-        return _to(self, dtype) if isinstance(dtype, torch.dtype) else _to(self, getattr(torch, str(dtype).rpartition(".")[2]).dtype)
+        return (
+            _to(self, dtype) if isinstance(dtype, torch.dtype) else _to(self, getattr(torch, str(dtype).rpartition(".")[2]).dtype)
+        )
     if self._array.layout != "sparse_coo":
         raise RuntimeError(f"type(): there is no name for the type of tensors in layout {self.layout}")
     name = torch.zeros(0, dtype=self.dtype, device=self.device).type()
@@ -329,7 +358,9 @@ def _copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
             f"{self.layout} and src type = {src.layout}"
         )
     if self.shape != src.shape:
-        raise RuntimeError(f"copy_: only tensors of the same shape can be copied, but got {list(self.shape)} and {list(src.shape)}")
+        raise RuntimeError(
+            f"copy_: only tensors of the same shape can be copied, but got {list(self.shape)} and {list(src.shape)}"
+        )
     _check_not_leaf(self)
     return become(self, clone(src.to(self.dtype)))
 
@@ -360,7 +391,9 @@ def _new_zeros(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
 @implements("__deepcopy__")
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     if self._node is not None:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+        )
     if id(self) not in memo:
         made = memo[id(self)] = make(SparseArray.copy_of(self._array))
         made._requires_grad = self._requires_grad
@@ -379,8 +412,3 @@ def _reduce_ex(self: Any, protocol: Any) -> Any:
     if self._array.layout == "sparse_coo":
         data += (self._array.coalesced,)
     return _rebuild_sparse_tensor, (self.layout, data)
-
-
-@implements("backward")
-def _backward(self: Any, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> None:
-    torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)

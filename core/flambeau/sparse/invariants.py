@@ -20,7 +20,7 @@ def wanted(asked: bool | None) -> bool:
     return _enabled if asked is None else asked
 
 
-class check_sparse_tensor_invariants:  # noqa: N801 (its name in PyTorch)
+class check_sparse_tensor_invariants:
     """Whether sparse tensors are checked, as they are made, to have their indices in order and inside of their shape.
 
     A context manager and a decorator; `enable()` and `disable()` set it for all that follows.
@@ -106,7 +106,7 @@ def check_parts(layout: str, compressed: Tensor, plain: Tensor, values: Tensor) 
     if tuple(plain.shape) != tuple(values.shape[: plain.ndim]):
         raise RuntimeError(
             f"number of {second} must be equal to the number of values, but got {list(plain.shape)} and "
-            f"{list(values.shape[:plain.ndim])}"
+            f"{list(values.shape[: plain.ndim])}"
         )
     if compressed.shape[-1] < 1:
         raise RuntimeError(f"{first} must have at least one element, but got none")
@@ -136,7 +136,9 @@ def _check_one(first: str, second: str, starts: Tensor, places: Tensor, across: 
     if int(starts[-1]) != len(places):
         raise RuntimeError(f"`{first}[..., -1] == nnz` is not satisfied.")
     if len(lengths) and (int(lengths.min()) < 0 or int(lengths.max()) > across):
-        raise RuntimeError(f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= {'ncols' if first[1] == 'r' else 'nrows'}` is not satisfied.")
+        raise RuntimeError(
+            f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= {'ncols' if first[1] == 'r' else 'nrows'}` is not satisfied."
+        )
     if len(places) and (int(places.min()) < 0 or int(places.max()) >= across):
         raise RuntimeError(f"`0 <= {second} < {'ncols' if first[1] == 'r' else 'nrows'}` is not satisfied.")
     owner = torch.repeat_interleave(torch.arange(len(lengths), device=places.device), lengths.to(torch.int64))

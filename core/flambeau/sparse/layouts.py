@@ -11,10 +11,31 @@ from ..calls.node_names import gathered
 from ..runtime.sparse_arrays import SparseArray
 from ..tensors.tensor import Tensor
 from .tensors import (
-    BACKENDS, SparseTensor, build, coordinates, gather, implements, like, parts_of, to_dense, values_of,
+    BACKENDS,
+    SparseTensor,
+    build,
+    coordinates,
+    gather,
+    implements,
+    like,
+    parts_of,
+    to_dense,
+    values_of,
 )  # fmt: skip
 
-__all__ = ["coalesced", "convert", "empty_coo", "empty_like", "indices_of", "linear", "merged", "sparse_dims", "sum_groups", "to_coo", "to_sparse"]
+__all__ = [
+    "coalesced",
+    "convert",
+    "empty_coo",
+    "empty_like",
+    "indices_of",
+    "linear",
+    "merged",
+    "sparse_dims",
+    "sum_groups",
+    "to_coo",
+    "to_sparse",
+]
 
 
 # --- places as numbers --------------------------------------------------------------------------------------------
@@ -130,7 +151,9 @@ def _to_compressed(input: SparseTensor, layout: str, blocks: tuple[int, int] | N
     """A COO tensor of two sparse dimensions in a compressed layout."""
     input = coalesced(input)
     if sparse_dims(input) != 2:
-        raise RuntimeError(f"conversion from Sparse to {BACKENDS[layout]} for input tensors with sparse_dim()!=2 is not supported")
+        raise RuntimeError(
+            f"conversion from Sparse to {BACKENDS[layout]} for input tensors with sparse_dim()!=2 is not supported"
+        )
     (rows, columns), values, shape = indices_of(input).unbind(0), values_of(input), input.shape
     sizes: tuple[int, ...] = shape[:2]
     if blocks is not None:
@@ -172,8 +195,8 @@ def convert(input: Tensor, layout: str, blocksize: Any = None, dense_dim: int | 
     if not isinstance(input, SparseTensor):
         if input.ndim - (dense_dim or 0) != 2:
             raise RuntimeError(
-                f"to_sparse: conversion from Strided to {BACKENDS[layout]} expects tensors of 2 dimensions and dense_dim more, but "
-                f"got {input.ndim} dimensions, and dense_dim={dense_dim or 0}"
+                f"to_sparse: conversion from Strided to {BACKENDS[layout]} expects tensors of 2 dimensions and dense_dim more, "
+                f"but got {input.ndim} dimensions, and dense_dim={dense_dim or 0}"
             )
         held = from_dense(input, 2)
     else:
@@ -375,7 +398,8 @@ def sparse_mask(self: Tensor, mask: Any) -> Any:
         raise NotImplementedError("sparse_mask() expects a sparse mask, but got one of layout torch.strided")
     if tuple(self.shape) != tuple(mask.shape):
         raise RuntimeError(
-            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size {list(mask.shape)}"
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size "
+            f"{list(mask.shape)}"
         )
     if isinstance(self, SparseTensor) and self._array.layout == mask._array.layout == "sparse_coo":
         mask = coalesced(mask.detach())

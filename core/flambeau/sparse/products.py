@@ -1,7 +1,7 @@
 """Products with sparse matrices.
 
-A product with a dense matrix runs on the backend's kernel `sparse_product`, where it has one (NumPy's is SciPy's); else rows of the
-dense matrix are gathered, scaled, and added up by `index_add`.
+A product with a dense matrix runs on the backend's kernel `sparse_product`, where it has one (NumPy's is SciPy's); else rows of
+the dense matrix are gathered, scaled, and added up by `index_add`.
 """
 
 from __future__ import annotations

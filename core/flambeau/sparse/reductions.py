@@ -41,7 +41,7 @@ def _wrapped(dim: Any, ndim: int) -> list[int]:
     return found
 
 
-def sum(input: Any, dim: int | Sequence[int] | None = None, dtype: Any = None) -> Any:  # noqa: A001 (its name in PyTorch)
+def sum(input: Any, dim: int | Sequence[int] | None = None, dtype: Any = None) -> Any:
     """The sum of the elements, or of those along some dimensions; sparse where sparse dimensions are left.
 
     The gradient is sparse, in the places of the input.
@@ -113,7 +113,7 @@ def _with_dims(made: Any, dims: list[int], sparse: int) -> Any:
 
 
 @implements("vector_norm", "linalg_vector_norm", "linalg_norm")
-def _vector_norm(x: Any, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002 (its name in PyTorch)
+def _vector_norm(x: Any, ord: Any = 2.0, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     return _norm(x, 2.0 if ord is None else ord, dim, keepdim, dtype)
 
 

@@ -59,7 +59,9 @@ def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
         return build(array.layout, parts_of(array), values_of(input), shape, array.coalesced)
     if array.layout != "sparse_coo":
         if order[:2] != [1, 0] or order[2:] != list(range(2, len(order))):
-            raise RuntimeError(f"transpose(): only the two sparse dimensions of a tensor in layout {input.layout} can be exchanged")
+            raise RuntimeError(
+                f"transpose(): only the two sparse dimensions of a tensor in layout {input.layout} can be exchanged"
+            )
         values = values_of(input)
         values = values.transpose(1, 2) if array.layout in ("sparse_bsr", "sparse_bsc") else values
         return build(_TURNED[array.layout], parts_of(array), values, shape)
@@ -239,7 +241,10 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     (dim,) = _wrapped(dim, first.ndim)
     sparse = sparse_dims(first)
     for each in parts:
-        if sparse_dims(each) != sparse or [*each.shape[:dim], *each.shape[dim + 1 :]] != [*first.shape[:dim], *first.shape[dim + 1 :]]:
+        if sparse_dims(each) != sparse or [*each.shape[:dim], *each.shape[dim + 1 :]] != [
+            *first.shape[:dim],
+            *first.shape[dim + 1 :],
+        ]:
             raise RuntimeError(
                 "All tensors must have the same shape, but in the dimension that they are joined along, and as many sparse "
                 f"dimensions, but got {list(first.shape)} and {list(each.shape)}"
@@ -259,7 +264,9 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
         indices.append(own)
         values.append(held)
         start += each.shape[dim]
-    return gathered(build("sparse_coo", [torch.cat(indices, 1)], torch.cat(values), shape, coalesced=False), "CatBackward0", parts)
+    return gathered(
+        build("sparse_coo", [torch.cat(indices, 1)], torch.cat(values), shape, coalesced=False), "CatBackward0", parts
+    )
 
 
 @implements("stack")

@@ -14,14 +14,30 @@ from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, wrap
 
 __all__ = [
-    "BACKENDS", "IMPLEMENTATIONS", "LAYOUTS", "SparseTensor", "become", "build", "coordinates", "gather", "implements", "is_sparse", "like", "make",
-    "parts_of", "scatter", "same_places", "to_dense", "values_of",
+    "BACKENDS",
+    "IMPLEMENTATIONS",
+    "LAYOUTS",
+    "SparseTensor",
+    "become",
+    "build",
+    "coordinates",
+    "gather",
+    "implements",
+    "is_sparse",
+    "like",
+    "make",
+    "parts_of",
+    "same_places",
+    "scatter",
+    "to_dense",
+    "values_of",
 ]  # fmt: skip
 
 LAYOUTS = {str(each).removeprefix("torch."): each for each in (
     torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)}  # fmt: skip
 BACKENDS = {
-    "sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr", "sparse_bsc": "SparseBsc",
+    "sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr",
+    "sparse_bsc": "SparseBsc",
 }  # fmt: skip
 IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}  # by the name of the function, or method, that it is for sparse tensors
 
@@ -39,10 +55,10 @@ def implements(*names: str) -> Callable[[C], C]:
 
 
 _NEED_NO_ELEMENTS = (
-    "shape", "size", "dim", "ndim", "ndimension", "numel", "nelement", "dtype", "device", "get_device", "itemsize", "element_size",
-    "is_cpu", "is_cuda", "is_complex", "is_floating_point", "is_signed", "is_inference", "is_leaf", "requires_grad", "grad",
-    "grad_fn", "output_nr", "retain_grad", "retains_grad", "register_hook", "register_post_accumulate_grad_hook", "__len__",
-    "is_same_size", "requires_grad_", "detach_", "grad_dtype",
+    "shape", "size", "dim", "ndim", "ndimension", "numel", "nelement", "dtype", "device", "get_device", "itemsize",
+    "element_size", "is_cpu", "is_cuda", "is_complex", "is_floating_point", "is_signed", "is_inference", "is_leaf",
+    "requires_grad", "grad", "grad_fn", "output_nr", "retain_grad", "retains_grad", "register_hook",
+    "register_post_accumulate_grad_hook", "__len__", "is_same_size", "requires_grad_", "detach_", "grad_dtype",
 )  # fmt: skip
 
 
@@ -128,9 +144,13 @@ def is_sparse(value: Any) -> bool:
 
 # --- calls --------------------------------------------------------------------------------------------------------
 
+
 def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function of `torch`, or a method or property of Tensor, for arguments of which some are sparse."""
     name = func.__name__
+    module = getattr(func, "__module__", None) or ""
+    if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
+        return redispatch_function(func, (), args, kwargs)  # it is made of others
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name
         if name not in IMPLEMENTATIONS:
@@ -142,8 +162,6 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return getattr(Tensor, name)(*args, **kwargs)
     if name.endswith("_") and name[:-1] in IMPLEMENTATIONS:
         return _in_place(name[:-1], *args, **kwargs)
-    if (getattr(func, "__module__", None) or "").partition(".")[0] not in ("flambeau", "flambeau_nnlib"):
-        return redispatch_function(func, (), args, kwargs)
     layouts = [BACKENDS[each._array.layout] for each in (*args, *kwargs.values()) if isinstance(each, SparseTensor)]
     where = f"'{layouts[0] if layouts else 'Sparse'}CPU' backend"
     raise NotImplementedError(

@@ -475,7 +475,11 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     else:
         if hasattr(gradient, "_key"):  # a pass on Tensors need not record
             gradient = raw(gradient)
-        if type(gradient) is SparseArray or type(leaf._array) is SparseArray or (grad is not None and type(grad._array) is SparseArray):
+        if (
+            type(gradient) is SparseArray
+            or type(leaf._array) is SparseArray
+            or (grad is not None and type(grad._array) is SparseArray)
+        ):
             if grad is None:
                 leaf._grad = _copied(gradient, key)
             else:

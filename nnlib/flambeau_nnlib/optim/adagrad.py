@@ -28,10 +28,10 @@ def adagrad(
     **_: Any,
 ) -> None:
     """Do one step of `Adagrad` in place; `states` holds `step` and `sum` of each parameter."""
-    if weight_decay != 0 and any([grad.is_sparse for grad in grads]):
+    if weight_decay != 0 and any(grad.is_sparse for grad in grads):
         raise RuntimeError("weight_decay option is not compatible with sparse gradients")
     grads = descent(params, grads, maximize, weight_decay)
-    if any([grad.is_sparse for grad in grads]):
+    if any(grad.is_sparse for grad in grads):
         for param, grad, state in zip(params, grads, states, strict=True):
             if grad.is_sparse:
                 _step_of_rows(param, grad.coalesce(), state, lr, lr_decay, eps)

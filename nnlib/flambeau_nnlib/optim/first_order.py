@@ -79,7 +79,7 @@ class FirstOrder(Optimizer):
         return loss
 
     def _update(self, i: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        has_sparse = any([grad.is_sparse for grad in grads])
+        has_sparse = any(grad.is_sparse for grad in grads)
         if has_sparse and not self.takes_sparse:
             check.no_sparse(type(self).__name__)
         self._check(params, group)

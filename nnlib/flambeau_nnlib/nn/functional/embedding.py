@@ -138,9 +138,7 @@ def embedding_bag(
     return ops.embedding_bag(weight, input, offsets, mode, per_sample_weights, include_last_offset, padding, scale_grad_by_freq)
 
 
-def _looked_up(
-    weight: Tensor, input: Tensor, padding: int | None, by_frequency: bool
-) -> tuple[Tensor, Tensor, int | None]:
+def _looked_up(weight: Tensor, input: Tensor, padding: int | None, by_frequency: bool) -> tuple[Tensor, Tensor, int | None]:
     """A table of the rows that are looked up, the indices in it, and the one that is left out."""
     rows = torch.embedding(weight, input, -1, by_frequency, True)
     places = torch.arange(len(input), device=input.device)

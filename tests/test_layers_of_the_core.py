@@ -27,8 +27,8 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("the namespace itself", {""}),
     ("what is written against the namespace", {
         "__config__", "__main__", "array_api", "conformance", "extension", "func", "functional", "launching", "masked", "overrides",
-        "serialization", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures", "profiler",
-        "autograd.profiler", "autograd.profiler_util", "quasirandom",
+        "serialization", "sparse", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures",
+        "profiler", "autograd.profiler", "autograd.profiler_util", "quasirandom",
     }),
 ]  # fmt: skip
 
@@ -156,6 +156,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "return_types",
         "serialization",
         "signal",
+        "sparse",
         "special",
         "storage",
         "testing",

@@ -19,6 +19,7 @@ from ._utils import _assert
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .calls import overriding, wrappers
 from .calls import tables as _tables
+from .calls import transform_hooks as _hooks
 from .calls.dispatch import broadcast_shapes
 from .operations.sampling import _sample_dirichlet, _standard_gamma
 from .protocols import interchange as _interchange
@@ -156,6 +157,9 @@ _PARTS = {
     "nn.compiled": """
         affine_grid_generator cosine_embedding_loss grid_sampler grid_sampler_2d grid_sampler_3d hinge_embedding_loss kl_div
         margin_ranking_loss poisson_nll_loss triplet_margin_loss""",
+    "sparse.construction": """
+        sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor""",
+    "sparse.products": "hspmm saddmm smm spmm sspaddmm",
     "nn.recurrence": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }
 _LATE = {
@@ -196,4 +200,21 @@ def _array_namespace(self: Tensor, *, api_version: str | None = None) -> _Any:
     return __getattr__("array_api")._of_version(api_version)
 
 
-attach(__array_namespace__=_array_namespace)
+def _sparse(name: str) -> _Any:
+    return getattr(__getattr__("sparse"), name)
+
+
+def _sparse_method(name: str) -> _Any:
+    def method(self: Tensor, *args: _Any, **kwargs: _Any) -> _Any:
+        return _sparse("IMPLEMENTATIONS")[name](self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    return method
+
+
+_hooks.hooks.sparse = _sparse
+_SPARSE_METHODS = """
+    _coalesced_ _indices _values ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced resize_as_sparse_
+    row_indices smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm to_sparse to_sparse_bsc to_sparse_bsr
+    to_sparse_coo to_sparse_csc to_sparse_csr values"""
+attach(__array_namespace__=_array_namespace, **{_name: _sparse_method(_name) for _name in _SPARSE_METHODS.split()})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .calls.overriding import handle_torch_function, has_torch_function
+from .calls.transform_hooks import hooks
 from .operations.joining import cat
 from .tensors.tensor import Tensor
 
@@ -33,3 +34,9 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
         parts.append(flat.narrow(0, start, tensor.numel()).view_as(tensor))
         start += tensor.numel()
     return tuple(parts)
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    """A sparse tensor from its layout and parts: what pickles of sparse tensors call."""
+    tensor: Tensor = hooks.sparse("rebuild")(layout, data)
+    return tensor

@@ -30,6 +30,7 @@ from . import (  # noqa: F401
     kernels_recurrent,
     kernels_resample,
     kernels_softmax,
+    kernels_sparse,
     kernels_special,
     rows,
     sums,

@@ -77,7 +77,9 @@ class Hooks:
         self.batches = BatchHooks()
         self.forward = ForwardHooks()
         self.materialize: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
-        """Copies conjugate and negative views among the arguments of a call to memory of their own, where the call needs it."""
+        """The arguments of a call, conjugate and negative views among them given memory of their own where the call needs it."""
+        self.sparse: Callable[[str], Any]
+        """What `flambeau.sparse` has under a name, loading it; set by the namespace."""
 
 
 hooks = Hooks()

@@ -8,8 +8,8 @@ from ..calls.arguments import as_float, as_int
 from ..calls.node_names import gathered
 from ..calls.op import op
 from ..calls.tables import PUBLIC
-from ..calls.transform_hooks import one_by_one
-from ..tape.grad_mode import no_grad
+from ..calls.transform_hooks import hooks, one_by_one
+from ..tape.grad_mode import is_grad_enabled, no_grad
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .creation import arange, full, tensor, zeros
@@ -82,11 +82,15 @@ def embedding(
 ) -> Tensor:
     """The rows of `weight` at `indices`: shape `(*indices.shape, weight.shape[1])`.
 
-    The row `padding_idx` receives no gradient.  IndexError for an index that is not in the table.
+    The row `padding_idx` receives no gradient.  With `sparse`, the gradient of `weight` is a sparse tensor of the rows that were
+    looked up.  IndexError for an index that is not in the table.
     """
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", indices)
+    if sparse is True and weight._requires_grad and is_grad_enabled() and not weight._key.levels:
+        rows: Tensor = hooks.sparse("embedding")(weight, indices, padding_idx, scale_grad_by_freq)
+        return rows
     return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 

@@ -16,6 +16,7 @@ from ..runtime.devices import DispatchKey, dispatch_key
 from ..runtime.state import state
 from ..runtime.warning import warn_once
 from ..tape.fast_path import FAST
+from ..tape.grad_mode import is_grad_enabled
 from ..tape.node import shown_as
 from ..tape.tensor_class import RECORDED
 from ..tape.transforming import VMAP_WRITES_TO_ALL
@@ -538,7 +539,7 @@ _gather = op(
 
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """`out[i][j] = input[index[i][j]][j]` for `dim=0`, and so on.
+    """`out[i][j] = input[index[i][j]][j]` for `dim=0`, and so on; with `sparse_grad`, the gradient of `input` is a sparse tensor.
 
     Raises:
         RuntimeError: an index out of bounds, or a shape of `index` larger than `input`'s elsewhere than in `dim`.
@@ -555,6 +556,9 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     if input.ndim < 2 and index.ndim < 2 and not (input.ndim and index.ndim):
         return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
     _check_gather("gather", input, dim, index)
+    if sparse_grad is True and input._requires_grad and is_grad_enabled() and not input._key.levels:
+        gathered: Tensor = hooks.sparse("gather")(input, index, dim)
+        return gathered
     return _gather(input, index, dim)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import flambeau as torch
 
+from .._utils import _rebuild_sparse_tensor
 from ..protocols import pickling as rebuild
 from ..runtime import devices
 from ..runtime.aliases import face, resolve
@@ -104,6 +105,7 @@ def known() -> dict[str, Any]:
         "torch._utils._rebuild_tensor": rebuild.plain_tensor,
         "torch._utils._rebuild_tensor_v2": rebuild.tensor,
         "torch._utils._rebuild_tensor_v3": rebuild.tensor_of_dtype,
+        "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
         "torch._utils._rebuild_parameter": rebuild.parameter,
         "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     }

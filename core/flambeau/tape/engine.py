@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.devices import DispatchKey
+from ..runtime.sparse_arrays import SparseArray
 from ..runtime.state import state
 from .anomaly import check_nan, warn_of
 from .grad_mode import _grad
@@ -170,7 +171,7 @@ class Task:
 
     def add(self, edge: Any, gradient: Any) -> None:
         if isinstance(edge, Node):
-            gradient = fit(gradient, edge.dispatch_key, edge.shape, self.tensors)
+            gradient = fit(gradient, edge.dispatch_key, edge.shape, self.tensors, edge.takes_tensors)
             waiting = self.pending.get(edge)
             if waiting is None:
                 self.pending[edge] = gradient
@@ -179,7 +180,7 @@ class Task:
                 self.pending[edge] = waiting + gradient
         elif type(edge) is Output:
             node, index = edge.node, edge.index
-            gradient = fit(gradient, edge.dispatch_key, edge.shape, self.tensors)
+            gradient = fit(gradient, edge.dispatch_key, edge.shape, self.tensors, node.takes_tensors)
             waiting = self.pending.get(node)
             if waiting is None:
                 assert node.outputs is not None
@@ -217,7 +218,7 @@ class Task:
                     if isinstance(edge, Node):
                         key = edge.dispatch_key
                         if grad.shape != edge.shape or grad.dtype is not key.raw_dtype:
-                            grad = fit(grad, key, edge.shape, False)
+                            grad = fit(grad, key, edge.shape, False, edge.takes_tensors)
                         if node is None and not heap:  # nothing else waits: in a chain, the next node needs no queue
                             node, gradient = edge, grad
                             continue
@@ -278,10 +279,16 @@ class Task:
             grad = leaf._grad
             if not leaf._has_hooks and targets is None and not self.tensors and (grad is None or not grad._requires_grad):
                 if grad is not None:
-                    _add_in_place(grad, gradient)
+                    if type(grad._array) is SparseArray or type(gradient) is SparseArray:
+                        _add_sparse(leaf, grad, gradient)
+                    else:
+                        _add_in_place(grad, gradient)
                     continue
                 key = leaf._key
                 if type(gradient) is not key.array_type:
+                    if type(gradient) is SparseArray:
+                        leaf._grad = _copied(gradient, key)
+                        continue
                     gradient = key.backend.wrap(gradient)
                 gradient = gradient if key.backend.is_own(gradient) else key.backend.copy(gradient)
                 leaf._grad = tensor_class.wrap(key.backend.in_order_of(gradient, leaf._array), key)
@@ -323,6 +330,9 @@ class Task:
             edge, gradient = gradients.popitem()
             key = key_of_edge(edge)
             if type(gradient) is not key.array_type:
+                if type(gradient) is SparseArray:
+                    by_edge[edge] = as_tensor(gradient, key)
+                    continue
                 gradient = key.backend.wrap(gradient)
             by_edge[edge] = tensor_class.wrap(gradient if key.backend.is_own(gradient) else key.backend.copy(gradient), key)
         return [by_edge.get(edge_of(tensor)) for tensor in inputs]
@@ -488,7 +498,16 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     else:
         if hasattr(gradient, "_key"):  # a pass on Tensors without `create_graph`
             gradient = raw(gradient)
-        if grad is None:
+        if (
+            type(gradient) is SparseArray
+            or type(leaf._array) is SparseArray
+            or (grad is not None and type(grad._array) is SparseArray)
+        ):
+            if grad is None:
+                leaf._grad = _copied(gradient, key)
+            else:
+                _add_sparse(leaf, grad, gradient)
+        elif grad is None:
             tensor = _copied(gradient, key)
             leaf._grad = tensor_class.wrap(key.backend.in_order_of(tensor._array, leaf._array), key)
         elif grad._requires_grad:
@@ -508,8 +527,19 @@ def _add_in_place(grad: Tensor, gradient: Any) -> None:
     grad._bump_version()
 
 
+def _add_sparse(leaf: Tensor, grad: Tensor, gradient: Any) -> None:
+    """Add where either is sparse: into the memory of a dense gradient, else what a sparse one holds becomes the sum."""
+    added = as_tensor(gradient, grad._key)
+    if type(grad._array) is SparseArray and type(gradient) is not SparseArray:
+        leaf._grad = added + grad
+    else:
+        grad.add_(added)
+
+
 def as_tensor(array: Any, key: DispatchKey) -> Tensor:
     """A raw gradient as a Tensor."""
+    if type(array) is SparseArray:
+        return SparseArray.tensor_of(array)  # type: ignore[no-any-return]  # it knows no class of tensors
     return tensor_class.wrap(array if type(array) is key.array_type else key.backend.wrap(array), key)
 
 
@@ -520,15 +550,22 @@ def raw(gradient: Tensor) -> Any:
 
 def _copied(array: Any, key: DispatchKey) -> Tensor:
     """A raw gradient as a Tensor with memory of its own."""
+    if type(array) is SparseArray:
+        return SparseArray.tensor_of(SparseArray.copy_of(array))  # type: ignore[no-any-return]  # it knows no class of tensors
     return tensor_class.wrap(key.backend.copy(array if type(array) is key.array_type else key.backend.wrap(array)), key)
 
 
 # --- shapes and dispatch keys ---------------------------------------------------------------------------------------------
 
 
-def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool) -> Any:
-    """Bring a gradient to the shape and dispatch key of its tensor: sum over broadcast dimensions, undo promotion."""
+def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool, sparse: bool = True) -> Any:
+    """Bring a gradient to the shape and dispatch key of its tensor: sum over broadcast dimensions, undo promotion.
+
+    One that is sparse stays so where it is for a leaf, or for a node whose rule takes `sparse` ones.
+    """
     if tensors:
+        if type(gradient._array) is SparseArray and not sparse:
+            gradient = gradient.to_dense()
         if gradient._array.shape != shape:
             gradient = _sum_to(gradient, gradient._array.shape, shape, RECORDED)
         from_key = gradient._key
@@ -537,6 +574,10 @@ def fit(gradient: Any, key: DispatchKey, shape: tuple[int, ...], tensors: bool) 
                 gradient = gradient.real
             gradient = gradient.to(key.device, key.dtype)
         return gradient
+    if type(gradient) is SparseArray:
+        if sparse and gradient.shape == shape:
+            return gradient if gradient.key is key else SparseArray.cast_to(gradient, key)
+        gradient = SparseArray.dense(gradient)
     if gradient.shape != shape:
         gradient = _sum_to(gradient, gradient.shape, shape, key.F)
     if gradient.dtype is not key.raw_dtype and gradient.dtype != key.raw_dtype:

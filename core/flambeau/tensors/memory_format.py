@@ -9,7 +9,7 @@ from .tensor import Tensor
 
 __all__ = [
     "channels_last", "channels_last_3d", "contiguous_format", "is_tensor", "layout", "legacy_contiguous_format", "memory_format",
-    "preserve_format", "strided", "typename",
+    "preserve_format", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided", "typename",
 ]  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def memory_order(tensor: Tensor, target: memory_format | None = None) -> tuple[i
 
 
 class layout:
-    """How elements are stored; flambeau's tensors are `torch.strided`."""
+    """How elements are stored: all of them, as in `torch.strided`, or those that are not zero, as in `torch.sparse_coo`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -70,6 +70,8 @@ class layout:
 
 
 strided = layout("strided")
+sparse_coo, sparse_csr, sparse_csc = layout("sparse_coo"), layout("sparse_csr"), layout("sparse_csc")
+sparse_bsr, sparse_bsc = layout("sparse_bsr"), layout("sparse_bsc")
 Tensor.layout = strided
 
 

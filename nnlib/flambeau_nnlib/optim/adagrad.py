@@ -28,11 +28,28 @@ def adagrad(
     **_: Any,
 ) -> None:
     """Do one step of `Adagrad` in place; `states` holds `step` and `sum` of each parameter."""
+    if weight_decay != 0 and any(grad.is_sparse for grad in grads):
+        raise RuntimeError("weight_decay option is not compatible with sparse gradients")
     grads = descent(params, grads, maximize, weight_decay)
+    if any(grad.is_sparse for grad in grads):
+        for param, grad, state in zip(params, grads, states, strict=True):
+            if grad.is_sparse:
+                _step_of_rows(param, grad.coalesce(), state, lr, lr_decay, eps)
+            else:
+                adagrad([param], [grad], [state], lr=lr, lr_decay=lr_decay, eps=eps)
+        return
     for param, grad, state in real_views(params, grads, states):
         t = tick(state)
         total = state["sum"].addcmul_(grad, grad)
         addcdiv_(param, grad, total.sqrt() + eps, -lr / (1 + (t - 1) * lr_decay))
+
+
+def _step_of_rows(param: Tensor, grad: Tensor, state: State, lr: Scalar, lr_decay: float, eps: float) -> None:
+    """A step for a sparse gradient: of the elements that it has."""
+    t, places, values = tick(state), tuple(grad.indices()), grad.values()
+    total = state["sum"][places] + values * values
+    state["sum"][places] = total
+    param[places] -= lr / (1 + (t - 1) * lr_decay) * values / (total.sqrt() + eps)
 
 
 class Adagrad(FirstOrder):
@@ -68,6 +85,7 @@ class Adagrad(FirstOrder):
     """
 
     rule = staticmethod(adagrad)
+    takes_sparse = True
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 from flambeau import Tensor
 
@@ -55,3 +56,10 @@ def capturable(params: Iterable[Tensor], names: str, xla: bool) -> None:
     if any(param.device.type == HOST for param in params):
         devices = ["cuda", "xpu", "hpu", "privateuseone"] + ["xla"] * xla
         raise AssertionError(f"If capturable=True, {names} must be on supported devices: {devices}.")
+
+
+def no_sparse(name: str) -> NoReturn:
+    """Refuse the sparse gradients that an optimizer was given."""
+    name = "Adam" if name == "AdamW" else name
+    hint = ", please consider SparseAdam instead" if name == "Adam" else ""
+    raise RuntimeError(f"{name} does not support sparse gradients{hint}")

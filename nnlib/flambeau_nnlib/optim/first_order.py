@@ -53,6 +53,9 @@ class FirstOrder(Optimizer):
     captured_names: ClassVar[str] = "params and state_steps"
     """What a message calls the tensors that must be on the device, for a device graph to capture a step."""
 
+    takes_sparse: ClassVar[bool] = False
+    """Whether the rule takes sparse gradients."""
+
     def init_state(self, param: Tensor, group: Group) -> State:
         """Return the state of a parameter before its first step."""
         return {}
@@ -76,10 +79,13 @@ class FirstOrder(Optimizer):
         return loss
 
     def _update(self, i: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        has_sparse = any(grad.is_sparse for grad in grads)
+        if has_sparse and not self.takes_sparse:
+            check.no_sparse(type(self).__name__)
         self._check(params, group)
         states, options = self._states(params, group), _plain(group, params[0])
         launches = params[0].device.type != "cpu" and has_step(self.kernel, params[0])  # one kernel for each parameter
-        if group.get("differentiable") or group.get("capturable") or launches or not self.flattens:
+        if group.get("differentiable") or group.get("capturable") or launches or has_sparse or not self.flattens:
             self.rule(params, grads, states, **options)
             return
         flatteners = self.__dict__.setdefault("_flatteners", {})

@@ -142,7 +142,7 @@ class LBFGS(Optimizer):
 
     def _flat_grad(self) -> Tensor:
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._params]
-        return torch.cat([real_view(grad).reshape(-1) for grad in grads])
+        return torch.cat([real_view(grad.to_dense() if grad.is_sparse else grad).reshape(-1) for grad in grads])
 
     def _move(self, direction: Tensor, t: Scalar) -> None:
         params = [real_view(p) for p in self._params]

@@ -54,6 +54,8 @@ def sgd(
 
 def _fused(param: Tensor, grad: Tensor, state: State, **options: Any) -> bool:
     """Do one step by a fused kernel, which initializes the velocity in the first step; False if there is none."""
+    if grad.is_sparse:
+        return False
     velocity = state.get("momentum_buffer")
     first = velocity is None and options["momentum"] != 0
     if first:
@@ -109,6 +111,7 @@ class SGD(FirstOrder):
     rule = staticmethod(sgd)
     kernel = "sgd_step"
     flattens = False
+    takes_sparse = True
 
     def __init__(
         self,

@@ -30,28 +30,22 @@ def sparse_adam(
     """Do one step of `SparseAdam` in place; `states` holds `step`, `exp_avg` and `exp_avg_sq` of each parameter."""
     beta1, beta2 = betas
     for param, grad, state in zip(params, grads, states, strict=True):
+        if not grad.is_sparse:
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
         state["step"] += 1
-        rows = _rows_with_gradient(grad)
-        values = -grad[rows] if maximize else grad[rows]
-        mean = state["exp_avg"][rows].lerp(values, 1 - beta1)
-        square = state["exp_avg_sq"][rows].lerp(values * values, 1 - beta2)
-        state["exp_avg"][rows], state["exp_avg_sq"][rows] = mean, square
+        grad = grad.coalesce()
+        places, values = tuple(grad.indices()), -grad.values() if maximize else grad.values()
+        mean = state["exp_avg"][places].lerp(values, 1 - beta1)
+        square = state["exp_avg_sq"][places].lerp(values * values, 1 - beta2)
+        state["exp_avg"][places], state["exp_avg_sq"][places] = mean, square
         rate = lr * math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
-        param[rows] -= rate * mean / (square.sqrt() + eps)
-
-
-def _rows_with_gradient(grad: Tensor) -> Tensor:
-    """The indices of the rows in which the gradient is not all zero."""
-    is_nonzero = grad.reshape(len(grad), -1) != 0
-    rows: Tensor = is_nonzero.any(1).nonzero()
-    return rows.squeeze(1)
+        param[places] -= rate * mean / (square.sqrt() + eps)
 
 
 class SparseAdam(FirstOrder):
     """`Adam` for embeddings: only the rows that were looked up are updated, and so are only their running means.
 
-    It is meant for the gradients of `Embedding(sparse=True)`. These are dense here, with zeros for the rows that were not
-    looked up, so that a row counts as looked up where its gradient is not all zero.
+    It takes sparse gradients, such as those of `Embedding(sparse=True)`.
 
     Args:
         params: the tensors, named tensors or groups to optimize; see `Optimizer`.
@@ -62,7 +56,8 @@ class SparseAdam(FirstOrder):
         maximize: go up the objective, not down.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is out of range, or a parameter is complex or sparse.
+        RuntimeError: in `step`, for a dense gradient.
 
     Example:
         >>> import flambeau as torch
@@ -74,6 +69,7 @@ class SparseAdam(FirstOrder):
 
     rule = staticmethod(sparse_adam)
     flattens = False
+    takes_sparse = True
     scalars = ()
 
     def __init__(
@@ -91,6 +87,8 @@ class SparseAdam(FirstOrder):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
         groups = enumerate(self.param_groups)
         places = [[i, j] for i, group in groups for j, param in enumerate(group["params"]) if param.is_complex()]
+        sparse = [[i, j] for i, group in enumerate(self.param_groups) for j, each in enumerate(group["params"]) if each.is_sparse]
+        check.that(not sparse, f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
         check.that(not places, f"Complex params at indices {places}: SparseAdam does not support complex parameters")
 
     def init_state(self, param: Tensor, group: Group) -> State:

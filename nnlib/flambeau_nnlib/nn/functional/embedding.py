@@ -42,7 +42,7 @@ def embedding(
             limit.
         norm_type: the p of that norm.
         scale_grad_by_freq: whether the gradient of a row is divided by how often its index is in `input`.
-        sparse: accepted for compatibility; the gradient is always dense.
+        sparse: whether the gradient of `weight` is a sparse tensor, of the rows that were looked up.
 
     Example:
         >>> import flambeau as torch
@@ -83,7 +83,7 @@ def embedding_bag(
         scale_grad_by_freq: whether the gradient of a row is divided by how often its index is in `input`; not for mode
             "max".
         mode: "sum", "mean" or "max".
-        sparse: accepted for compatibility; the gradient is always dense. Not for mode "max".
+        sparse: whether the gradient of `weight` is a sparse tensor, of the rows that were looked up. Not for mode "max".
         per_sample_weights: factors of the rows, in the shape of `input`, for mode "sum"; NotImplementedError for
             another mode.
         include_last_offset: whether the last of the `offsets` is where the last bag ends, rather than where it begins.
@@ -132,7 +132,19 @@ def embedding_bag(
     padding = ops.padding_row(padding_idx, weight.size(0))
     if max_norm is not None:
         ops.embedding_renorm_(weight, input, max_norm, norm_type)
+    if sparse and weight.requires_grad:
+        weight, input, padding = _looked_up(weight, input, padding, scale_grad_by_freq)
+        scale_grad_by_freq = False
     return ops.embedding_bag(weight, input, offsets, mode, per_sample_weights, include_last_offset, padding, scale_grad_by_freq)
+
+
+def _looked_up(weight: Tensor, input: Tensor, padding: int | None, by_frequency: bool) -> tuple[Tensor, Tensor, int | None]:
+    """A table of the rows that are looked up, the indices in it, and the one that is left out."""
+    rows = torch.embedding(weight, input, -1, by_frequency, True)
+    places = torch.arange(len(input), device=input.device)
+    if padding is None or padding < 0:
+        return rows, places, padding
+    return torch.cat([rows, rows.new_zeros(1, rows.shape[1])]), places.masked_fill(input == padding, len(input)), len(input)
 
 
 def _flat_bags(

@@ -74,7 +74,7 @@ class Embedding(_Table):
             no limit.
         norm_type: the p of that norm.
         scale_grad_by_freq: whether the gradient of a vector is divided by how often its index is in the batch.
-        sparse: accepted and shown; gradients are always dense.
+        sparse: whether the gradient of `weight` is a sparse tensor, of the rows that were looked up.
         _weight: the table to start from, `(num_embeddings, embedding_dim)`, in place of a new one.
         _freeze: whether the table is left out of training: its `requires_grad` is False.
         device, dtype: of the parameter `weight`, `(num_embeddings, embedding_dim)`.
@@ -191,7 +191,7 @@ class EmbeddingBag(_Table):
         scale_grad_by_freq: whether the gradient of a vector is divided by how often its index is in the batch; not for
             mode "max".
         mode: "sum", "mean" or "max".
-        sparse: accepted for compatibility; gradients are always dense. Not for mode "max".
+        sparse: whether the gradient of `weight` is a sparse tensor, of the rows that were looked up. Not for mode "max".
         _weight: the table to start from, `(num_embeddings, embedding_dim)`, in place of a new one.
         include_last_offset: whether the last of the `offsets` is where the last bag ends, rather than where it begins.
         padding_idx: an index that is left out of the bags; its vector starts as zeros and gets no gradient.

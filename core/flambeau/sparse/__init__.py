@@ -1,0 +1,45 @@
+"""Sparse tensors: those that hold some of their elements, and where they stand; all others are zero.
+
+>>> import flambeau as torch
+>>> s = torch.tensor([[0, 0, 3.0], [4, 0, 5]]).to_sparse_csr()
+>>> s @ torch.ones(3)
+tensor([3., 9.])
+
+Design. A sparse tensor is an instance of `SparseTensor`, a subclass of Tensor: an operation's straight path asks whether its
+arguments are plain tensors, as it always does, and so dense calls pay nothing. Everything else takes the way of any subclass
+and comes to `SparseTensor.__torch_function__`, which finds the function by its name in one table, `IMPLEMENTATIONS`; what is
+not there is refused as PyTorch refuses it. In the place of an array such a tensor has a `SparseArray`
+(`runtime/sparse_arrays.py`): a layout, index arrays, values, and the dispatch key of these. The engine passes it along as a
+gradient, to leaves and to the nodes of this package; before any other node it becomes dense.
+
+The implementations are written with operations on the values and the indices, which are dense tensors. So derivatives of all
+orders follow, from a pair of functions that take a sparse tensor apart and make one, `values_of` and `build`: the gradient of
+either is the other. Where PyTorch's gradient is dense (`torch.mm`, `S.sum()`), a `Function` says so.
+
+The package is loaded when the first of its names is used.
+"""
+
+from __future__ import annotations
+
+from . import elementwise, shapes, text  # noqa: F401 (they register what they implement)
+from .construction import rebuild as rebuild
+from .embedding import embedding as embedding
+from .embedding import gather as gather
+from .gradients import as_sparse_gradcheck
+from .invariants import check_sparse_tensor_invariants
+from .products import addmm, mm, sampled_addmm
+from .reductions import log_softmax, softmax, sum
+from .semi_structured import (
+    SparseSemiStructuredTensor,
+    SparseSemiStructuredTensorCUSPARSELT,
+    SparseSemiStructuredTensorCUTLASS,
+    to_sparse_semi_structured,
+)  # fmt: skip
+from .solving import solve, spdiags, spsolve
+from .tensors import IMPLEMENTATIONS as IMPLEMENTATIONS
+
+__all__ = [
+    "SparseSemiStructuredTensor", "SparseSemiStructuredTensorCUSPARSELT", "SparseSemiStructuredTensorCUTLASS", "addmm",
+    "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax", "solve", "spdiags",
+    "spsolve", "sum", "to_sparse_semi_structured",
+]  # fmt: skip

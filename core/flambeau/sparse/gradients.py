@@ -1,0 +1,47 @@
+"""`gradcheck` for functions of sparse tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .tensors import SparseTensor, like, to_dense, values_of
+
+__all__ = ["as_sparse_gradcheck"]
+
+
+def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
+    """`gradcheck` (or `gradgradcheck`) for functions that take and return sparse tensors: by their values.
+
+    Args:
+        gradcheck: the function that checks dense ones.
+
+    >>> import flambeau as torch
+    >>> check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
+    >>> x = torch.tensor([[0, 1], [2, 3]], dtype=torch.float64).to_sparse().requires_grad_()
+    >>> check(lambda x: x.to_sparse_csr(), x)
+    True
+    """
+
+    @functools.wraps(gradcheck)
+    def checked(func: Callable[..., Any], inputs: Any, **kwargs: Any) -> Any:
+        given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+        masked = kwargs.get("masked") is not False
+        places = [each._array if isinstance(each, SparseTensor) else None for each in given]
+        dense = [_values(each) if isinstance(each, SparseTensor) else each for each in given]
+
+        def of_values(*args: Any) -> Any:
+            made = func(*(each if at is None else like(at, each) for each, at in zip(args, places, strict=True)))
+            return tuple(map(_strided, made)) if isinstance(made, (tuple, list)) else _strided(made)
+
+        def _strided(made: Any) -> Any:
+            return to_dense(made, masked) if isinstance(made, SparseTensor) else made
+
+        return gradcheck(of_values, tuple(dense), **kwargs)
+
+    return checked
+
+
+def _values(input: SparseTensor) -> Any:
+    return values_of(input.detach()).clone().requires_grad_(input.requires_grad)

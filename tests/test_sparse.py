@@ -1,0 +1,338 @@
+"""Sparse tensors against dense ones, and against SciPy's."""
+
+from __future__ import annotations
+
+import copy
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+
+LAYOUTS = ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"]
+
+
+def dense(*shape, seed=0, share=0.4, dtype=torch.float64):
+    generator = np.random.default_rng(seed)
+    return torch.tensor(np.where(generator.random(shape) < share, generator.standard_normal(shape), 0.0)).to(dtype)
+
+
+def sparse(tensor, layout):
+    blocks = (2, 3) if layout in ("sparse_bsr", "sparse_bsc") else None
+    return tensor.to_sparse(layout=getattr(torch, layout), blocksize=blocks)
+
+
+def close(a, b):
+    torch.testing.assert_close(a, b)
+
+
+# --- layouts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", LAYOUTS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_conversions(layout, other):
+    a = dense(4, 6)
+    s = sparse(sparse(a, layout), other) if layout != other else sparse(a, layout)
+    assert s.layout is getattr(torch, other)
+    close(s.to_dense(), a)
+
+
+@pytest.mark.parametrize(
+    ("layout", "name"), [("sparse_csr", "csr_array"), ("sparse_csc", "csc_array"), ("sparse_bsr", "bsr_array")]
+)
+def test_parts_are_those_of_scipy(layout, name):
+    scipy = pytest.importorskip("scipy.sparse")
+    a = dense(4, 6)
+    ours = sparse(a, layout)
+    options = {"blocksize": (2, 3)} if layout == "sparse_bsr" else {}
+    theirs = getattr(scipy, name)(a.numpy(), **options)
+    theirs.sort_indices()
+    parts = (ours.ccol_indices(), ours.row_indices()) if layout == "sparse_csc" else (ours.crow_indices(), ours.col_indices())
+    assert parts[0].tolist() == theirs.indptr.tolist()
+    assert parts[1].tolist() == theirs.indices.tolist()
+    assert ours.values().tolist() == theirs.data.tolist()
+
+
+def test_entries_in_one_place_are_added():
+    s = torch.sparse_coo_tensor([[1, 0, 1], [2, 1, 2]], [1.0, 2.0, 3.0], (2, 3))
+    assert s.to_dense().tolist() == [[0, 2, 0], [0, 0, 4]]
+    c = s.coalesce()
+    assert (c.indices().tolist(), c.values().tolist(), c.is_coalesced()) == ([[0, 1], [1, 2]], [2, 4], True)
+    with pytest.raises(RuntimeError, match="uncoalesced"):
+        s.values()
+
+
+def test_dense_dimensions():
+    a = dense(3, 4, 2)
+    s = a.to_sparse(2)
+    assert (s.sparse_dim(), s.dense_dim(), s.values().shape[1:]) == (2, 1, (2,))
+    close(s.to_dense(), a)
+    close(torch.sparse.sum(s, (0, 2)).to_dense(), a.sum((0, 2)))
+
+
+def test_values_share_memory():
+    values = torch.ones(2)
+    s = torch.sparse_coo_tensor([[0, 2]], values, (3,))
+    values[0] = 5
+    assert s.to_dense().tolist() == [5, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "size", "message"),
+    [
+        ([[0, 1]], [1.0], (3,), "same nnz"),
+        ([0, 1], [1.0, 2.0], (3,), "sparse_dim x nnz"),
+        ([[0, 1]], [1.0, 2.0], (3, 3), "number of dimensions"),
+        ([[0, 7]], [1.0, 2.0], (3,), "found index 7"),
+        ([[0, -1]], [1.0, 2.0], None, "negative index -1"),
+    ],
+)
+def test_parts_that_do_not_fit(indices, values, size, message):
+    with pytest.raises(RuntimeError, match=message):
+        torch.sparse_coo_tensor(indices, values, size, check_invariants=True)
+
+
+@pytest.mark.parametrize(
+    ("crow", "col", "message"),
+    [([1, 1, 2], [0, 1], "0. == 0"), ([0, 1, 3], [0, 1], "nnz"), ([0, 2, 2], [1, 0], "sorted"), ([0, 1, 2], [0, 9], "ncols")],
+)
+def test_compressed_parts_that_do_not_fit(crow, col, message):
+    with pytest.raises(RuntimeError, match=message):
+        torch.sparse_csr_tensor(crow, col, [1.0, 2.0], (2, 2), check_invariants=True)
+
+
+# --- computing ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_products(layout):
+    a, x, v = dense(4, 6), dense(6, 5, seed=1, share=1), dense(6, seed=2, share=1)
+    s = sparse(a, layout)
+    close(s @ x, a @ x)
+    close(s @ v, a @ v)
+    close(torch.sparse.mm(s, x), a @ x)
+    close(x.mT @ s.transpose(0, 1), x.mT @ a.mT)
+    close(torch.addmm(torch.ones(4, 5, dtype=torch.float64), s, x, beta=2, alpha=3), 2 + 3 * (a @ x))
+    close((s @ s.transpose(0, 1).to_sparse_csr()).to_dense(), a @ a.mT)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int64, torch.complex128])
+def test_products_of_other_dtypes(dtype):
+    a, x = dense(4, 6).mul(5).round().to(dtype), dense(6, 2, seed=1).mul(5).round().to(dtype)
+    close((a.to_sparse() @ x).to(torch.complex128), (a @ x).to(torch.complex128))
+
+
+def test_without_scipy():
+    """The same products by array operations alone."""
+    code = (
+        "import sys; sys.modules['scipy'] = sys.modules['scipy.sparse'] = None\n"
+        "import flambeau as torch\n"
+        "s = torch.tensor([[0, 0, 3.0], [4, 0, 5], [1, 0, 0]]).to_sparse_csr(); x = torch.arange(6.0).reshape(3, 2)\n"
+        "print((s @ x).tolist(), torch.sparse.spsolve(s + torch.eye(3).to_sparse_csr(), torch.ones(3)).tolist())"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    a = np.array([[0, 0, 3.0], [4, 0, 5], [1, 0, 0]])
+    product, solution = eval(run.stdout.replace("] [", "], ["))
+    np.testing.assert_allclose(product, a @ np.arange(6.0).reshape(3, 2))
+    np.testing.assert_allclose(solution, np.linalg.solve(a + np.eye(3), np.ones(3)), rtol=1e-5)
+
+
+def test_solving():
+    a = (dense(6, 6) + 5 * torch.eye(6, dtype=torch.float64)).requires_grad_()
+    b = dense(6, 2, share=1, seed=3).requires_grad_()
+    s = a.detach().to_sparse_csr().requires_grad_()
+    x = torch.sparse.spsolve(s, b)
+    close(x, torch.linalg.solve(a, b))
+    x.square().sum().backward()
+    found, b.grad = b.grad, None
+    torch.linalg.solve(a, b).square().sum().backward()
+    close(found, b.grad)
+    close(s.grad.to_dense(), torch.where(a != 0, a.grad, 0.0))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_arithmetic(layout):
+    a, b = dense(4, 6), dense(4, 6, seed=1)
+    s, t = sparse(a, layout), sparse(b, layout)
+    close((s + t).to_dense(), a + b)
+    close((s - t).to_dense(), a - b)
+    close(torch.add(s, t, alpha=3).to_dense(), a + 3 * b)
+    close((s * t).to_dense(), a * b)
+    close((s * b).to_dense(), a * b)
+    close((2 * s / 4).to_dense(), a / 2)
+    close(b + s, a + b)
+    close((-s).sin().to_dense(), (-a).sin())
+    close(s.sum(), a.sum())
+
+
+def test_reductions_and_softmax():
+    a = dense(4, 6)
+    s = a.to_sparse()
+    for dim in (0, 1, -1):
+        close(torch.sparse.sum(s, dim).to_dense(), a.sum(dim))
+        masked = torch.where(a != 0, a, -torch.inf)
+        close(torch.sparse.softmax(s, dim).to_dense(), torch.where(a != 0, masked.softmax(dim), 0.0))
+    close(s.norm(), a.norm())
+
+
+def test_parts_and_joins():
+    a = dense(4, 6)
+    s, columns = a.to_sparse(), torch.tensor([5, 0, 0])
+    close(s[2].to_dense(), a[2])
+    close(s[1:3].to_dense(), a[1:3])
+    close(s[:, ::2].to_dense(), a[:, ::2])
+    close(s.index_select(1, columns).to_dense(), a[:, columns])
+    close(torch.cat([s, s], 1).to_dense(), torch.cat([a, a], 1))
+    close(torch.stack([s, s], 1).to_dense(), torch.stack([a, a], 1))
+    close(s.sparse_mask(torch.ones(4, 6).to_sparse()).to_dense(), a)
+
+
+def test_in_place():
+    a = dense(4, 6)
+    s, x = a.to_sparse(), torch.ones(4, 6, dtype=torch.float64)
+    same = s
+    s *= 2
+    s.add_(a.to_sparse())
+    assert s is same
+    close(s.to_dense(), 3 * a)
+    x.add_(s, alpha=0.5)
+    close(x, 1 + 1.5 * a)
+    assert s.zero_()._nnz() == 0
+
+
+def test_what_there_is_no_operation_for_says_so():
+    with pytest.raises(NotImplementedError, match="aten::cos.*SparseCPU"):
+        torch.eye(2).to_sparse().cos()
+    with pytest.raises(TypeError, match="to_dense"):
+        torch.eye(2).to_sparse().numpy()
+
+
+# --- gradients ----------------------------------------------------------------------------------------------------
+
+FUNCTIONS = {
+    "mm": lambda s, x: torch.sparse.mm(s, x),
+    "product": lambda s, x: s * x.mT,
+    "sum": lambda s, x: torch.sparse.sum(s * 2, 0).to_dense(),
+    "softmax": lambda s, x: torch.sparse.softmax(s, 1).to_dense(),
+    "log_softmax": lambda s, x: torch.sparse.log_softmax(s, 0).to_dense(),
+    "square": lambda s, x: torch.sparse.mm(s, s.t()).to_dense(),
+    "sines": lambda s, x: (s.sin() + s * s).to_dense(),
+    "layouts": lambda s, x: s.to_sparse_csr().to_sparse_csc().to_dense(),
+    "parts": lambda s, x: torch.cat([s[1:], s.index_select(0, torch.tensor([0, 0]))]).to_dense(),
+    "values": lambda s, x: s.coalesce().values() ** 2,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives(name):
+    a, x = dense(3, 4), dense(4, 3, seed=1, share=1).requires_grad_()
+    inputs = (a.to_sparse().requires_grad_(), x)
+    check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
+    assert check(FUNCTIONS[name], inputs, masked=True)
+    again = torch.sparse.as_sparse_gradcheck(torch.autograd.gradgradcheck)
+    assert again(FUNCTIONS[name], inputs)
+
+
+def test_gradients_of_sparse_leaves():
+    a, x = dense(3, 4), dense(4, 3, seed=1, share=1)
+    s = a.to_sparse_csr().requires_grad_()
+    torch.sparse.mm(s, x).sum().backward()
+    assert s.grad.layout is torch.sparse_csr
+    torch.sparse.mm(s, x).sum().backward()
+    close(s.grad.to_dense(), 2 * torch.where(a != 0, x.sum(1).expand(3, 4), 0.0))
+    s.grad = None
+    (s @ x).sum().backward()
+    close(s.grad, x.sum(1).expand(3, 4))
+    (g,) = torch.autograd.grad(torch.sparse.mm(s, x).sum(), s)
+    assert g.layout is torch.sparse_csr
+
+
+def test_hooks_see_sparse_gradients():
+    weight, seen = torch.ones(3, 2, requires_grad=True), []
+    weight.register_hook(lambda grad: seen.append(grad.is_sparse) or grad * 2)
+    torch.nn.functional.embedding(torch.tensor([1, 1]), weight, sparse=True).sum().backward()
+    assert seen == [True]
+    assert weight.grad.to_dense().tolist() == [[0, 0], [4, 4], [0, 0]]
+
+
+@pytest.mark.parametrize("padding", [None, 1])
+def test_embedding(padding):
+    words = torch.nn.Embedding(4, 2, sparse=True, padding_idx=padding)
+    words(torch.tensor([[1, 3], [3, 0]])).sum().backward()
+    grad = words.weight.grad
+    assert grad.is_sparse
+    assert grad._nnz() == (4 if padding is None else 3)
+    assert grad.to_dense()[:, 0].tolist() == [1, 1 if padding is None else 0, 0, 2]
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_embedding_bag(mode):
+    def run(sparse):
+        torch.manual_seed(0)
+        bags = torch.nn.EmbeddingBag(5, 3, mode=mode, sparse=sparse, padding_idx=2)
+        out = bags(torch.tensor([1, 2, 4, 4]), torch.tensor([0, 2]))
+        (out * out).sum().backward()
+        return out, bags.weight.grad
+
+    (out, grad), (expected, other) = run(True), run(False)
+    assert grad.is_sparse
+    close(out, expected)
+    close(grad.to_dense(), other)
+
+
+def test_a_gradient_through_what_was_looked_up():
+    """Through an operation before the table it goes on as a dense one."""
+    base = torch.ones(3, 2, requires_grad=True)
+    torch.nn.functional.embedding(torch.tensor([1, 1]), base * 3, sparse=True).sum().backward()
+    assert base.grad.tolist() == [[0, 0], [6, 6], [0, 0]]
+
+
+def test_optimizers_that_take_them():
+    for optimizer_class in (torch.optim.SGD, torch.optim.Adagrad, torch.optim.SparseAdam):
+        words = torch.nn.Embedding(4, 2, sparse=True)
+        before, optimizer = words.weight.detach().clone(), optimizer_class(words.parameters(), lr=0.1)
+        words(torch.tensor([1, 1])).sum().backward()
+        optimizer.step()
+        assert (words.weight != before).any(1).tolist() == [False, True, False, False]
+        words.weight.grad = torch.ones(4, 2)
+    with pytest.raises(RuntimeError, match="SparseAdam does not support dense gradients"):
+        optimizer.step()
+
+
+def test_clipping():
+    words = torch.nn.Embedding(4, 2, sparse=True)
+    words(torch.tensor([1, 1])).sum().backward()
+    assert torch.nn.utils.clip_grad_norm_(words.parameters(), 1.0).item() == pytest.approx(8**0.5)
+    assert words.weight.grad.to_dense().norm().item() == pytest.approx(1)
+
+
+# --- as objects ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_saving_and_copying(layout):
+    s = sparse(dense(4, 6), layout)
+    file = io.BytesIO()
+    torch.save({"s": s}, file)
+    file.seek(0)
+    loaded = torch.load(file)["s"]
+    for each in (loaded, copy.deepcopy(s), s.clone()):
+        assert repr(each) == repr(s)
+        assert each is not s
+
+
+def test_a_file_with_indices_outside_of_the_tensor_is_refused():
+    file = io.BytesIO()
+    torch.save(torch.sparse_coo_tensor([[0, 9]], [1.0, 2.0], (3,)), file)
+    file.seek(0)
+    with pytest.raises(RuntimeError, match="found index 9"):
+        torch.load(file)
+
+
+def test_a_dense_program_does_not_load_it():
+    code = "import flambeau as torch, sys; torch.ones(2).sum(); print('flambeau.sparse' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import fractions
 import io
@@ -11,8 +12,12 @@ import mmap
 import os
 import pickle
 import random
+import re
+import signal
 import struct
+import subprocess
 import sys
+import tarfile
 import warnings
 import zipfile
 
@@ -32,6 +37,14 @@ def saved(obj, **options):
 
 def loaded(data, *args, **options):
     return torch.load(io.BytesIO(data), *args, **options)
+
+
+def altered(data, old, new):
+    """A file with other bytes in it, and no checksums."""
+    data, directory = data.replace(old, new), b"PK\x01\x02"
+    for start in (match.start() for match in re.finditer(re.escape(directory), data)):
+        data = data[: start + 16] + bytes(4) + data[start + 20 :]
+    return data
 
 
 def round_trip(obj, **options):
@@ -203,6 +216,34 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
     assert torch.load(path) == [1, 2] and os.listdir(tmp_path) == ["model.pt"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a process")
+def test_what_a_killed_save_left_is_removed(tmp_path):
+    path = tmp_path / "model.pt"
+    code = f"""
+import os, signal, flambeau as torch
+class Killer:
+    def __reduce__(self): os.kill(os.getpid(), signal.SIGKILL)
+torch.save([torch.ones(2), Killer()], {str(path)!r})
+"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
+    (left,) = os.listdir(tmp_path)
+    assert re.fullmatch(r"model\.pt\.\d+\.\d+\.tmp", left)
+    others = {f"model.pt.{os.getpid()}.1.tmp", "other.pt.999999999.1.tmp"}  # of a live process, and for another path
+    for name in others:
+        (tmp_path / name).touch()
+    torch.save(1, path)
+    assert set(os.listdir(tmp_path)) == {"model.pt", *others}
+
+
+def test_a_file_reaches_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+    steps = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: steps.append(os.fstat(descriptor).st_size))
+    replace = os.replace
+    monkeypatch.setattr(os, "replace", lambda old, new: (steps.append("replace"), replace(old, new)))
+    torch.save(torch.ones(1), tmp_path / "model.pt")
+    assert steps == [(tmp_path / "model.pt").stat().st_size, "replace"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions and links")
 def test_links_and_permissions_are_kept(tmp_path):
     target, link = tmp_path / "target.pt", tmp_path / "link.pt"
@@ -306,7 +347,7 @@ def test_byte_order(dtype):
     other = "BIG" if sys.byteorder == "little" else "LITTLE"
     try:
         torch.serialization.set_default_load_endianness(torch.serialization.LoadEndianness[other])
-        assert loaded(data.replace(raw, swapped)).tolist() == tensor.tolist()
+        assert loaded(altered(data, raw, swapped)).tolist() == tensor.tolist()
         torch.serialization.set_default_load_endianness(torch.serialization.LoadEndianness.NATIVE)
         assert loaded(data).tolist() == tensor.tolist()
     finally:
@@ -406,6 +447,10 @@ def test_a_module_that_has_been_declared_safe():
         (b"K\x01}b", "Can only build Tensor, Parameter, OrderedDict"),
         (b"ctorch._utils\n_rebuild_tensor_v2\n}X\x01\x00\x00\x00aK\x01sb", "Can only build"),
         (b"ctorch\nTensor\n}X\x03\x00\x00\x00sumK\x01sb", "Can only build"),
+        (b"ctorch\nTensor\n)R}X\x04\x00\x00\x00noteK\x01sb", "Can only build"),
+        (b"ctorch.storage\nUntypedStorage\nK\x01\x85R}X\x06\x00\x00\x00_bytesK\x01sb", "Can only"),
+        (b"cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R", "Can only make bytearray of its contents"),
+        (b"ctorch.serialization\n_get_layout\nX\x04\x00\x00\x00load\x85R", "'load' is not the name of a layout"),
         (b"K\x01K\x02a", "Can only append to lists, but got <class 'int'>"),
         (b"}(K\x01e", "Can only extend lists, but got <class 'dict'>"),
         (b"]K\x00K\x01s", "Can only SETITEM for dict"),
@@ -434,22 +479,75 @@ def test_a_file_cannot_ask_for_memory_outside_of_its_storage():
     place = b"K\x00K\x04\x85"  # offset and size in the pickle
     assert data.count(place) == 1
     with pytest.raises(RuntimeError, match=r"setStorage: .* are out of bounds for storage of size 16"):
-        loaded(data.replace(place, b"K\x01K\x04\x85"))
+        loaded(altered(data, place, b"K\x01K\x04\x85"))
     with pytest.raises(RuntimeError, match=r"setStorage: .* are out of bounds for storage of size 16"):
-        loaded(data.replace(place, b"K\x00K\xff\x85"))
+        loaded(altered(data, place, b"K\x00K\xff\x85"))
 
 
-def test_damaged_files_raise_and_do_no_more():
-    data = saved({"x": torch.arange(10.0), "y": [torch.ones(2, 2), {"z": 1.5}]})
+@pytest.mark.parametrize("new_format", [True, False])
+@pytest.mark.parametrize("checked", [True, False])
+def test_damaged_files_end_in_one_kind_of_error(new_format, checked):
+    obj = {"x": torch.arange(10.0), "y": [torch.ones(2, 2), {"z": 1.5, "s": {1}}], "p": torch.nn.Parameter(torch.ones(1))}
+    data = saved(obj, _use_new_zipfile_serialization=new_format, pickle_protocol=4)
     generator = random.Random(0)
-    for _ in range(300):
-        damaged = bytearray(data)
-        for _ in range(generator.randint(1, 4)):
-            damaged[generator.randrange(len(data))] = generator.randrange(256)
-        try:
-            loaded(bytes(damaged))
-        except Exception as error:
-            assert not isinstance(error, SystemError)
+    torch.serialization.set_crc32_options(checked)
+    try:
+        for _ in range(300):
+            damaged = bytearray(data)
+            for _ in range(generator.randint(1, 4)):
+                damaged[generator.randrange(len(data))] = generator.randrange(256)
+            with contextlib.suppress(pickle.UnpicklingError, RuntimeError):
+                loaded(bytes(damaged[: generator.choice((None, None, generator.randrange(1, len(data))))]))
+    finally:
+        torch.serialization.set_crc32_options(True)
+
+
+@pytest.mark.parametrize("size", [100, 3_000_000])
+def test_a_flipped_bit_in_the_data_is_found(tmp_path, size):
+    path = tmp_path / "model.pt"
+    torch.save({"w": torch.zeros(size)}, path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(
+        RuntimeError, match=r"record 'data/0' of .*model.pt' is damaged: the checksum of its \d+ bytes from byte \d+"
+    ):
+        torch.load(path)
+    torch.serialization.set_crc32_options(False)
+    try:
+        assert torch.load(path)["w"].count_nonzero() == 1
+    finally:
+        torch.serialization.set_crc32_options(True)
+
+
+def test_damage_says_where_it_is(tmp_path):
+    path = tmp_path / "model.pt"
+    torch.save({"name": 1}, path)
+    path.write_bytes(altered(path.read_bytes(), b"name", b"\xff\xff\xff\xff"))
+    with pytest.raises(pickle.UnpicklingError, match=r"UnicodeDecodeError.*record 'data.pkl' of .*model.pt', near byte \d+"):
+        torch.load(path)
+    torch.save({"name": torch.ones(3)}, path, _use_new_zipfile_serialization=False)
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(RuntimeError, match=r"unexpected end of file: 10 of 12 bytes \(storage '0' of .*model.pt', near byte \d+"):
+        torch.load(path)
+
+
+def test_errors_of_the_callers_own_code_are_not_the_files():
+    with pytest.raises(ZeroDivisionError):
+        loaded(saved(torch.ones(1)), map_location=lambda storage, location: 1 // 0)
+
+
+@pytest.mark.parametrize("state", [{"sum": 1}, {"_array": 1}, {"_hooks": 1}, ({}, {"_array": 1}), {1: 2}])
+def test_a_file_cannot_replace_what_a_tensor_consists_of(state):
+    class Pickled:
+        def __reduce__(self):
+            tensor = torch.ones(1)
+            tensor.note = 1
+            function, args = tensor.__reduce_ex__(2)
+            return function, (*args[:-1], state)
+
+    with pytest.raises(pickle.UnpicklingError, match="Can only set attributes of a tensor that it does not have itself"):
+        loaded(saved(Pickled()))
 
 
 def test_environment_variables(monkeypatch):
@@ -504,7 +602,7 @@ def test_map_location_sees_the_saved_location():
 
 
 def test_a_device_that_is_not_there():
-    data = saved(torch.ones(2)).replace(b"X\x03\x00\x00\x00cpu", b"X\x03\x00\x00\x00qpu")
+    data = altered(saved(torch.ones(2)), b"X\x03\x00\x00\x00cpu", b"X\x03\x00\x00\x00qpu")
     with pytest.raises(RuntimeError, match=r"don't know how to restore data location of .* \(tagged with qpu\)"):
         loaded(data)
     assert loaded(data, {"qpu": "cpu"}).tolist() == [1, 1]
@@ -536,6 +634,39 @@ def test_the_format_before_zip():
         loaded(pickle.dumps(3, protocol=2))
     with pytest.raises((RuntimeError, EOFError)):
         loaded(data[:-4])
+
+
+def old_tar(pickled):
+    """A file as PyTorch 0.1 wrote it: a storage of 0 to 5, of which tensor 20 is 2 x 2 from element 1 on, and a view of it."""
+    storages, tensors = io.BytesIO(), io.BytesIO()
+    storages.write(pickle.dumps(1, 2) + b"\x80\x02K\nX\x03\x00\x00\x00cpuctorch\nFloatStorage\n\x87.")
+    storages.write(struct.pack("<q6f", 6, *range(6)) + pickle.dumps([(11, 10, 2, 3)], 2))
+    tensors.write(pickle.dumps(2, 2))
+    for key, storage, sizes, strides, offset in ((20, 10, (2, 2), (2, 1), 1), (21, 11, (3,), (1,), 0)):
+        tensors.write(b"\x80\x02K%cK%cctorch\nFloatTensor\n\x87." % (key, storage))
+        tensors.write(struct.pack(f"<q{2 * len(sizes) + 1}q", len(sizes), *sizes, *strides, offset))
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:", format=tarfile.PAX_FORMAT) as tar:
+        for name, data in (("storages", storages.getvalue()), ("tensors", tensors.getvalue()), ("pickle", pickled)):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return file.getvalue()
+
+
+TAR_PICKLE = b"\x80\x02}(X\x01\x00\x00\x00wX\x02\x00\x00\x0020QX\x01\x00\x00\x00vX\x02\x00\x00\x0021Qu."
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_the_tar_format_of_the_first_release(weights_only):
+    result = loaded(old_tar(TAR_PICKLE), weights_only=weights_only)
+    assert result["w"].tolist() == [[1, 2], [3, 4]] and result["v"].tolist() == [2, 3, 4]
+    result["w"][0, 1] = 7
+    assert result["v"][0] == 7
+    with pytest.raises(pickle.UnpicklingError, match="whose module os is blocked"):
+        loaded(old_tar(b"cos\nsystem\n)R."))
+    with pytest.raises((RuntimeError, pickle.UnpicklingError), match="of <BytesIO>"):
+        loaded(old_tar(TAR_PICKLE)[:2000])
 
 
 def test_a_stream_of_several_old_files():

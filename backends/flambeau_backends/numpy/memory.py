@@ -78,8 +78,10 @@ def all_of(array: Any) -> Any:
     base = _base(array)
     if base.ndim == 1 and base.flags.c_contiguous:
         return base
+    if base.flags.c_contiguous:
+        return base.reshape(-1)  # much cheaper than `as_strided`
     extent = base.size
-    if extent and not (base.flags.c_contiguous or base.flags.f_contiguous):
+    if extent and not base.flags.f_contiguous:
         extent = 1 + sum((n - 1) * stride for n, stride in zip(base.shape, base.strides, strict=True)) // base.itemsize
     return as_strided(base, (extent,), (base.itemsize,))
 

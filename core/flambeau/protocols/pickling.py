@@ -21,6 +21,7 @@ __all__ = [
     "copy_sharing_storage",
     "from_type",
     "give_state",
+    "NOT_STATE",
     "on_storage",
     "parameter",
     "parameter_with_state",
@@ -38,7 +39,7 @@ __all__ = [
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 # Attributes of autograd, which are not saved; neither are hooks, as in PyTorch.
-_NOT_STATE = frozenset({  # they belong to the tensor's history and memory, not to its value
+NOT_STATE = frozenset({  # they belong to the tensor's history and memory, not to its value
     "_accumulator", "_argument", "_became", "_depth", "_grad_dtype", "_has_hooks", "_hidden_at", "_hooks", "_inference",
     "_output_of", "_post_accumulate_hooks", "_retains_grad", "_running", "_shares", "_tangents",
 })  # fmt: skip
@@ -84,13 +85,15 @@ def _reduce_plain(source: Tensor) -> Reduced:
 
 def state_of(source: Tensor) -> Any:
     """The attributes that a user has set on a tensor; for a subclass with slots, a tuple of the attributes and the slots."""
-    attributes = {name: value for name, value in vars(source).items() if name not in _NOT_STATE}
+    attributes = {name: value for name, value in vars(source).items() if name not in NOT_STATE}
     slots = {name: getattr(source, name) for name in _own_slots(type(source)) if hasattr(source, name)}
     return (attributes, slots) if slots else attributes
 
 
 def _own_slots(cls: type) -> list[str]:
     """The names of the slots of a class that Tensor does not have."""
+    if cls is Tensor:
+        return []
     return [name for name in copyreg._slotnames(cls) if name not in copyreg._slotnames(Tensor)]  # type: ignore[attr-defined]  # used by `pickle` itself
 
 
@@ -214,7 +217,7 @@ def _set_state(target: Any, state: Any) -> Any:
 def give_state(target: Any, state: Any) -> Any:
     """Set the attributes that `state_of` returned on a tensor."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
-    vars(target).update({name: value for name, value in (attributes or {}).items() if name not in _NOT_STATE})
+    vars(target).update({name: value for name, value in (attributes or {}).items() if name not in NOT_STATE})
     for name, value in (slots or {}).items():
         setattr(target, name, value)
     return target

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import mmap
 import struct
+import zlib
 from array import array
 from types import TracebackType
-from typing import IO, Any
-from zipfile import ZIP64_LIMIT, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from typing import IO, TYPE_CHECKING, Any
+from zipfile import ZIP64_LIMIT, ZIP_STORED, ZipFile
 
 from ..values.dtypes import dtype
+from .damage import described
+from .options import get_crc32_options
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["ArchiveReader", "ArchiveWriter", "is_archive", "swap_bytes"]
 
 ALIGNMENT = 64
 MAGIC = b"PK\x03\x04"
 _HEADER_SIZE = 30  # the size of a local header before the name and the extra field
-_ZIP64_SIZE = 20  # the number of bytes that zipfile adds to the extra field of a large record
+_FLAGS = 0x0808  # names are UTF-8, and checksums follow the data
+_DATE = 0x21  # the first of January 1980, so that equal objects make equal files
+_MAX = 0xFFFFFFFF  # a number of 32 bits that is found in a field of 64 bits elsewhere
+_CHUNK = 1 << 19  # what is read or written at once: the processor's cache still has it when it is checked
+_MUCH = 1 << 22  # from how many bytes on it pays to check in a thread
 
 
 def is_archive(file: IO[bytes]) -> bool:
@@ -27,11 +37,48 @@ def is_archive(file: IO[bytes]) -> bool:
     return magic == MAGIC
 
 
+class _Checksum:
+    """The CRC-32 of data that comes in parts.  For much data a thread computes it, while the next part is read or written."""
+
+    def __init__(self, size: int) -> None:
+        self._value = 0
+        self._pool: ThreadPoolExecutor | None = None
+        if size >= _MUCH:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> _Checksum:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def add(self, part: memoryview) -> None:
+        if self._pool is not None:
+            self._pool.submit(self._add, part)
+        else:
+            self._add(part)
+
+    def _add(self, part: memoryview) -> None:
+        self._value = zlib.crc32(part, self._value)
+
+    def value(self) -> int:
+        self.__exit__()
+        return self._value
+
+
 class ArchiveWriter:
-    """Writes records whose data is aligned to 64 bytes."""
+    """Writes records whose data is aligned to 64 bytes, to a file that need not be seekable.
+
+    `zipfile` would copy each record, compute checksums that nobody wants, and take longer for a small record than PyTorch.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._zip = ZipFile(file, "w", ZIP_STORED)
+        self._file = file
+        self._offset = 0
+        self._directory: list[bytes] = []
 
     def __enter__(self) -> ArchiveWriter:
         return self
@@ -39,66 +86,175 @@ class ArchiveWriter:
     def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
         if error is None:
             self.write("version", b"3\n")
-        self._zip.close()
+            self._end()
 
-    def write(self, name: str, data: Any) -> None:
-        record = ZipInfo(f"archive/{name}", date_time=(1980, 1, 1, 0, 0, 0))
-        record.external_attr = 0o644 << 16
-        record.extra = self._padding(record, memoryview(data).nbytes)
-        self._zip.writestr(record, data)
-        record.extra = b""  # the central directory does not need the padding
+    def write(self, name: str, data: Any, checked: bool = True) -> None:
+        """Write a record; one that is not `checked` has a checksum of 0, which stands for none."""
+        memory = memoryview(data).cast("B") if len(data) else memoryview(b"")
+        path, size, start = f"archive/{name}".encode(), len(memory), self._offset
+        large = size > ZIP64_LIMIT
+        extra = struct.pack("<HHQQ", 1, 16, size, size) if large else b""
+        padding = -(start + _HEADER_SIZE + len(path) + len(extra) + 4) % ALIGNMENT
+        extra += b"FB" + struct.pack("<H", padding) + b"Z" * padding
+        fields = (_version(large), _FLAGS, ZIP_STORED, 0, _DATE)
+        sizes = (_MAX, _MAX) if large else (size, size)
+        header = struct.pack("<4s5H3L2H", MAGIC, *fields, 0, *sizes, len(path), len(extra)) + path + extra
+        checksum = self._write_data(header, memory, checked and get_crc32_options())
+        self._write(struct.pack("<4sLQQ" if large else "<4sLLL", b"PK\x07\x08", checksum, size, size))
+        more = (size, size) if large else ()
+        if start > ZIP64_LIMIT:
+            more, start = (*more, start), _MAX
+        zip64 = struct.pack(f"<HH{len(more)}Q", 1, 8 * len(more), *more) if more else b""
+        made = (_version(bool(more)), *fields[1:])
+        lengths = (len(path), len(zip64), 0, 0, 0, 0o644 << 16)
+        entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 3 << 8 | 20, *made, checksum, *sizes, *lengths, start)
+        self._directory.append(entry + path + zip64)
 
-    def _padding(self, record: ZipInfo, size: int) -> bytes:
-        """An extra field, with PyTorch's id for padding, that moves the data to the next aligned position."""
-        file: Any = self._zip.fp
-        zip64 = _ZIP64_SIZE if size * 1.05 > ZIP64_LIMIT else 0
-        data_start = file.tell() + _HEADER_SIZE + len(record.filename.encode()) + zip64 + 4
-        length: int = -data_start % ALIGNMENT
-        return b"FB" + struct.pack("<H", length) + b"Z" * length
+    def _write_data(self, header: bytes, data: memoryview, checked: bool) -> int:
+        """Write a header and the data after it; returns the checksum of the data."""
+        if len(data) < _CHUNK:
+            self._write(header + data)
+            return zlib.crc32(data) if checked else 0
+        self._write(header)
+        with _Checksum(len(data) if checked else 0) as checksum:
+            for start in range(0, len(data), _CHUNK):
+                part = data[start : start + _CHUNK]
+                if checked:
+                    checksum.add(part)
+                self._write(part)
+            return checksum.value()
+
+    def _write(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        self._offset += len(data)
+
+    def _end(self) -> None:
+        """Write the directory, and the record of where it is."""
+        start, count = self._offset, len(self._directory)
+        self._write(b"".join(self._directory))
+        size, end = self._offset - start, self._offset
+        if max(start, size) > ZIP64_LIMIT or count >= 0xFFFF:
+            self._write(struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, start))
+            self._write(struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1))
+            count, size, start = 0xFFFF, _MAX, _MAX
+        self._write(struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count, count, size, start, 0))
+
+
+def _version(zip64: bool) -> int:
+    """The version of the format that a reader needs."""
+    return 45 if zip64 else 20
 
 
 class ArchiveReader:
-    """Reads the records of an archive.  Checksums are not verified, as PyTorch can be told not to write them."""
+    """Reads the records of an archive, and verifies their checksums.
+
+    A checksum of 0 is none: PyTorch can be told not to compute them.  `set_crc32_options(False)` leaves out the check.
+
+    Raises:
+        RuntimeError: the file is no archive, or its directory is damaged.
+    """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
+        self.name = described(file)
         try:
-            records = ZipFile(file).infolist()
-        except BadZipFile as error:
-            raise RuntimeError(f"failed reading zip archive: {error}") from error
+            archive = ZipFile(file)
+            records = archive.infolist()
+        except OSError:
+            raise
+        except Exception as error:  # `zipfile` has no one error for what can be wrong with a directory
+            raise RuntimeError(f"failed reading zip archive: {error} (directory of {self.name})") from error
         self._records = {record.filename.partition("/")[2]: record for record in records}
+        self._directory: int = archive.start_dir
+        self._end = file.seek(0, 2)
+        self._readinto = getattr(file, "readinto", None)
 
     def __contains__(self, name: str) -> bool:
         return name in self._records
+
+    def size(self, name: str) -> int:
+        """The number of bytes of a record.  RuntimeError if there is no such record, or the file ends within it."""
+        return self._locate(name)[1]
 
     def read(self, name: str) -> bytearray:
         """The data of a record, in writable memory.
 
         Raises:
-            RuntimeError: there is no such record, or it is incomplete.
+            RuntimeError: there is no such record, it is incomplete, or its checksum is wrong.
         """
-        offset, size = self._locate(name)
-        self._file.seek(offset)
-        data = bytearray(self._file.read(size))
-        if len(data) != size:
-            raise RuntimeError(f"unexpected end of file in record {name!r} of the archive")
+        data = bytearray(self._locate(name)[1])
+        self.read_into(name, memoryview(data))
         return data
 
+    def read_into(self, name: str, memory: memoryview) -> None:
+        """Read a record into memory of its size.  RuntimeError as for `read`."""
+        offset, size = self._locate(name)
+        self._file.seek(offset)
+        expected = self._records[name].CRC if get_crc32_options() else 0
+        with _Checksum(size if expected else 0) as checksum:
+            for start in range(0, size, _CHUNK):
+                part = memory[start : start + _CHUNK]
+                if self._fill(part) != len(part):
+                    raise RuntimeError(f"unexpected end of file in record {name!r} of {self.name}, after byte {offset + start}")
+                if expected:
+                    checksum.add(part)
+            found = checksum.value()
+        if found != expected:
+            raise RuntimeError(
+                f"record {name!r} of {self.name} is damaged: the checksum of its {size} bytes from byte {offset} on is "
+                f"{found:08x}, and should be {expected:08x}; after `set_crc32_options(False)` it is not checked"
+            )
+
+    def forget_checksums(self, writable: IO[bytes]) -> None:
+        """Set the checksums in the file to 0, which stands for none, as its records are about to change."""
+        writable.seek(self._directory)
+        for _ in self._records:
+            entry = writable.tell()
+            header = writable.read(46)
+            if header[:4] != b"PK\x01\x02":
+                return
+            writable.seek(entry + 16)
+            writable.write(bytes(4))
+            writable.seek(entry + 46 + sum(struct.unpack("<3H", header[28:34])))
+
+    def _fill(self, memory: memoryview) -> int:
+        """Read as many bytes as fit, or as there are."""
+        filled = 0
+        while filled < len(memory):
+            if self._readinto is not None:
+                count = self._readinto(memory[filled:])
+            else:
+                data = self._file.read(len(memory) - filled)
+                count = len(data)
+                memory[filled : filled + count] = data
+            if not count:
+                break
+            filled += count
+        return filled
+
     def map(self, name: str, memory: mmap.mmap) -> memoryview:
-        """The data of a record as a part of the memory-mapped file."""
+        """The data of a record as a part of the memory-mapped file; its checksum is not verified."""
         offset, size = self._locate(name)
         return memoryview(memory)[offset : offset + size]
 
     def _locate(self, name: str) -> tuple[int, int]:
         record = self._records.get(name)
         if record is None:
-            raise RuntimeError(f"file not found in archive: {name!r}")
-        if record.compress_type != ZIP_STORED:
-            raise RuntimeError(f"record {name!r} of the archive is compressed")
-        self._file.seek(record.header_offset)
-        header = self._file.read(_HEADER_SIZE)
+            raise RuntimeError(f"file not found in archive: {name!r} (in {self.name})")
+        start, size = record.header_offset, record.file_size
+        if record.compress_type != ZIP_STORED or record.flag_bits & 1:
+            raise RuntimeError(f"record {name!r} of {self.name} is compressed or encrypted")
+        header = b""
+        if 0 <= start <= self._end:
+            self._file.seek(start)
+            header = self._file.read(_HEADER_SIZE)
+        if len(header) != _HEADER_SIZE or not header.startswith(MAGIC):
+            raise RuntimeError(f"record {name!r} of {self.name} is damaged: it has no header at byte {start}")
         name_size, extra_size = struct.unpack("<HH", header[26:30])
-        return record.header_offset + _HEADER_SIZE + name_size + extra_size, record.file_size
+        offset = start + _HEADER_SIZE + name_size + extra_size
+        if offset + size > self._end:
+            raise RuntimeError(f"unexpected end of file in record {name!r} of {self.name}: {size} bytes from byte {offset} on")
+        return offset, size
 
 
 def swap_bytes(data: bytearray | memoryview | bytes, dtype: dtype) -> bytearray:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import mmap as mmaps
 import os
 import pickle
 import re
-import struct
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, Any
 
 from ..protocols.pickling import storage_over
-from ..storage import TypedStorage, UntypedStorage
-from ..values import dtypes
+from ..storage import UntypedStorage
 from .archive import ArchiveReader, is_archive, swap_bytes
-from .locations import restorer
+from .damage import CallerError, DamageError, called_back, described, reading
+from .legacy import LegacyLoader, SourceChangeWarning, TarLoader, Unpickling, is_tar
 from .options import assumed_byteorder, get_default_mmap_options, is_skipping_data
 from .pickles import SafeUnpickler, unpickler_class, unsafe_globals
-from .saving import MAGIC_NUMBER, PROTOCOL_VERSION
+from .storages import SavedStorage, locator, saved_storage, storage_filled
 
 __all__ = ["SourceChangeWarning", "get_unsafe_globals_in_checkpoint", "load"]
 
@@ -32,10 +31,6 @@ UNSAFE = (
     "it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
 )
 _YES = frozenset({"1", "y", "yes", "true"})
-
-
-class SourceChangeWarning(Warning):
-    """The source of a class differs from what it was when an instance was saved."""
 
 
 def load(
@@ -62,7 +57,9 @@ def load(
 
     Raises:
         pickle.UnpicklingError: the file refers to a global that is not allowed; the message says how to allow it.
-        RuntimeError: the file is damaged, or has storages on a device that is not available.
+        pickle.UnpicklingError, RuntimeError: the file is damaged; the message names the file, the record and the place.
+        RuntimeError: the file has storages on a device that is not available.
+        EOFError: the file is empty.
 
     >>> import flambeau as torch, io
     >>> file = io.BytesIO()
@@ -76,8 +73,7 @@ def load(
             raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
         if pickle_load_args:
             warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
-    options = {"encoding": "utf-8", **pickle_load_args}
-    base = SafeUnpickler if weights_only else unpickler_class((pickle_module or pickle).Unpickler)
+    unpickle = _unpickling(weights_only, pickle_module or pickle, {"encoding": "utf-8", **pickle_load_args})
     is_path = isinstance(f, str | os.PathLike)
     if is_path and os.fspath(f).endswith(".safetensors"):
         from .safetensors import load_safetensors
@@ -87,19 +83,29 @@ def load(
         raise ValueError("f must be a file path in order to use the mmap argument")
     with _opened(f) as file:
         try:
-            if is_archive(file):
-                return _ArchiveLoader(file, map_location, weights_only, bool(mmap)).load(base, options)
-            if mmap:
-                raise RuntimeError(
-                    f"mmap can only be used with files saved with `torch.save({f}, "
-                    "_use_new_zipfile_serialization=True), "
-                    "please torch.save your checkpoint with this option in order to use mmap."
-                )
-            return _LegacyLoader(file, map_location, weights_only).load(base, options)
+            return _loader(file, f, map_location, unpickle, not weights_only, bool(mmap)).load()
+        except CallerError as error:
+            error.unwrap()
         except pickle.UnpicklingError as error:
-            if weights_only:
+            if weights_only and not isinstance(error, DamageError):
                 raise pickle.UnpicklingError(_explain(str(error))) from error
             raise
+
+
+def _loader(file: IO[bytes], f: Any, map_location: Any, unpickle: Unpickling, allows_code: bool, mmap: bool) -> Any:
+    """The reader for the format that a file has."""
+    if is_archive(file):
+        return _ArchiveLoader(file, map_location, unpickle, allows_code, mmap)
+    if mmap:
+        raise RuntimeError(
+            f"mmap can only be used with files saved with `torch.save({f}, "
+            "_use_new_zipfile_serialization=True), "
+            "please torch.save your checkpoint with this option in order to use mmap."
+        )
+    if not file.read(1):
+        raise EOFError(f"Ran out of input: {described(file)} is empty")
+    file.seek(-1, 1)
+    return (TarLoader if is_tar(file) else LegacyLoader)(file, map_location, unpickle, allows_code)
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
@@ -118,6 +124,20 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
         if not is_archive(file):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         return unsafe_globals(bytes(ArchiveReader(file).read("data.pkl")))
+
+
+def _unpickling(weights_only: bool, pickle_module: Any, options: dict[str, Any]) -> Unpickling:
+    """A function that reads one pickle from a file."""
+    make: Any = SafeUnpickler if weights_only else unpickler_class(pickle_module.Unpickler)
+
+    def unpickle(file: IO[bytes], persistent_load: Callable[[Any], Any] | None) -> Any:
+        with called_back():  # the list of safe globals, or the options, may be wrong
+            unpickler = make(file, **options)
+        if persistent_load is not None:
+            unpickler.persistent_load = persistent_load
+        return unpickler.load()
+
+    return unpickle
 
 
 def _decide_weights_only(weights_only: bool | None, pickle_module: Any) -> bool:
@@ -185,139 +205,56 @@ def _opened(f: Any) -> Iterator[IO[bytes]]:
 class _ArchiveLoader:
     """Loads from a zip archive: storages are read when the pickle refers to them."""
 
-    def __init__(self, file: IO[bytes], map_location: Any, weights_only: bool, mmap: bool) -> None:
+    def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool, mmap: bool) -> None:
         self._archive = ArchiveReader(file)
-        self._restore = restorer(map_location)
+        self._locate = locator(map_location)
+        self._unpickle = unpickle
+        self._allows_code = allows_code
         self._storages: dict[str, UntypedStorage] = {}
-        self._memory = _map(file) if mmap else None
+        self._memory = _map(file, self._archive) if mmap else None
         if "constants.pkl" in self._archive:
             only = "Cannot use `weights_only=True` with TorchScript archives passed to `torch.load`. "
-            raise RuntimeError(only + UNSAFE if weights_only else "TorchScript archives are not supported")
+            raise RuntimeError("TorchScript archives are not supported" if allows_code else only + UNSAFE)
+        self._swapped = self._byteorder() != sys.byteorder
 
-    def load(self, base: type, options: dict[str, Any]) -> Any:
-        unpickler = base(io.BytesIO(self._archive.read("data.pkl")), **options)
-        unpickler.persistent_load = self._persistent_load
-        return unpickler.load()
+    def load(self) -> Any:
+        pickled = io.BytesIO(self._archive.read("data.pkl"))
+        if self._allows_code:
+            return self._unpickle(pickled, self._persistent_load)
+        with reading(self._archive.name, "record 'data.pkl'", pickled.tell):
+            return self._unpickle(pickled, self._persistent_load)
 
     def _persistent_load(self, saved_id: Any) -> Any:
-        kind, key, location, numel = _storage_id(saved_id, 5)
-        dtype = dtypes.uint8 if kind is UntypedStorage else kind.dtype
-        if key not in self._storages:
-            data = self._data(f"data/{key}", numel * dtype.itemsize, dtype)
-            self._storages[key] = self._restore(storage_over(data), location)
-        return TypedStorage(wrap_storage=self._storages[key], dtype=dtype)
+        saved, _ = saved_storage(saved_id, 5)
+        if saved.key not in self._storages:
+            self._storages[saved.key] = self._locate(self._read(saved), saved.location)
+        return saved.of(self._storages[saved.key])
 
-    def _data(self, record: str, nbytes: int, dtype: dtypes.dtype) -> Any:
+    def _read(self, saved: SavedStorage) -> UntypedStorage:
         if is_skipping_data():
-            return bytearray(nbytes)
-        swapped = self._byteorder() != sys.byteorder
+            return storage_over(bytearray(saved.nbytes))
+        record = f"data/{saved.key}"
+        size = self._archive.size(record)
+        if size < saved.nbytes:
+            raise RuntimeError(f"record {record!r} has {size} bytes where the pickle says {saved.nbytes}")
+        if self._memory is None and size == saved.nbytes and not self._swapped:
+            return storage_filled(size, partial(self._archive.read_into, record))
         data = self._archive.map(record, self._memory) if self._memory else self._archive.read(record)
-        if len(data) < nbytes:
-            raise RuntimeError(f"record {record!r} has {len(data)} bytes where the pickle says {nbytes}")
-        return swap_bytes(data, dtype) if swapped else data[:nbytes]
+        return storage_over(swap_bytes(data, saved.dtype) if self._swapped else data[: saved.nbytes])
 
     def _byteorder(self) -> str:
         if "byteorder" not in self._archive:
             return assumed_byteorder()
-        byteorder = self._archive.read("byteorder").decode()
+        byteorder = self._archive.read("byteorder").decode("ascii", "replace")
         if byteorder not in ("little", "big"):
-            raise ValueError(f"Unknown endianness type: {byteorder}")
+            raise RuntimeError(f"record 'byteorder' of {self._archive.name} is neither little nor big, but {byteorder!r}")
         return byteorder
 
 
-def _map(file: IO[bytes]) -> mmaps.mmap:
+def _map(file: IO[bytes], archive: ArchiveReader) -> mmaps.mmap:
     if get_default_mmap_options() == getattr(mmaps, "MAP_SHARED", None) is not None:
         with open(file.name, "r+b") as writable:
+            archive.forget_checksums(writable)
+            writable.flush()
             return mmaps.mmap(writable.fileno(), 0)
     return mmaps.mmap(file.fileno(), 0, access=mmaps.ACCESS_COPY)
-
-
-def _storage_id(saved_id: Any, length: int) -> tuple[Any, ...]:
-    """The parts of the persistent id of a storage in a pickle; strings are bytes in files from Python 2."""
-    if not isinstance(saved_id, tuple) or len(saved_id) != length:
-        raise pickle.UnpicklingError(f"Unknown saved id: {saved_id!r}")
-    parts = [part.decode("ascii") if isinstance(part, bytes) else part for part in saved_id]
-    if parts[0] != "storage":
-        raise pickle.UnpicklingError(f"Unknown saved id type: {parts[0]!r}, expected 'storage'")
-    return tuple(parts[1:])
-
-
-class _LegacyLoader:
-    """Loads a file in the legacy format of PyTorch before 1.6: several pickles, followed by the data of their storages."""
-
-    def __init__(self, file: IO[bytes], map_location: Any, weights_only: bool) -> None:
-        self._file = file
-        self._restore = restorer(map_location)
-        self._storages: dict[str, TypedStorage] = {}
-        self._views: dict[str, TypedStorage] = {}
-        self._weights_only = weights_only
-
-    def load(self, base: type, options: dict[str, Any]) -> Any:
-        self._refuse_tar()
-        if base(self._file, **options).load() != MAGIC_NUMBER:
-            raise RuntimeError("Invalid magic number; corrupt file?")
-        version = base(self._file, **options).load()
-        if version != PROTOCOL_VERSION:
-            raise RuntimeError(f"Invalid protocol version: {version}")
-        base(self._file, **options).load()  # facts about the machine that wrote it
-        unpickler = base(self._file, **options)
-        unpickler.persistent_load = self._persistent_load
-        result = unpickler.load()
-        keys = base(self._file, **options).load()
-        if not is_skipping_data():
-            for key in keys:
-                self._fill(self._storages[key])
-        return result
-
-    def _refuse_tar(self) -> None:
-        start = self._file.tell()
-        header = self._file.read(512)
-        self._file.seek(start)
-        if header[257:262] == b"ustar":
-            refusal = "Cannot use `weights_only=True` with files saved in the legacy .tar format. " + UNSAFE
-            raise RuntimeError(refusal if self._weights_only else "legacy .tar files cannot be loaded")
-
-    def _persistent_load(self, saved_id: Any) -> Any:
-        if not self._weights_only and saved_id[0] in ("module", b"module"):
-            _check_source(*saved_id[1:])
-            return saved_id[1]
-        kind, key, location, numel, view = _storage_id(saved_id, 6)
-        dtype = dtypes.uint8 if kind is UntypedStorage else kind.dtype
-        if key not in self._storages:
-            storage = self._restore(UntypedStorage(numel * dtype.itemsize), location)
-            self._storages[key] = TypedStorage(wrap_storage=storage, dtype=dtype)
-        if view is None:
-            return self._storages[key]
-        view_key, offset, length = view
-        if view_key not in self._views:
-            part = slice(offset * dtype.itemsize, (offset + length) * dtype.itemsize)
-            untyped = self._storages[key].untyped()[part]
-            self._views[view_key] = TypedStorage(wrap_storage=untyped, dtype=dtype)
-        return self._views[view_key]
-
-    def _fill(self, storage: TypedStorage) -> None:
-        (numel,) = struct.unpack("<q", self._file.read(8))
-        data: Any = self._file.read(numel * storage.dtype.itemsize)
-        if len(data) != storage.nbytes():
-            raise RuntimeError(f"storage has wrong byte size: expected {storage.nbytes()} got {len(data)}")
-        if sys.byteorder == "big":
-            data = swap_bytes(data, storage.dtype)
-        storage.untyped().copy_(storage_over(bytearray(data)))
-
-
-def _check_source(container: type, file_name: str | None, source: str | None) -> None:
-    """Warn if the source of a class has changed since an instance was saved."""
-    if not file_name or not source:
-        return
-    try:
-        current = inspect.getsource(container)
-    except (OSError, TypeError):
-        warnings.warn(
-            f"Couldn't retrieve source code for container of type {container.__name__}. "
-            "It won't be checked for correctness upon loading.",
-            stacklevel=2,
-        )
-        return
-    if current != source:
-        message = f"source code of class '{container.__qualname__}' has changed."
-        warnings.warn(message, SourceChangeWarning, stacklevel=2)

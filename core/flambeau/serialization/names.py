@@ -80,7 +80,10 @@ def encode(text: str, encoding: str) -> bytes:
 
 
 def get_layout(name: str) -> Any:
-    return getattr(torch, name.removeprefix("torch."))
+    layout = getattr(torch, name.removeprefix("torch."))
+    if not isinstance(layout, torch.layout):
+        raise ValueError(f"{name!r} is not the name of a layout")
+    return layout
 
 
 @cache

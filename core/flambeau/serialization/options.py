@@ -80,7 +80,7 @@ def get_crc32_options() -> bool:
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Set whether saved files have checksums.  Without effect: they are always written, and `load` does not need them."""
+    """Set whether `save` computes the checksums of records (else it writes 0), and `load` verifies them."""
     global _computes_crc32
     _computes_crc32 = compute_crc32
 

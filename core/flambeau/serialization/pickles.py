@@ -6,6 +6,7 @@ import io
 import pickle
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import cache
 from types import FunctionType
 from typing import IO, Any
@@ -13,9 +14,13 @@ from typing import IO, Any
 import flambeau as torch
 
 from ..calls.wrappers import is_native
+from ..protocols import pickling as rebuild
+from ..protocols.pickling import on_storage
+from ..storage import UntypedStorage
 from ..subclasses.parameter import Parameter
 from ..tensors.tensor import Tensor
 from . import names
+from .damage import RefusalError, called_back
 from .options import safe_globals_by_name
 
 __all__ = ["SafeUnpickler", "pickler_class", "standard_pickler", "unpickler_class", "unsafe_globals"]
@@ -26,6 +31,8 @@ _old_modules: dict[str, str] = _pickle._compat_pickle.IMPORT_MAPPING
 
 
 # --- writing ---
+
+_SMALL_TUPLES = {0: pickle.EMPTY_TUPLE, 1: pickle.TUPLE1, 2: pickle.TUPLE2, 3: pickle.TUPLE3}
 
 
 @cache
@@ -63,8 +70,55 @@ def pickler_class(base: Any) -> Any:
     return Pickler
 
 
+@cache
 def standard_pickler() -> Any:
-    return pickler_class(_pickle._Pickler)
+    base = pickler_class(_pickle._Pickler)
+    plain = {kind: base.dispatch[kind] for kind in (str, int, float, bool, type(None))}
+
+    class Pickler(base):  # type: ignore[misc]  # a base given at run time
+        """Writes what state dicts consist of without looking for anything else that such objects could be."""
+
+        def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+            kind = type(obj)
+            if kind in plain:
+                known = self.memo.get(id(obj))
+                if known is not None:
+                    self.write(self.get(known[0]))
+                else:
+                    plain[kind](self, obj)
+            elif kind is Tensor and self.proto >= 2 and id(obj) not in self.memo:
+                self._save_tensor(obj)
+            else:
+                super().save(obj, save_persistent_id)
+
+        def _save_tensor(self, obj: Tensor) -> None:
+            function, args = obj.__reduce_ex__(self.proto)
+            if function is not rebuild.tensor:
+                self.save_reduce(function, args, obj=obj)
+                return
+            storage, offset, size, stride, requires_grad, _ = args
+            self.save(function)
+            self.write(pickle.MARK + pickle.MARK)
+            for part in self.persistent_id(storage):
+                self.save(part)
+            self.write(pickle.TUPLE + pickle.BINPERSID)
+            self.save_long(offset)
+            self._save_ints(size)
+            self._save_ints(stride)
+            self.write(pickle.NEWTRUE if requires_grad else pickle.NEWFALSE)
+            self.save(OrderedDict)
+            self.write(pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE)
+            self.memoize(obj)
+
+        def _save_ints(self, numbers: tuple[int, ...]) -> None:
+            close = _SMALL_TUPLES.get(len(numbers), pickle.TUPLE)
+            if close is pickle.TUPLE:
+                self.write(pickle.MARK)
+            for number in numbers:
+                self.save_long(number)
+            self.write(close)
+
+    return Pickler
 
 
 # --- reading anything ---
@@ -90,6 +144,20 @@ def unpickler_class(base: Any) -> Any:
 
 # --- reading safely ---
 
+_WITH_STATE = (rebuild.from_type, rebuild.parameter_with_state)  # functions that set attributes of a tensor
+_OF_SIZE = (bytes, bytearray, UntypedStorage)  # classes that take a number of bytes
+_MAY_BE_MADE = (Parameter, OrderedDict, Counter)
+
+
+def _check_state(state: Any) -> None:
+    """Raise if the attributes in a file would take the place of what a tensor consists of, or of its methods."""
+    for attributes in state if isinstance(state, tuple) else (state,):
+        own = [
+            name for name in attributes or () if not isinstance(name, str) or name in rebuild.NOT_STATE or hasattr(Tensor, name)
+        ]
+        if own:
+            raise pickle.UnpicklingError(f"Can only set attributes of a tensor that it does not have itself, but got {own!r}")
+
 
 class _Dispatch(dict[int, Any]):
     def __missing__(self, opcode: int) -> Any:
@@ -106,7 +174,7 @@ _PLAIN_OPCODES = _opcodes("""
     GET BINGET LONG_BINGET PUT BINPUT LONG_BINPUT MEMOIZE
     NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT
     STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE BINUNICODE8 SHORT_BINUNICODE
-    BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8 EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3
+    BINBYTES SHORT_BINBYTES BINBYTES8 EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3
     EMPTY_LIST LIST EMPTY_DICT DICT EMPTY_SET FROZENSET
 """)
 
@@ -122,14 +190,15 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
     def __init__(self, file: IO[bytes], *, encoding: str = "bytes") -> None:
         super().__init__(file, encoding=encoding)
         self._users = safe_globals_by_name()
-        self._safe = {id(obj) for obj in (*names.known().values(), *self._users.values())}
+        self._allowed = {id(obj) for obj in self._users.values()}
+        self._safe = self._allowed | {id(obj) for obj in names.known().values()}
 
     def find_class(self, module: str, name: str) -> Any:
         if self.proto < 3:
             module, name = _old_names.get((module, name), (_old_modules.get(module, module), name))
         path = f"{module}.{name}"
         if module in self.BLOCKED:
-            raise pickle.UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
+            raise RefusalError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
         for table in (names.known(), self._users):
             if path in table:
                 return table[path]
@@ -137,7 +206,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
             if names.may_be_called(obj, module, name):
                 return obj
         path = path.removeprefix("builtins.")
-        raise pickle.UnpicklingError(
+        raise RefusalError(
             f"Unsupported global: GLOBAL {path} was not an allowed global by default. "
             f"Please use `torch.serialization.add_safe_globals([{path}])` or the "
             f"`torch.serialization.safe_globals([{path}])` context manager to allowlist this global "
@@ -147,32 +216,54 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
     def is_safe(self, obj: Any) -> bool:
         return id(obj) in self._safe
 
+    def is_users(self, obj: Any) -> bool:
+        return id(obj) in self._allowed
+
     def call(self) -> None:
         args = self.stack.pop()
         function = self.stack[-1]
         if not self.is_safe(function):
             raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
+        if self.is_users(function):
+            with called_back():
+                self.stack[-1] = function(*args)
+            return
+        if function in _WITH_STATE:
+            _check_state(args[-1])
+        elif function in _OF_SIZE and args and isinstance(args[0], int):  # they would allocate any number of bytes
+            raise pickle.UnpicklingError(f"Can only make {function.__name__} of its contents, but got {args[0]}")
         self.stack[-1] = function(*args)
 
     def make(self) -> None:
         args = self.stack.pop()
         cls = self.stack.pop()
-        if not self.is_safe(cls) or not isinstance(cls, type):
+        if not isinstance(cls, type) or not (cls in _MAY_BE_MADE or self.is_users(cls)):
             raise pickle.UnpicklingError(
                 f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}"
             )
-        self.append(cls.__new__(cls, *args))
+        if cls is Parameter and not (args and isinstance(args[0], Tensor)):
+            raise pickle.UnpicklingError(f"Can only create nn.Parameter of a tensor, but got {args!r}")
+        with called_back() if self.is_users(cls) else nullcontext():
+            self.append(cls.__new__(cls, *args))
 
     def build(self) -> None:
-        instance = self.stack[-2]
-        if type(instance) is Tensor and isinstance(self.stack[-1], tuple):  # the format of the oldest files
-            instance.set_(*self.stack.pop())
-        elif type(instance) in (OrderedDict, Parameter) or self.is_safe(type(instance)):
-            super().load_build()
+        instance, state = self.stack[-2:]
+        cls = type(instance)
+        if cls is Tensor and isinstance(state, tuple):  # the format of the oldest files
+            storage, *place = self.stack.pop()
+            instance.set_(on_storage(storage.untyped(), instance.dtype, *place))
+        elif cls is Parameter and isinstance(state, tuple) and len(state) == 3:  # a Variable of PyTorch 0.1 to 0.3
+            instance.requires_grad_(bool(self.stack.pop()[0]))
+        elif cls is OrderedDict and isinstance(state, dict):
+            vars(instance).update(self.stack.pop())
+        elif self.is_users(cls):
+            if isinstance(instance, Tensor):
+                _check_state(state)
+            with called_back():
+                super().load_build()
         else:
             raise pickle.UnpicklingError(
-                "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got "
-                f"{type(instance)}"
+                f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {cls}"
             )
 
     def append_one(self) -> None:
@@ -196,12 +287,11 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
         super().load_setitems()
 
     def load_persistent(self) -> None:
-        saved_id = self.stack.pop()
-        if not isinstance(saved_id, tuple | int):
-            raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved_id)}")
-        if isinstance(saved_id, tuple) and saved_id and saved_id[0] not in ("storage", b"storage"):
-            raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(saved_id[0])}")
-        self.append(self.persistent_load(saved_id))
+        self.append(self.persistent_load(self.stack.pop()))
+
+    def read_bytearray(self) -> None:
+        data = self.read(int.from_bytes(self.read(8), "little"))  # of the file: no more than there is
+        self.append(bytearray(data))
 
     @staticmethod
     def _check_container(what: str, cls: type, container: Any) -> None:
@@ -227,6 +317,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
             pickle.SETITEM[0]: set_one,
             pickle.SETITEMS[0]: set_many,
             pickle.BINPERSID[0]: load_persistent,
+            pickle.BYTEARRAY8[0]: read_bytearray,
         }
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 import sys
@@ -14,8 +15,9 @@ from ..runtime import devices
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .archive import swap_bytes
+from .damage import described, reading
 
-__all__ = ["load_safetensors"]
+__all__ = ["DTYPES", "load_safetensors", "read_header"]
 
 DTYPES = {
     "F64": dtypes.float64,
@@ -47,17 +49,33 @@ def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> 
             f"Loading safetensors file with {kind} map_location is not supported. Use a device string or torch.device instead."
         )
     with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", _read(file, 8))
-        header = json.loads(_read(file, length))
-        header.pop("__metadata__", None)
-        start = file.tell()
-        tensors = {name: _read_tensor(file, start, entry) for name, entry in header.items()}
+        entries, start = read_header(file)
+        tensors = {}
+        for name, entry in entries.items():
+            with reading(described(path), f"tensor {name!r}", file.tell):
+                tensors[name] = _read_tensor(file, start, entry)
     return {name: tensor.to(map_location or "cpu") for name, tensor in tensors.items()}
+
+
+def read_header(file: IO[bytes]) -> tuple[dict[str, Any], int]:
+    """What the header says of each tensor, by name, and the byte where the data starts.
+
+    Raises:
+        RuntimeError: the header is incomplete.
+        pickle.UnpicklingError: it is not a JSON object.
+    """
+    with reading(described(file), "header", file.tell):
+        (length,) = struct.unpack("<Q", _read(file, 8))
+        header = dict(json.loads(_read(file, length)))
+        header.pop("__metadata__", None)
+        return header, file.tell()
 
 
 def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any]) -> Tensor:
     dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
     begin, end = entry["data_offsets"]
+    if not 0 <= begin <= end or end - begin != math.prod(shape) * dtype.itemsize:
+        raise RuntimeError(f"bytes {begin} to {end} are no tensor of dtype {entry['dtype']} and shape {shape}")
     file.seek(start + begin)
     data = bytearray(_read(file, end - begin))
     if sys.byteorder == "big":
@@ -66,7 +84,10 @@ def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any]) -> Tensor:
 
 
 def _read(file: IO[bytes], length: int) -> bytes:
-    data = file.read(length) if length >= 0 else b""
+    position = file.tell()
+    end = file.seek(0, 2)
+    file.seek(position)
+    data = file.read(length) if length <= end - position else b""
     if len(data) != length:
-        raise RuntimeError("unexpected end of safetensors file")
+        raise RuntimeError(f"unexpected end of safetensors file: {length} bytes from byte {position} on, of {end}")
     return data

@@ -5,12 +5,10 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import shutil
 import struct
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import IO, Any
 
 from ..storage import TypedStorage, UntypedStorage
@@ -20,6 +18,7 @@ from .locations import location_tag
 from .names import storage_type
 from .options import is_skipping_data
 from .pickles import pickler_class, standard_pickler
+from .replacing import replaced
 
 __all__ = ["MAGIC_NUMBER", "PROTOCOL_VERSION", "save"]
 
@@ -38,7 +37,8 @@ def save(
     """Write an object to a file that `load`, also that of PyTorch, can read.
 
     Tensors that share memory share it again after loading; the whole storage of a tensor is saved even if the
-    tensor is a view of a part.  A file on disk is only replaced when all has been written.
+    tensor is a view of a part.  A file on disk is only replaced when all has been written,
+    and has reached the disk.
 
     Args:
         obj: tensors, containers of them, modules, or anything else that can be pickled.
@@ -78,7 +78,10 @@ def _save_archive(obj: object, archive: ArchiveWriter, base: type, protocol: int
     if byteorder:
         archive.write("byteorder", sys.byteorder.encode())
     for key, (storage, _) in storages.by_key.items():
-        archive.write(f"data/{key}", bytes(storage.nbytes()) if is_skipping_data() else storage.tobytes())
+        if is_skipping_data():  # what is written there later has another checksum
+            archive.write(f"data/{key}", bytes(storage.nbytes()), checked=False)
+        else:
+            archive.write(f"data/{key}", _data(storage))
 
 
 def _save_legacy(obj: object, file: IO[bytes], base: type, protocol: int) -> None:
@@ -95,7 +98,7 @@ def _save_legacy(obj: object, file: IO[bytes], base: type, protocol: int) -> Non
     pickle.dump(list(storages.by_key), file, protocol=protocol)
     for storage, itemsize in storages.by_key.values():
         file.write(struct.pack("<q", storage.nbytes() // itemsize))
-        file.write(storage.tobytes())
+        file.write(_data(storage))
 
 
 class _Storages:
@@ -129,28 +132,18 @@ class _Storages:
 
 @contextmanager
 def _opened(f: Any) -> Iterator[IO[bytes]]:
-    """A file to write to.  An existing file at a path is only replaced when all has been written."""
-    if not isinstance(f, str | os.PathLike):
-        yield f
-        if hasattr(f, "flush"):
-            f.flush()
-        return
-    path = os.path.realpath(f)
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        raise RuntimeError(f"Parent directory {os.path.dirname(os.fspath(f))} does not exist.")
-    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe
-        with open(path, "wb") as file:
+    if isinstance(f, str | os.PathLike):
+        with replaced(f) as file:
             yield file
         return
-    temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-        if os.path.exists(path):
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    yield f
+    if hasattr(f, "flush"):
+        f.flush()
+
+
+def _data(storage: UntypedStorage) -> Any:
+    """The bytes of a storage: its memory itself where that is possible."""
+    memory = storage._bytes
+    if memory.device.type == "cpu" and memory._key.backend.mutable:
+        return memoryview(memory.numpy())
+    return storage.tobytes()

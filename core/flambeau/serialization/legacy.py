@@ -1,0 +1,210 @@
+"""The formats before PyTorch 1.6: a stream of pickles followed by storages, and the tar archive of PyTorch 0.1."""
+
+from __future__ import annotations
+
+import inspect
+import struct
+import sys
+import tarfile
+import warnings
+from collections.abc import Callable
+from typing import IO, Any
+
+from ..operations.creation import empty
+from ..protocols.pickling import on_storage, storage_over
+from ..storage import TypedStorage, UntypedStorage
+from ..values import dtypes
+from .archive import swap_bytes
+from .damage import described, reading
+from .options import is_skipping_data
+from .saving import MAGIC_NUMBER, PROTOCOL_VERSION
+from .storages import SavedStorage, locator, saved_storage
+
+__all__ = ["LegacyLoader", "SourceChangeWarning", "TarLoader", "is_tar"]
+
+Unpickling = Callable[[IO[bytes], Callable[[Any], Any] | None], Any]
+
+
+class SourceChangeWarning(Warning):
+    """The source of a class differs from what it was when an instance was saved."""
+
+
+class LegacyLoader:
+    """Loads a stream of several pickles, followed by the data of their storages.
+
+    Args:
+        file: the file, at the start of the stream.
+        map_location: as for `load`.
+        unpickle: reads one pickle, given the file and what persistent ids stand for.
+        allows_code: whether the file may refer to classes by their source, which `weights_only` files may not.
+    """
+
+    def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool) -> None:
+        self._file = file
+        self._name = described(file)
+        self._locate = locator(map_location)
+        self._unpickle = unpickle
+        self._allows_code = allows_code
+        self._storages: dict[str, TypedStorage] = {}
+        self._views: dict[str, TypedStorage] = {}
+        self._end = _end(file)
+
+    def load(self) -> Any:
+        if self._read("magic number") != MAGIC_NUMBER:
+            raise RuntimeError(f"Invalid magic number; corrupt file? (at the start of {self._name})")
+        version = self._read("protocol version")
+        if version != PROTOCOL_VERSION:
+            raise RuntimeError(f"Invalid protocol version: {version} (in {self._name})")
+        self._read("facts about the machine that wrote it")
+        result = self._read("pickle", self._persistent_load)
+        keys = self._read("list of storages")
+        if not is_skipping_data():
+            for key in keys:
+                with reading(self._name, f"storage {key!r}", self._file.tell):
+                    self._fill(self._storages[key])
+        return result
+
+    def _read(self, record: str, persistent_load: Callable[[Any], Any] | None = None) -> Any:
+        if not self._allows_code:
+            with reading(self._name, record, self._file.tell):
+                return self._unpickle(self._file, persistent_load)
+        return self._unpickle(self._file, persistent_load)
+
+    def _persistent_load(self, saved_id: Any) -> Any:
+        if self._allows_code and saved_id[0] in ("module", b"module"):
+            _check_source(*saved_id[1:])
+            return saved_id[1]
+        saved, view = saved_storage(saved_id, 6)
+        if saved.key not in self._storages:
+            self._storages[saved.key] = saved.of(self._locate(self._new(saved), saved.location))
+        if view is None:
+            return self._storages[saved.key]
+        view_key, offset, length = view
+        if view_key not in self._views:
+            part = slice(offset * saved.dtype.itemsize, (offset + length) * saved.dtype.itemsize)
+            self._views[view_key] = saved.of(self._storages[saved.key].untyped()[part])
+        return self._views[view_key]
+
+    def _new(self, saved: SavedStorage) -> UntypedStorage:
+        if saved.nbytes > self._end and not is_skipping_data():
+            raise RuntimeError(f"storage {saved.key!r} has {saved.nbytes} bytes, and the file ends at byte {self._end}")
+        return UntypedStorage(saved.nbytes)
+
+    def _fill(self, storage: TypedStorage) -> None:
+        (numel,) = struct.unpack("<q", self._file.read(8))
+        nbytes = numel * storage.dtype.itemsize
+        if nbytes != storage.nbytes():
+            raise RuntimeError(f"storage has wrong byte size: expected {storage.nbytes()} got {nbytes}")
+        data: Any = self._file.read(nbytes)
+        if len(data) != nbytes:
+            raise RuntimeError(f"unexpected end of file: {len(data)} of {nbytes} bytes")
+        if sys.byteorder == "big":
+            data = swap_bytes(data, storage.dtype)
+        storage.untyped().copy_(storage_over(bytearray(data)))
+
+
+def _end(file: IO[bytes]) -> int:
+    """The number of bytes from the start of a file, whose position does not change."""
+    position = file.tell()
+    end = file.seek(0, 2)
+    file.seek(position)
+    return file.tell() if end is None else end
+
+
+def _check_source(container: type, file_name: str | None, source: str | None) -> None:
+    """Warn if the source of a class has changed since an instance was saved."""
+    if not file_name or not source:
+        return
+    try:
+        current = inspect.getsource(container)
+    except (OSError, TypeError):
+        warnings.warn(
+            f"Couldn't retrieve source code for container of type {container.__name__}. "
+            "It won't be checked for correctness upon loading.",
+            stacklevel=2,
+        )
+        return
+    if current != source:
+        message = f"source code of class '{container.__qualname__}' has changed."
+        warnings.warn(message, SourceChangeWarning, stacklevel=2)
+
+
+# --- PyTorch 0.1 ---
+
+
+def is_tar(file: IO[bytes]) -> bool:
+    """Whether a tar archive starts at the position of `file`, which does not change."""
+    start = file.tell()
+    header = file.read(512)
+    file.seek(start)
+    return header[257:262] == b"ustar"
+
+
+class TarLoader:
+    """Loads a tar archive of PyTorch 0.1: its members `storages`, `tensors` and `pickle`, where the last refers to the others.
+
+    Args:
+        file: the file, at the start of the archive.
+        map_location: as for `load`.
+        unpickle: reads one pickle, given the file and what persistent ids stand for.
+        allows_code: whether the file may refer to classes by their source, which `weights_only` files may not.
+    """
+
+    def __init__(self, file: IO[bytes], map_location: Any, unpickle: Unpickling, allows_code: bool) -> None:
+        self._file = file
+        self._name = described(file)
+        self._locate = locator(map_location)
+        self._unpickle = unpickle
+        self._allows_code = allows_code
+        self._storages: dict[int, TypedStorage] = {}
+        self._objects: dict[int, Any] = {}
+
+    def load(self) -> Any:
+        with reading(self._name, "directory", self._file.tell), tarfile.open(fileobj=self._file, mode="r:") as tar:
+            members = {name: tar.extractfile(name) for name in ("storages", "tensors", "pickle")}
+        for name, read in (("storages", self._read_storages), ("tensors", self._read_tensors)):
+            member: Any = members[name]
+            with reading(self._name, f"member {name!r}", member.tell):
+                read(member)
+        pickled: Any = members["pickle"]
+        if self._allows_code:
+            return self._unpickle(pickled, self._persistent_load)
+        with reading(self._name, "member 'pickle'", pickled.tell):
+            return self._unpickle(pickled, self._persistent_load)
+
+    def _read_storages(self, member: IO[bytes]) -> None:
+        for _ in range(self._unpickle(member, None)):
+            key, location, kind = self._unpickle(member, None)
+            (numel,) = struct.unpack("<q", member.read(8))
+            saved = SavedStorage(kind, str(key), location, numel)
+            data: Any = bytearray(member.read(saved.nbytes))
+            if len(data) != saved.nbytes:
+                raise RuntimeError(f"unexpected end of the file: storage {key} has {len(data)} of {saved.nbytes} bytes")
+            if sys.byteorder == "big":
+                data = swap_bytes(data, saved.dtype)
+            self._storages[key] = saved.of(self._locate(storage_over(data), location))
+        for key, root_key, offset, numel in self._unpickle(member, None):
+            root, itemsize = self._storages[root_key], self._storages[root_key].dtype.itemsize
+            part = root.untyped()[offset * itemsize : (offset + numel) * itemsize]
+            self._storages[key] = TypedStorage(wrap_storage=part, dtype=root.dtype)
+        self._objects.update(self._storages)
+
+    def _read_tensors(self, member: IO[bytes]) -> None:
+        for _ in range(self._unpickle(member, None)):
+            key, storage_key, kind = self._unpickle(member, None)
+            storage = self._storages.get(storage_key)
+            (ndim,) = struct.unpack("<i4x", member.read(8))  # followed by what once was the upper half of the number
+            *place, offset = struct.unpack(f"<{2 * ndim + 1}q", member.read(8 * (2 * ndim + 1)))
+            self._objects[key] = (
+                empty(0, dtype=getattr(kind, "dtype", dtypes.float32))
+                if storage is None
+                else on_storage(storage.untyped(), storage.dtype, offset, place[:ndim], place[ndim:])
+            )
+
+    def _persistent_load(self, saved_id: Any) -> Any:
+        if isinstance(saved_id, tuple):
+            if not self._allows_code:
+                raise RuntimeError(f"the file refers to the source of a class, {saved_id[:2]!r}, which is not allowed")
+            _check_source(*saved_id)
+            return saved_id[0]
+        return self._objects[int(saved_id)]

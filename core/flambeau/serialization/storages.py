@@ -1,0 +1,73 @@
+"""What the readers of all formats share: the storages that a pickle refers to, and the memory that they are read into."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from ..protocols.pickling import storage_over
+from ..storage import TypedStorage, UntypedStorage
+from ..values import dtypes
+from .damage import called_back
+from .locations import Restorer, restorer
+from .names import StorageType
+
+__all__ = ["SavedStorage", "locator", "saved_storage", "storage_filled"]
+
+
+class SavedStorage:
+    """What the persistent id of a storage says.
+
+    Raises:
+        pickle.UnpicklingError: it is not the id of a storage.
+    """
+
+    def __init__(self, kind: Any, key: Any, location: Any, numel: Any) -> None:
+        if not (isinstance(kind, StorageType) or kind is UntypedStorage):
+            raise pickle.UnpicklingError(f"expected a storage class, but got {type(kind).__name__} {kind!r}")
+        if type(key) is not str or type(location) is not str or type(numel) is not int or numel < 0:
+            raise pickle.UnpicklingError(f"expected key, location and size of a storage, but got {(key, location, numel)!r}")
+        self.dtype: dtypes.dtype = dtypes.uint8 if kind is UntypedStorage else kind.dtype
+        self.key, self.location = key, location
+        self.nbytes = numel * self.dtype.itemsize
+
+    def of(self, storage: UntypedStorage) -> TypedStorage:
+        """A storage of this dtype over memory."""
+        return TypedStorage(wrap_storage=storage, dtype=self.dtype)
+
+
+def saved_storage(saved_id: Any, length: int) -> tuple[SavedStorage, Any]:
+    """A storage by its persistent id in a pickle, and what follows it there; strings are bytes in files from Python 2."""
+    if not isinstance(saved_id, tuple | int):
+        raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved_id)}")
+    if not isinstance(saved_id, tuple) or not saved_id:
+        raise pickle.UnpicklingError(f"Unknown saved id: {saved_id!r}")
+    tag, *parts = [part.decode("ascii") if isinstance(part, bytes) else part for part in saved_id]
+    if tag != "storage":
+        raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(tag)}: {tag!r}")
+    if len(saved_id) != length:
+        raise pickle.UnpicklingError(f"the id of a storage has {length} parts, but got {saved_id!r}")
+    return SavedStorage(*parts[:4]), parts[4] if length > 5 else None
+
+
+def locator(map_location: Any) -> Restorer:
+    """`restorer`, whose errors are the caller's: a device that is not there is no damage of the file."""
+    restore = restorer(map_location)
+
+    def located(storage: Any, location: str) -> Any:
+        with called_back():
+            return restore(storage, location)
+
+    return located
+
+
+def storage_filled(nbytes: int, fill: Callable[[memoryview], object]) -> UntypedStorage:
+    """A storage in host memory, which `fill` is called with."""
+    storage = UntypedStorage(nbytes, device="cpu")
+    if storage._bytes._key.backend.mutable:
+        fill(memoryview(storage._bytes.numpy()))
+        return storage
+    memory = bytearray(nbytes)
+    fill(memoryview(memory))
+    return storage_over(memory)

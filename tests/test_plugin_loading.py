@@ -189,3 +189,127 @@ def test_the_conformance_kit_finds_what_is_wrong(plugin: Callable[..., str]) -> 
     for name in ("exp", "neg"):
         assert any(line.startswith(f"FAILED {name} [pointwise-") and line.count(": ") for line in failed), found
     assert not any(line.startswith("FAILED sin ") for line in failed)
+
+
+MADE_OF_PYTORCH = GOOD.replace("import numpy\n", "import torch as numpy\n")
+LAZILY_MADE_OF_PYTORCH = GOOD.replace("import numpy\n", "").replace(
+    "class Mine(Backend):", "def made():\n  import torch as numpy\n  class Mine(Backend):"
+).replace("    name = dev", "      name = dev").replace("    xp, arr", "      xp, arr").replace(
+    "@hookimpl", "  return Mine()\n@hookimpl"
+).replace("return Mine() if", "return made() if")  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [MADE_OF_PYTORCH, LAZILY_MADE_OF_PYTORCH], ids=["imports", "imports in the hook"])
+def test_one_made_of_pytorch_in_a_program_whose_torch_is_flambeau(plugin: Callable[..., str], tmp_path: Path, code: str) -> None:
+    """What the plugin imports as `torch` is the installed package; what the program does is flambeau, before and after."""
+    tmp_path.joinpath("torch").mkdir()
+    tmp_path.joinpath("torch", "__init__.py").write_text(
+        "from numpy import *\nfrom numpy import ndarray, bool\nimport torch.part\n"
+    )
+    tmp_path.joinpath("torch", "part.py").write_text("")
+    program = (
+        USE.replace("import flambeau as torch", "import torch, torch.nn") + "import torch.nn.functional; print(torch.__file__)"
+    )
+    said = plugin(code, "-m", "flambeau", "-c", program)
+    assert said.startswith("mine:0 [3.0, 3.0]\n") and said.endswith("flambeau/__init__.py\n"), said
+
+
+MUTABLE = GOOD.replace("mutable = numpy, numpy.ndarray, False", "mutable = numpy, numpy.ndarray, True")
+
+
+def test_a_mutable_one_has_to_define_what_writes_go_through(plugin: Callable[..., str]) -> None:
+    said = plugin(MUTABLE, check=False)
+    assert "says `mutable = True` and does not define strides, data_ptr, root, as_strided, shares_memory" in said
+
+
+POOR = """
+import types
+import numpy
+from flambeau.backend import Backend, hookimpl
+
+class DType:
+    "Some libraries' dtypes refuse to be compared with what is no dtype."
+    def __init__(self, raw): self.raw = numpy.dtype(raw)
+    def __hash__(self): return hash(self.raw)
+    def __eq__(self, other):
+        if not isinstance(other, DType): raise TypeError(f"DType compared with {other!r}")
+        return self.raw == other.raw
+
+class Array(numpy.ndarray):
+    dtype = property(lambda self: DTYPES[self.view(numpy.ndarray).dtype.name])
+    def __array_finalize__(self, other): pass
+
+class Namespace:
+    "float32 at most, no hypot, and not hashable."
+    __hash__ = None
+    def __eq__(self, other): return self is other
+    def __getattr__(self, name):
+        if name in LACKING or not hasattr(numpy, name): raise AttributeError(name)
+        value = DTYPES.get(name) or getattr(numpy, name)
+        if isinstance(value, DType) or not callable(value): return value
+        def call(*args, **kwargs):
+            args, kwargs = plain(args), {key: plain(value) for key, value in kwargs.items()}
+            result = value(*args, **kwargs)
+            return rewrapped(result)
+        return call
+
+def plain(value):
+    if isinstance(value, DType): return value.raw
+    if isinstance(value, numpy.ndarray): return value.view(numpy.ndarray)
+    return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
+
+def rewrapped(value):
+    if type(value) in (list, tuple): return type(value)(map(rewrapped, value))
+    if not isinstance(value, (numpy.ndarray, numpy.generic)): return value
+    value = numpy.asarray(value)
+    narrow = {"float64": "float32", "complex128": "complex64"}.get(value.dtype.name)
+    return (value.astype(narrow) if narrow else value).view(Array)
+
+LACKING = {"float64", "complex128", "hypot", "uint64", "__array_namespace_info__"}
+DTYPES = {name: DType(name) for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "complex64")}
+
+class Mine(Backend):
+    name = device_type = "mine"
+    xp, array_type = Namespace(), Array
+    def to_host(self, array): return array.view(numpy.ndarray)
+
+@hookimpl
+def flambeau_backend(name): return _mine if name == "mine" else None
+_mine = Mine()
+"""
+
+PROGRAM = """
+import warnings
+import flambeau as torch
+def same(function, *tensors, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results = [function(*[tensor.to(place) for tensor in tensors]) for place in ("cpu", "mine", "mine")]
+    for result in results[1:]:
+        assert result.device.type == "mine" and result.dtype == results[0].dtype, (result.device, result.dtype)
+        torch.testing.assert_close(result.cpu(), results[0], **options)
+    return [str(warning.message) for warning in caught]
+x, y = torch.tensor([0.5, 1.5, -2.0]), torch.tensor([2.0, -3.0, 0.25])
+assert same(torch.exp, x) == [] and same(torch.add, x, y) == [] and same(torch.mul, x.half(), y.half()) == []
+assert same(torch.complex, x, y) == []
+(said,) = same(torch.hypot, x, y)
+assert said.startswith("hypot is computed on the CPU, and copied: the library of the mine backend has no hypot"), said
+(said,) = same(torch.special.bessel_j0, x)
+assert said.startswith("special_bessel_j0 is computed on the CPU") and "has no float64" in said, said
+same(torch.hash_tensor, x) if torch.uint64 in torch.ones(1, device="mine")._key.backend.dtypes else None
+for make in (torch.hann_window, torch.fft.fftfreq, torch.fft.rfftfreq, lambda n, device: torch.logspace(0, 2, n, device=device)):
+    torch.testing.assert_close(make(5, device="mine").cpu(), make(5, device="cpu"), rtol=0, atol=0)
+torch.nn.functional.rrelu(x.to("mine"), training=True)
+z = torch.vmap(torch.exp)(x.to("mine"))
+assert z.device.type == "mine" and (x.to("mine") > 0).nonzero().tolist() == [[0], [1]]
+try:
+    x.to("mine").double()
+except RuntimeError as error:
+    said = str(error)
+assert "the mine backend has no torch.float64" in said and "torch.float32" in said and ".cpu()" in said, said
+print("done")
+"""
+
+
+def test_a_library_without_double_precision_and_other_things(plugin: Callable[..., str]) -> None:
+    assert plugin(POOR, "-c", PROGRAM) == "done\n"

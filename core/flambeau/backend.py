@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import pluggy
 
 from .runtime import hookspecs
+from .runtime.aliases import without_aliases
 from .runtime.hookspecs import hookimpl
 from .values import dtypes
 from .values.dtypes import dtype
@@ -34,13 +35,15 @@ class Backend:
 
     The methods have defaults that use the array API standard only; a backend overrides those that its library can do better.
     `mutable` says whether arrays can be written to and views share memory; if not, `Storage` replays views after a write.
+    A mutable backend has to define what `OF_MUTABLE` lists, too: the defaults suit arrays that never change.
     """
 
     name: str
     device_type: str
     xp: Any
     array_type: type
-    mutable = True
+    mutable = False
+    complete = False  # whether `xp` has all functions and dtypes that forwards use; if not, the CPU computes what they lack
     guarded = False  # whether kernels run on the current device, which must then be set to that of their arrays
     asynchronous = False  # whether work is queued, so that errors about values may be raised later, or never
     inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which write into `target`
@@ -100,8 +103,17 @@ class Backend:
     @cached_property
     def dtypes(self) -> Mapping[dtype, Any]:
         """The library's own dtype, as its arrays have it, for each flambeau dtype that it supports."""
-        named = {dtype_: getattr(self.xp, dtype_.name, None) for dtype_ in dtypes.ALL}
-        return {dtype_: self.xp.zeros((), dtype=raw).dtype for dtype_, raw in named.items() if raw is not None}
+        found = {dtype_: self._raw_dtype(dtype_.name) for dtype_ in dtypes.ALL}
+        return {dtype_: raw for dtype_, raw in found.items() if raw is not None}
+
+    def _raw_dtype(self, name: str) -> Any:
+        """The library's dtype of this name (some say `bool_`), or None where it has no arrays of that dtype."""
+        raw = getattr(self.xp, name, None)
+        raw = getattr(self.xp, f"{name}_", None) if raw is None else raw
+        try:
+            return None if raw is None else self.xp.zeros((), dtype=raw).dtype
+        except (TypeError, ValueError, RuntimeError):  # a name alone, as float64 on a GPU that does not compute in it
+            return None
 
     @cached_property
     def _dtype_of_raw(self) -> Mapping[Any, dtype]:
@@ -151,8 +163,10 @@ class Backend:
         return array
 
     def from_host(self, data: Any, index: int = 0) -> Array:
-        """A copy, on device `index`, of data that another backend's `to_host` returned."""
-        return self.asarray(data, index=index, copy=True)
+        """A copy, on device `index`, of data that another backend's `to_host` returned, in the same dtype."""
+        own = {dtype_.name: raw for dtype_, raw in self.dtypes.items()}
+        raw = own.get(str(getattr(data, "dtype", "")))  # named, because some libraries' `asarray` narrows float64 and int64
+        return self.asarray(data, raw, index=index, copy=True)
 
     def copied_to(self, other: Backend, array: Array, index: int = 0) -> Any:
         """A copy of the array as an array of another backend, on its device `index`."""
@@ -303,6 +317,10 @@ class Backend:
         return f"{self.name}: {getattr(self.xp, '__name__', self.xp)} {getattr(self.xp, '__version__', '')}".rstrip()
 
 
+OF_MUTABLE = ("strides", "data_ptr", "root", "as_strided", "shares_memory")
+"""The methods that a backend with `mutable = True` has to define."""
+
+
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Row-major strides, in elements; a dimension of length 0 counts as 1, as in PyTorch."""
     strides, step = [], 1
@@ -382,7 +400,8 @@ def _implementations(hook: str) -> list[pluggy.HookImpl]:
 def _ask(plugin: pluggy.HookImpl, arguments: Mapping[str, Any]) -> Any:
     """The result of one plugin's function.  RuntimeError, with the plugin's name, if it raises."""
     try:
-        return plugin.function(*(arguments[name] for name in plugin.argnames))
+        with without_aliases():
+            return plugin.function(*(arguments[name] for name in plugin.argnames))
     except Exception as error:
         raise RuntimeError(
             f"flambeau plugin {plugin.plugin_name!r} failed in {plugin.function.__name__}: {type(error).__name__}: {error}"
@@ -398,7 +417,8 @@ def _warn(message: str) -> None:
 def _load(entry: Any) -> Any:
     """Import the object of an entry point.  RuntimeError, with the plugin's name and version, if that fails."""
     try:
-        return entry.load()
+        with without_aliases():  # a plugin's `import torch` means PyTorch, even in a program whose torch is flambeau
+            return entry.load()
     except Exception as error:
         needs = ", ".join(requirement for requirement in entry.dist.requires or () if "extra ==" not in requirement)
         raise RuntimeError(
@@ -472,6 +492,12 @@ def _check(name: str, backend: Any) -> None:
     missing = [attribute for attribute in ("name", "device_type", "xp", "array_type") if not hasattr(backend, attribute)]
     if missing:
         raise RuntimeError(f"the backend of flambeau plugin {name!r} has no {', '.join(missing)}")
+    inherited = [method for method in OF_MUTABLE if getattr(type(backend), method) is getattr(Backend, method)]
+    if backend.mutable and inherited:
+        raise RuntimeError(
+            f"the backend of flambeau plugin {name!r} says `mutable = True` and does not define {', '.join(inherited)}: "
+            "with the defaults, which copy, writes to views would be lost; define them, or say `mutable = False`"
+        )
     owner = DEVICE_TYPE_OWNER.setdefault(backend.device_type, name)
     if owner != name:
         raise RuntimeError(

@@ -219,13 +219,13 @@ def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    positions = creation.arange(n, dtype=dtypes.float64)
+    positions = creation.arange(n, dtype=dtypes.float64, device="cpu")
     return _frequencies(positions - n * (positions >= (n + 1) // 2), n, d, **options)
 
 
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     """The frequencies of `rfft`."""
-    return _frequencies(creation.arange(n // 2 + 1, dtype=dtypes.float64), n, d, **options)
+    return _frequencies(creation.arange(n // 2 + 1, dtype=dtypes.float64, device="cpu"), n, d, **options)
 
 
 def _frequencies(
@@ -243,7 +243,7 @@ def _frequencies(
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"fftfreq requires a floating point or complex dtype, not {dtype}")
     creation.warn_of_length(out, cycles.numel())
-    frequencies = creation.empty_like(cycles, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
+    frequencies = creation.empty(cycles.shape, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
     return factory._finish(frequencies, requires_grad, out)
 
 

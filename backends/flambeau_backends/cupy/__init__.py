@@ -34,6 +34,8 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
     xp = xp
     asynchronous = True
     array_type = cupy.ndarray
+    mutable = True
+    complete = True
     inplace_kernels = kernels.INPLACE
     takes_half = frozenset({"mm", "bmm", "addmm", "linear", *convolution.__all__})
 

@@ -61,6 +61,8 @@ class NumpyBackend(Backend):
     device_type = "cpu"
     xp = namespace
     array_type = np.ndarray
+    mutable = True
+    complete = True
     inplace_kernels = kernels.INPLACE
 
     arithmetic_errors = (FloatingPointError, RuntimeWarning)

@@ -12,7 +12,9 @@ from ..tape.node import Node
 from ..values.promotion import COMMON
 from .out_rules import Out
 
-__all__ = ["OPTIONS", "Operation", "Out"]
+__all__ = ["ONLY_KERNELS", "OPTIONS", "Operation", "Out"]
+
+ONLY_KERNELS = "<kernels>"  # what an operation `requires` that only kernels compute: no library has a part of this name
 
 Forward = Callable[..., Any]  # `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor
 Rule = Callable[..., Any]  # `(F, g, names...)`

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..backend import Backend
 from ..runtime.devices import DispatchKey
-from ..runtime.host import kernel_on_host
+from ..runtime.host import StandardNamespace, kernel_on_host, or_on_host
 from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
@@ -63,6 +63,8 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
             kernel = kernel_on_host(name, key.to(compute))
         else:
             kernel = _kernel_of_forward(record, backend)
+            if not backend.complete:
+                kernel = or_on_host(name, key.to(compute), kernel)
     if compute is not key.dtype and name not in backend.takes_half:
         kernel = _casting(kernel, record, key, compute)
     if record.promote == "truth" and result is not dtypes.bool_:
@@ -91,7 +93,13 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
 @cache
 def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any]:
     """The kernel made of the forward: one for all dtypes, so that it is not compiled again for arguments that are cast."""
-    return backend.compiled(record.name, partial(record.forward, backend.xp))
+    return backend.compiled(record.name, partial(record.forward, _namespace(backend)))
+
+
+@cache
+def _namespace(backend: Backend) -> Any:
+    """The namespace for forwards: if the library may lack something, one that says so."""
+    return backend.xp if backend.complete else StandardNamespace(backend)
 
 
 def _column_major(kernel: Callable[..., Any], backend: Backend, chosen: list[bool]) -> Callable[..., Any]:
@@ -128,7 +136,8 @@ def _casting(kernel: Callable[..., Any], record: Operation, key: DispatchKey, co
 def _casting_back(kernel: Callable[..., Any], result: DispatchKey, *computed: dtype) -> Callable[..., Any]:
     """The kernel, with results of the `computed` dtypes cast to that of `result`."""
     astype, to_dtype = result.backend.astype, result.raw_dtype
-    from_dtypes = [result.backend.dtypes.get(dtype) for dtype in computed]
+    raw_dtypes = result.backend.dtypes
+    from_dtypes = [raw_dtypes[dtype] for dtype in computed if dtype in raw_dtypes]  # None would not compare in all libraries
 
     def cast(array: Any) -> Any:
         return astype(array, to_dtype) if hasattr(array, "dtype") and array.dtype in from_dtypes else array

@@ -7,7 +7,7 @@ from typing import Any
 from ..calls.named_results import make
 from ..calls.node_names import gathered
 from ..calls.op import op
-from ..calls.record import Out
+from ..calls.record import ONLY_KERNELS, Out
 from ..calls.wrappers import with_out
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
@@ -358,15 +358,20 @@ def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Te
 # --- LDL ----------------------------------------------------------------------------------------------------------
 
 
-# Not in the array API: if neither the backend has a kernel nor its library a function, it is computed on the CPU.
+def _only_kernels(name: str) -> Any:
+    """The forward of an operation that is not in the array API, which `requires=ONLY_KERNELS` keeps from being called."""
+    raise AssertionError(f"{name} has no forward; a kernel of the backend or of the CPU computes it")
+
+
+# Not in the array API: without a kernel of the backend, the CPU computes, even if the library has functions of such names.
 _ldl_factor = op(
-    "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: xp.linalg.ldl_factor_ex(A, hermitian),
+    "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: _only_kernels("linalg_ldl_factor_ex"),
     results=("LD", "pivots", "info"), result_promotions=("same", "index", "index"), column_major=("LD",),
-    requires="linalg.ldl_factor_ex", public=False, method=False, out=False,
+    requires=ONLY_KERNELS, public=False, method=False, out=False,
 )  # fmt: skip
 _ldl_solve = op(
-    "linalg_ldl_solve", lambda xp, LD, B, pivots, /, hermitian=False: xp.linalg.ldl_solve(LD, B, pivots, hermitian),
-    keeps_dtype=("pivots",), promote="match", column_major=("out",), requires="linalg.ldl_solve",
+    "linalg_ldl_solve", lambda xp, LD, B, pivots, /, hermitian=False: _only_kernels("linalg_ldl_solve"),
+    keeps_dtype=("pivots",), promote="match", column_major=("out",), requires=ONLY_KERNELS,
     public=False, method=False, out=False,
 )  # fmt: skip
 _LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("linalg_ldl_factor_ex", ("LD", "pivots", "info"))

@@ -187,7 +187,8 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     count = int(negative.sum())
     computed_in = dtypes.float64 if input.dtype is dtypes.float64 else dtypes.float32
     lower, upper = tensor((lower, upper), dtype=computed_in).tolist()
-    slopes = drawn.new_empty(count, dtype=dtypes.float64).uniform_(lower, upper, generator=generator)
+    wide = dtypes.float64 if dtypes.float64 in drawn._key.backend.dtypes else computed_in
+    slopes = drawn.new_empty(count, dtype=wide).uniform_(lower, upper, generator=generator)
     drawn[negative] = slopes.to(drawn.dtype)
     return _scaled_where_drawn(input, drawn)
 

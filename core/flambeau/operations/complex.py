@@ -22,7 +22,8 @@ def _is_complex_array(xp: Any, array: Any) -> bool:
 
 
 def _complex_dtype(xp: Any, array: Any) -> Any:
-    return xp.complex128 if array.dtype == xp.float64 else xp.complex64
+    double = getattr(xp, "float64", None)  # which is never compared with None: some libraries' dtypes refuse that
+    return xp.complex128 if double is not None and array.dtype == double else xp.complex64
 
 
 # --- parts --------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
 from ..values.scalars import converted, is_library_scalar
-from .factory import _as_device, _dtype_of, _finish, _key
+from .factory import _as_device, _dtype_of, _finish, _key, _with_dtype
 from .from_data import NUMBERS, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .views import as_shape
 
@@ -463,8 +463,9 @@ def logspace(
     steps = as_int("logspace", "steps", steps)
     start, end, key = _ends("logspace", start, end, steps, dtype, device, out)
     _refuse_bools("logspace_cpu", key.dtype, steps)
-    exponents = linspace(start, end, steps, dtype=dtypes.complex128 if key.dtype.is_complex else dtypes.float64, device=device)
-    result = (float(base) ** exponents).to(key.dtype)
+    wide = dtypes.complex128 if key.dtype.is_complex else dtypes.float64
+    exponents = linspace(start, end, steps, dtype=wide, device=_with_dtype(wide, device)[0])
+    result = (float(base) ** exponents).to(key.dtype).to(key.device)
     return _finish_1d(result, requires_grad, out, pin_memory)
 
 

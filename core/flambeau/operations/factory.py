@@ -25,6 +25,12 @@ def _key(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Disp
     return dispatch_key(dtype or default or dtypes.get_default_dtype(), _as_device(device))
 
 
+def _with_dtype(dtype: Dtype, device: Any) -> tuple[Device, Device]:
+    """The device for numbers that are computed in this dtype, the CPU if `device` lacks it; and the device that was asked for."""
+    place = dispatch_key(dtypes.bool_, _as_device(device))
+    return place.device if dtype in place.backend.dtypes else Device("cpu"), place.device
+
+
 def _dtype_of(out: Any) -> Dtype | None:
     """The dtype of `out`, where it is given."""
     if out is not None and not isinstance(out, Tensor):

@@ -130,6 +130,9 @@ def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, 
             "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
             "dim with the 'dim' argument."
         )
+    place, has = input.device, input._key.backend.dtypes
+    if dtypes.float64 not in has or dtypes.uint64 not in has:
+        input = input.cpu()
     wide = input.to(dtypes.float64 if input.is_floating_point() else dtypes.int64)
     kept_dims = [d for d in range(input.ndim) if d not in dims]
     shape = [input.shape[d] for d in kept_dims]
@@ -139,7 +142,8 @@ def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, 
         half = bits.shape[-1] // 2
         folded = bits[..., :half] ^ bits[..., half : 2 * half]
         bits = cat([folded, bits[..., 2 * half :]], -1)
-    return bits.reshape([1 if d in dims else length for d, length in enumerate(input.shape)] if keepdim else shape)
+    bits = bits.reshape([1 if d in dims else length for d, length in enumerate(input.shape)] if keepdim else shape)
+    return bits if dtypes.uint64 not in has else bits.to(place)
 
 
 # --- protocols ----------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ indices in these terms, and writing as a new array.  A backend whose library can
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from math import prod
 from typing import Any
 
@@ -43,11 +42,17 @@ def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
     return tuple(reversed(coordinates))
 
 
-@cache
 def _has_data_dependent_shapes(xp: Any) -> bool:
     """Whether the library has functions whose result's shape depends on the data, which the standard does not ask for."""
-    info = getattr(xp, "__array_namespace_info__", None)
-    return info is None or bool(info().capabilities()["data-dependent shapes"])
+    known = _KNOWN.get(id(xp))
+    if known is None or known[0] is not xp:
+        info = getattr(xp, "__array_namespace_info__", None)
+        has = hasattr(xp, "nonzero") and (info is None or bool(info().capabilities()["data-dependent shapes"]))
+        known = _KNOWN[id(xp)] = xp, has
+    return known[1]
+
+
+_KNOWN: dict[int, tuple[Any, bool]] = {}  # by identity, because a namespace need not be hashable; it is kept alive here
 
 
 def getitem(xp: Any, array: Any, index: Any) -> Any:

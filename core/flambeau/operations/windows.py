@@ -9,7 +9,7 @@ from ..calls.tables import PUBLIC
 from ..signal import windows as shapes
 from ..tensors.tensor import Tensor
 from ..values import dtypes
-from .factory import _finish
+from .factory import _finish, _with_dtype
 
 
 def _window(
@@ -28,8 +28,9 @@ def _window(
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
     if window_length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
-    window = shape(window_length, sym=not periodic, dtype=dtypes.float64, device=device, **parameters)
-    return _finish(window.to(dtype), requires_grad, pin_memory=pin_memory)
+    computing, place = _with_dtype(dtypes.float64, device)
+    window = shape(window_length, sym=not periodic, dtype=dtypes.float64, device=computing, **parameters)
+    return _finish(window.to(dtype).to(place), requires_grad, pin_memory=pin_memory)
 
 
 def hann_window(

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any, cast
 
-__all__ = ["alias", "face", "resolve"]
+__all__ = ["alias", "face", "resolve", "without_aliases"]
 
 _targets: dict[str, str] = {}
 
@@ -72,6 +74,42 @@ def face(name: str, root: str) -> str:
 
 def _is_under(prefix: str, name: str) -> bool:
     return name == prefix or name.startswith(prefix + ".")
+
+
+@contextmanager
+def without_aliases() -> Iterator[None]:
+    """Context in which an aliased name imports the package that is installed under it: for plugins that are made of that package.
+
+    Afterwards the name is flambeau's again, and the package stays with those who have imported it here.
+    """
+    if not _targets:
+        yield
+        return
+    targets = dict(_targets)
+    ours = _modules_under(targets)
+    _targets.clear()
+    _exchange(ours, _set_aside)
+    try:
+        yield
+    finally:
+        _set_aside.update(_modules_under(targets))
+        _targets.update(targets)
+        _exchange(_set_aside, ours)
+
+
+_set_aside: dict[str, ModuleType] = {}  # the modules of installed packages whose names are aliases
+
+
+def _modules_under(prefixes: dict[str, str]) -> dict[str, ModuleType]:
+    """The imported modules with these names and below them."""
+    return {name: module for name, module in sys.modules.items() if any(_is_under(prefix, name) for prefix in prefixes)}
+
+
+def _exchange(removed: dict[str, ModuleType], inserted: dict[str, ModuleType]) -> None:
+    """Replace some entries of the table of imported modules by others."""
+    for name in removed:
+        sys.modules.pop(name, None)
+    sys.modules.update(inserted)
 
 
 class _Finder:

@@ -258,7 +258,11 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
         super().__init__()
         if dtype not in backend.dtypes:
-            raise RuntimeError(f"the {backend.name} backend has no {dtype!r}")
+            has = ", ".join(map(repr, backend.dtypes))
+            raise RuntimeError(
+                f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
+                "Convert to one of these, such as by .float(), or compute on the CPU: .cpu() keeps the dtype"
+            )
         self.dtype = dtype
         self.device = device
         self.backend = backend

@@ -1,18 +1,20 @@
-"""CPU fallbacks for backends: random numbers, the optional extensions of the array API standard, and reinterpreted dtypes.
+"""CPU fallbacks for backends: random numbers, what a library lacks of the array API standard, and reinterpreted dtypes.
 
 They are the defaults for a library without an implementation of its own.  Arrays are copied to the host and back.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ..backend import Array, Backend, for_device_type
+from ..values import dtypes
 from ..values.dtypes import dtype
 from .devices import DispatchKey, device, dispatch_key
 
-__all__ = ["HostGenerator", "kernel_on_host", "reinterpret"]
+__all__ = ["HostGenerator", "MissingError", "StandardNamespace", "kernel_on_host", "or_on_host", "reinterpret"]
 
 _OF_DTYPE = frozenset(
     {"bernoulli", "cauchy", "exponential", "geometric", "integers", "log_normal", "normal", "permutation", "uniform"}
@@ -65,6 +67,55 @@ def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
         return tuple(map(from_host, results)) if isinstance(results, (tuple, list)) else from_host(results)
 
     return kernel
+
+
+class MissingError(AttributeError):
+    """A library lacks a function or a dtype of the array API standard."""
+
+
+class StandardNamespace:
+    """The namespace of a backend's library, where a function or dtype that it lacks is a `MissingError`.
+
+    It lacks the dtypes that the backend's `dtypes` leaves out, whatever the library calls by their names.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        for known in dtypes.ALL:
+            if known in backend.dtypes:
+                setattr(self, known.name, backend.dtypes[known])
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _DTYPE_NAMES:
+            try:
+                value = getattr(self._backend.xp, name)
+            except AttributeError:
+                pass
+            else:
+                setattr(self, name, value)  # found without this method from now on
+                return value
+        raise MissingError(f"the library of the {self._backend.name} backend has no {name}")
+
+
+_DTYPE_NAMES = frozenset(known.name for known in dtypes.ALL)
+
+
+def or_on_host(name: str, key: DispatchKey, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel made of a forward, or, from its first `MissingError` on, the CPU's, with a warning that names the operation."""
+    current = kernel
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        nonlocal current
+        try:
+            return current(*args, **kwargs)
+        except MissingError as error:
+            if current is not kernel:
+                raise
+            warnings.warn(f"{name} is computed on the CPU, and copied: {error}. A kernel {name!r} would avoid that", stacklevel=2)
+            current = kernel_on_host(name, key)
+        return current(*args, **kwargs)
+
+    return compute
 
 
 def reinterpret(backend: Backend, array: Array, wanted: dtype) -> Array:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..operations.creation import arange, ones
-from ..operations.factory import _finish
+from ..operations.factory import _finish, _with_dtype
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 
@@ -45,7 +45,8 @@ def _window(
     if M < 2:
         window = ones(M, dtype=dtype, device=device)
     else:
-        window = shape(arange(M, dtype=dtypes.float64, device=device), M - 1 if sym else M).to(dtype)
+        computing, place = _with_dtype(dtypes.float64, device)
+        window = shape(arange(M, dtype=dtypes.float64, device=computing), M - 1 if sym else M).to(dtype).to(place)
     return _finish(window, requires_grad)
 
 

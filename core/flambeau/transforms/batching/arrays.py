@@ -622,7 +622,12 @@ class Fourier(_Extension):
         return apply
 
 
-@functools.cache
 def namespace(inner: Any, depth: int) -> Namespace:
     """The namespace of this depth over this library, of which there is only one."""
-    return Namespace(inner, depth)
+    found = _namespaces.get((id(inner), depth))
+    if found is None:
+        found = _namespaces[id(inner), depth] = Namespace(inner, depth)
+    return found
+
+
+_namespaces: dict[tuple[int, int], Namespace] = {}  # by identity, because a library's namespace need not be hashable

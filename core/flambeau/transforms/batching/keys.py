@@ -33,6 +33,8 @@ __all__ = ["BatchedKey", "Level", "add_level", "align", "drop_level", "levels_of
 class BatchedBackend(Backend):
     """A backend whose arrays hide dimensions: the array API over another backend."""
 
+    complete = True
+
     def __init__(self, inner: Backend, depth: int) -> None:
         self.inner = inner
         self.name = inner.name

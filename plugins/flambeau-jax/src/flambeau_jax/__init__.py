@@ -48,7 +48,7 @@ class JaxBackend(Backend):
 
     name = "jax"
     device_type = "jax"
-    mutable = False
+    complete = True
     xp = jnp
     array_type = type(jnp.zeros(()))
 

@@ -18,6 +18,7 @@ from typing import Any
 import flambeau as torch
 
 from ._schema import FunctionSchema
+from .runtime.aliases import resolve
 
 __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 
@@ -163,8 +164,8 @@ class _OpNamespace(ModuleType):
         """What flambeau has in the place of one of PyTorch's operators."""
         if self.name == "aten":
             return _aten(name)
-        if self.name == "torchvision":
-            return getattr(import_module("flambeau_vision.ops"), name, None)
+        if self.name == "torchvision" and resolve("torchvision") != "torchvision":  # in programs that run on flambeau
+            return getattr(import_module("torchvision.ops"), name, None)
         return None
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import collectives, debugging, errors, objects, options, point_to_point, store, world
+from . import breakpoints, collectives, debugging, errors, objects, options, point_to_point, store, world
+from .breakpoints import *  # noqa: F403
 from .collectives import *  # noqa: F403
 from .debugging import *  # noqa: F403
 from .device_mesh import DeviceMesh, init_device_mesh
@@ -25,7 +26,7 @@ from .store import *  # noqa: F403
 from .world import *  # noqa: F403
 
 __all__ = ["DeviceMesh", "ProcessGroup", "ProcessGroupGloo", "ReduceOp", "Work", "init_device_mesh"]
-for _part in (collectives, debugging, errors, objects, options, point_to_point, store, world):
+for _part in (breakpoints, collectives, debugging, errors, objects, options, point_to_point, store, world):
     __all__ += _part.__all__
 
 _OF_DATA_PARALLEL = {"GradBucket": "Bucket", "Reducer": "Reducer"}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
 from enum import Enum
 
-__all__ = ["DebugLevel", "breakpoint", "get_debug_level", "set_debug_level", "set_debug_level_from_env"]
+__all__ = ["DebugLevel", "get_debug_level", "set_debug_level", "set_debug_level_from_env"]
 
 
 class DebugLevel(Enum):
@@ -40,30 +39,3 @@ def set_debug_level_from_env() -> None:
 
 
 set_debug_level_from_env()
-
-
-_skipped = 0
-
-
-def breakpoint(rank: int = 0, skip: int = 0, timeout_s: float | None = 3600) -> None:
-    """Stop in the debugger in one process; the others wait until it goes on.
-
-    Args:
-        rank: the process.
-        skip: how many calls to let pass first.
-        timeout_s: how many seconds the others wait; None leaves it to the group.
-    """
-    import pdb
-
-    from .collectives import barrier
-    from .world import get_rank
-
-    global _skipped
-    if _skipped < skip:
-        _skipped += 1
-        return
-    if get_rank() == rank:
-        debugger = pdb.Pdb()
-        debugger.message(f"Type 'up' to get to the frame that called breakpoint(rank={rank})")
-        debugger.set_trace()
-    barrier(timeout=None if timeout_s is None else timedelta(seconds=timeout_s))

@@ -14,10 +14,11 @@ tensor([-2., -2.])
 
 from __future__ import annotations
 
-from . import immutable_collections, traceback
-from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
+from . import _symbolic_trace, immutable_collections, traceback
+from ._symbolic_trace import PH, ProxyableClassMeta, Tracer
+from ._wrapping import wrap
 from .graph import CodeGen, Graph
-from .graph_module import GraphModule
+from .graph_module import GraphModule, symbolic_trace
 from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Proxy
@@ -27,3 +28,5 @@ __all__ = [
     "PH", "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "ProxyableClassMeta", "Tracer", "Transformer",
     "has_side_effect", "immutable_collections", "map_arg", "replace_pattern", "symbolic_trace", "traceback", "wrap",
 ]  # fmt: skip
+
+_symbolic_trace.symbolic_trace = symbolic_trace  # type: ignore[attr-defined]  # libraries look for it there

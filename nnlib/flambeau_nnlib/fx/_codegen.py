@@ -15,6 +15,7 @@ import flambeau as torch
 from flambeau.utils import _pytree as pytree
 
 from ._names import CUSTOM_BUILTINS, Namespace, qualified_name, torch_path, type_repr
+from ._wrapping import wrap
 from .node import Node, dtype_abbrs
 
 __all__ = ["CodeGen", "PythonCode"]
@@ -231,8 +232,6 @@ class _Writer:
         body = self.body or ["pass\n"]
         wraps = ""
         if self.wrapped:
-            from ._symbolic_trace import wrap
-
             wrap_name = self.add_global("wrap", wrap)
             wraps = "\n".join(f'{wrap_name}("{name}")' for name in self.wrapped)
         if self.codegen._body_transformer:

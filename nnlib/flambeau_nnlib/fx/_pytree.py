@@ -25,7 +25,9 @@ def tree_flatten_spec(pytree_given: Any, spec: pytree.TreeSpec) -> list[Any]:
 def _leaves(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
     if spec.type is None:
         return [tree]
-    children = [tree[key] for key in spec.keys] if spec.keys else list(tree)
-    if len(children) < len(spec.children):
-        raise RuntimeError(f"expected {len(spec.children)} values where the traced function had as many, got {len(children)}")
-    return [leaf for child, below in zip(children, spec.children, strict=False) for leaf in _leaves(child, below)]
+    children = [tree[key] for key in spec.context] if isinstance(tree, dict) else list(tree)
+    if len(children) < len(spec.children_specs):
+        raise RuntimeError(
+            f"expected {len(spec.children_specs)} values where the traced function had as many, got {len(children)}"
+        )
+    return [leaf for child, below in zip(children, spec.children_specs, strict=False) for leaf in _leaves(child, below)]

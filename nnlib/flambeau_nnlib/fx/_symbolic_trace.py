@@ -19,15 +19,16 @@ from flambeau.utils import _pytree as pytree
 
 from ._codegen import PyTreeCodeGen, PyTreeInfo
 from ._names import public_module
-from ._patching import Patcher, find_proxy, wrap
+from ._patching import Patcher, find_proxy
+from ._wrapping import wrap
 from .graph import Graph
 from .node import Argument, base_types
 from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 
 if TYPE_CHECKING:
-    from .graph_module import GraphModule
+    pass
 
-__all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
+__all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "wrap"]
 
 _tracing = False
 wrap.__module__ = __name__  # by which generated code names it, as PyTorch's does
@@ -276,7 +277,7 @@ class Tracer(TracerBase):
                     args.append(self._placeholder(stars + next(rest), {}, signature, written))
             root_fn = _all_positional(root_fn, len(args))
         leaves, spec = pytree.tree_flatten(tuple(args))
-        if all(child.type is None for child in spec.children):
+        if all(child.type is None for child in spec.children_specs):
             return root_fn, args
         return self._flattened(root_fn, list(code.co_varnames[:count]), spec), leaves
 
@@ -435,35 +436,6 @@ def _all_positional(function: Callable[..., Any], count: int) -> Callable[..., A
     changed = FunctionType(code, inner.__globals__, inner.__name__, inner.__defaults__, inner.__closure__)
     changed.__annotations__ = inner.__annotations__
     return changed
-
-
-def symbolic_trace(root: nn.Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:
-    """Run a module or function on proxies, and make a `GraphModule` of what it does.
-
-    Control flow that depends on values cannot be recorded (`TraceError`); what depends on `concrete_args` is built in as it is
-    for their values.
-
-    Args:
-        root: the module or function.
-        concrete_args: values of parameters that are to be built in. Of nested values, the leaves become parameters; those that
-            are `torch.fx.PH` stay open.
-
-    >>> import flambeau as torch
-    >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
-    >>> print(traced.code.strip())
-    def forward(self, x):
-        relu = torch.relu(x);  x = None
-        add = relu + 1;  relu = None
-        return add
-    >>> traced(torch.tensor([-1.0, 1.0]))
-    tensor([1., 2.])
-    """
-    from .graph_module import GraphModule
-
-    tracer = Tracer()
-    graph = tracer.trace(root, concrete_args)
-    name = type(root).__name__ if isinstance(root, nn.Module) else root.__name__
-    return GraphModule(tracer.root, graph, name)
 
 
 @wrap

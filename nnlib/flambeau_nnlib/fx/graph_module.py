@@ -19,6 +19,7 @@ from flambeau import nn
 
 from ._codegen import PyTreeCodeGen
 from ._names import CUSTOM_BUILTINS, torch_path
+from ._symbolic_trace import Tracer
 from .graph import Graph, PythonCode
 
 __all__ = ["GraphModule", "reduce_graph_module"]
@@ -157,8 +158,6 @@ def reduce_graph_module(body: dict[str, Any], import_block: str) -> nn.Module:
 
 
 def _deserialize_graph_module(forward: Any, body: dict[str, Any], graph_module_cls: type | None = None) -> nn.Module:
-    from ._symbolic_trace import Tracer
-
     tracer_cls: Any = body.get("_tracer_cls") or Tracer
 
     class CodeModule(_CodeOnlyModule):
@@ -498,3 +497,30 @@ def _explanation(frame: traceback.FrameSummary) -> str:
         "~" * len(frame.line or "") + "~~~ <--- HERE",
         "\n".join(lines[number : number + 2]),
     ])  # fmt: skip
+
+
+def symbolic_trace(root: nn.Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:
+    """Run a module or function on proxies, and make a `GraphModule` of what it does.
+
+    Control flow that depends on values cannot be recorded (`TraceError`); what depends on `concrete_args` is built in as it is
+    for their values.
+
+    Args:
+        root: the module or function.
+        concrete_args: values of parameters that are to be built in. Of nested values, the leaves become parameters; those that
+            are `torch.fx.PH` stay open.
+
+    >>> import flambeau as torch
+    >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
+    >>> print(traced.code.strip())
+    def forward(self, x):
+        relu = torch.relu(x);  x = None
+        add = relu + 1;  relu = None
+        return add
+    >>> traced(torch.tensor([-1.0, 1.0]))
+    tensor([1., 2.])
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, nn.Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)

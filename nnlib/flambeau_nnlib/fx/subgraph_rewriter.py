@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from flambeau import nn
 
-from ._symbolic_trace import symbolic_trace
 from .graph import Graph
-from .graph_module import GraphModule, _get_attr, _has_attr
+from .graph_module import GraphModule, _get_attr, _has_attr, symbolic_trace
 from .node import Node
 from .passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, BinaryIO, NoReturn
 
+import flambeau as torch
 from flambeau import nn
 
 __all__ = [
@@ -81,9 +82,7 @@ class ScriptFunction:
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
         """Write an archive: see `torch.jit.save`."""
-        from ._saving import save
-
-        save(self, f, _extra_files)
+        torch.jit.save(self, f, _extra_files)
 
     def __repr__(self) -> str:
         return f"<torch.jit.ScriptFunction {self.name}>"
@@ -154,9 +153,7 @@ class ScriptModule(nn.Module):
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
         """Write an archive: see `torch.jit.save`."""
-        from ._saving import save
-
-        save(self, f, _extra_files)
+        torch.jit.save(self, f, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> bytes:
         """An archive as bytes: see `torch.jit.save`."""

@@ -204,17 +204,5 @@ def _sparse(name: str) -> _Any:
     return getattr(__getattr__("sparse"), name)
 
 
-def _sparse_method(name: str) -> _Any:
-    def method(self: Tensor, *args: _Any, **kwargs: _Any) -> _Any:
-        return _sparse("IMPLEMENTATIONS")[name](self, *args, **kwargs)
-
-    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
-    return method
-
-
 _hooks.hooks.sparse = _sparse
-_SPARSE_METHODS = """
-    _coalesced_ _indices _values ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced resize_as_sparse_
-    row_indices smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm to_sparse to_sparse_bsc to_sparse_bsr
-    to_sparse_coo to_sparse_csc to_sparse_csr values"""
-attach(__array_namespace__=_array_namespace, **{_name: _sparse_method(_name) for _name in _SPARSE_METHODS.split()})
+attach(__array_namespace__=_array_namespace)

@@ -24,7 +24,8 @@ _OURS = frozenset({  # parts of flambeau that PyTorch has no module for, or anot
     "tape", "tensors", "transforms", "values",
 })  # fmt: skip
 _OF_FUNCTIONS = ("linalg", "fft", "special")  # whose compiled functions go by `linalg_inv` and live in `torch._C._linalg`
-_ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {  # public here, and in PyTorch; but defined there in another module than where it is public
+# What is public in PyTorch in another module than the one that defines it there.
+_ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {
         "torch.functional": (
             "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",

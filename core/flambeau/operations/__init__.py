@@ -48,6 +48,7 @@ from . import (  # noqa: F401  # each registers its own
     shuffling,
     softmax,
     sorting,
+    sparse_methods,
     statistics,
     view_writes,
     views,

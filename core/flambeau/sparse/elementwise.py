@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau as torch
 
+from ..autograd.function import Function
 from ..calls.node_names import gathered
 from ..runtime.sparse_arrays import SparseArray
 from ..tensors.tensor import Tensor, alias
@@ -14,7 +15,6 @@ from ..values.scalars import is_library_scalar
 from .layouts import coalesced, convert, empty_like, indices_of, linear, sparse_dims, to_coo, to_sparse
 from .tensors import (
     IMPLEMENTATIONS,
-    Function,
     SparseTensor,
     become,
     build,
@@ -200,7 +200,7 @@ class _Gather(Function):
         return gather(input, places)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         return like(ctx.places, gradient), None
 
 
@@ -295,7 +295,7 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
     values = values_of(self)
     moved = values.to(*args, **kwargs)
     if moved is values or (moved._array is values._array and not kwargs.get("copy")):
-        made = self
+        made: Any = self
     elif moved.device == self.device:
         made = gathered(like(self._array, moved), "ToCopyBackward0", (self,))
     else:

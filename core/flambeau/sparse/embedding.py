@@ -6,9 +6,10 @@ from typing import Any
 
 import flambeau as torch
 
+from ..autograd.function import Function
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
-from .tensors import Function, build
+from .tensors import build
 
 __all__ = ["embedding", "gather"]
 
@@ -22,7 +23,7 @@ class _Rows(Function):
         return torch.embedding(weight, indices, padding_idx)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         rows, values = ctx.indices.reshape(-1).to(torch.int64), gradient.reshape(-1, ctx.shape[1])
         if ctx.by_frequency:
             _, group, counts = torch.unique(rows, return_inverse=True, return_counts=True)
@@ -47,7 +48,7 @@ class _Gather(Function):
         return torch.gather(input, dim, index)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         places = torch.ones_like(ctx.index).nonzero().T
         taken = ctx.index.reshape(1, -1)
         places = torch.cat([places[: ctx.dim], taken, places[ctx.dim + 1 :]])

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .tensors import SparseTensor, like, to_dense, values_of
+from .tensors import SparseTensor, detached, like, to_dense, values_of
 
 __all__ = ["as_sparse_gradcheck"]
 
@@ -44,4 +44,4 @@ def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _values(input: SparseTensor) -> Any:
-    return values_of(input.detach()).clone().requires_grad_(input.requires_grad)
+    return values_of(detached(input)).clone().requires_grad_(input.requires_grad)

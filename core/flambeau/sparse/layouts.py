@@ -15,6 +15,7 @@ from .tensors import (
     SparseTensor,
     build,
     coordinates,
+    detached,
     gather,
     implements,
     like,
@@ -102,7 +103,8 @@ def _values_at(input: SparseTensor, indices: Tensor) -> Tensor:
         return values.new_zeros((len(wanted), *values.shape[1:]))
     position = torch.searchsorted(known, wanted).clamp(max=len(known) - 1)
     found = (known[position] == wanted).reshape(-1, *[1] * (values.ndim - 1))
-    return torch.where(found, values[position], values.new_zeros(()))
+    found_values: Tensor = torch.where(found, values[position], values.new_zeros(()))
+    return found_values
 
 
 # --- conversions --------------------------------------------------------------------------------------------------
@@ -402,7 +404,7 @@ def sparse_mask(self: Tensor, mask: Any) -> Any:
             f"{list(mask.shape)}"
         )
     if isinstance(self, SparseTensor) and self._array.layout == mask._array.layout == "sparse_coo":
-        mask = coalesced(mask.detach())
+        mask = coalesced(detached(mask))
     return gathered(like(mask._array, gather(self, mask._array)), "SparseMaskBackward0", (self,))
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import flambeau as torch
 
+from ..autograd.function import Function
 from ..calls.node_names import gathered
 from ..calls.tables import FUSED
 from ..runtime.devices import DispatchKey
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, wrap
 from .layouts import coalesced, convert, indices_of, merged, to_coo
-from .tensors import Function, SparseTensor, build, coordinates, gather, implements, like, values_of
+from .tensors import SparseTensor, build, coordinates, gather, implements, like, values_of
 
 __all__ = ["addmm", "hspmm", "mm", "saddmm", "sampled_addmm", "smm", "spmm", "sspaddmm"]
 
@@ -56,7 +57,7 @@ class _Times(Function):
         return _product(*_entries(sparse), sparse.shape[0], dense)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         sparse, (dense,) = ctx.sparse, ctx.saved_tensors
         for_sparse = for_dense = None
         if ctx.needs_input_grad[0]:
@@ -77,7 +78,7 @@ class _TimesSparse(Function):
         return _product(columns, rows, values, sparse.shape[1], dense.mT).mT
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         sparse, (dense,) = ctx.sparse, ctx.saved_tensors
         for_dense = for_sparse = None
         if ctx.needs_input_grad[0]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import flambeau as torch
 
+from ..autograd.function import Function
 from ..calls.node_names import gathered
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, wrap
 from .layouts import coalesced, convert, indices_of, linear, merged, sparse_dims, sum_groups, to_coo
-from .tensors import Function, SparseTensor, build, implements, like, values_of
+from .tensors import SparseTensor, build, implements, like, values_of
 
 __all__ = ["log_softmax", "softmax", "sum"]
 
@@ -25,7 +26,7 @@ class _SumOfAll(Function):
         return wrap(input._array.values, input._key).sum()
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         return gradient.expand(ctx.shape)
 
 
@@ -139,7 +140,8 @@ def _normalized(name: str, input: Any, dim: int, dtype: Any) -> Any:
     (dim,) = _wrapped(dim, input.ndim)
     if not (input.is_floating_point() or (dtype is not None and dtype.is_floating_point)):
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype}'")
-    source = coalesced(input if dtype is None else input.to(dtype))
+    given: Any = input if dtype is None else input.to(dtype)
+    source = coalesced(given)
     sparse = sparse_dims(source)
     values = values_of(source)
     if dim >= sparse:

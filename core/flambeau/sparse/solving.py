@@ -6,13 +6,14 @@ from typing import Any
 
 import flambeau as torch
 
+from ..autograd.function import Function
 from ..calls.node_names import gathered
 from ..calls.tables import FUSED
 from ..runtime.devices import DispatchKey
 from ..tensors.tensor import Tensor, wrap
 from .layouts import coalesced, to_coo
 from .products import _entries, _sampled
-from .tensors import LAYOUTS, Function, SparseTensor, build, implements, to_dense
+from .tensors import LAYOUTS, SparseTensor, build, implements, to_dense
 
 __all__ = ["solve", "spdiags", "spsolve"]
 
@@ -30,7 +31,7 @@ class _Solve(Function):
         return solution
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         matrix, (solution,) = ctx.matrix, ctx.saved_tensors
         adjoint = matrix.transpose(0, 1)
         for_right = _Solve.apply(adjoint.conj() if matrix.is_complex() else adjoint, gradient)
@@ -48,7 +49,7 @@ def _solution(matrix: SparseTensor, right: Tensor) -> Tensor:
         array = kernel(rows._array, columns._array, values._array, tuple(matrix.shape), right._array)
         if array is not None:
             return wrap(array, key)
-    return torch.linalg.solve(to_dense(matrix), right)  # type: ignore[no-any-return]  # a generated function
+    return torch.linalg.solve(to_dense(matrix), right)
 
 
 def spsolve(input: Any, other: Tensor, *, left: bool = True) -> Tensor:

@@ -21,6 +21,7 @@ __all__ = [
     "become",
     "build",
     "coordinates",
+    "detached",
     "gather",
     "implements",
     "is_sparse",
@@ -71,9 +72,9 @@ class SparseTensor(Tensor):
     __slots__ = ()
     _array: SparseArray
     locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # as they are, offered to nobody
-    is_sparse = property(lambda self: self._array.layout == "sparse_coo")  # type: ignore[assignment]  # a property here
-    is_sparse_csr = property(lambda self: self._array.layout == "sparse_csr")  # type: ignore[assignment]  # a property here
-    layout = property(lambda self: LAYOUTS[self._array.layout])  # type: ignore[assignment]  # a property here
+    is_sparse = property(lambda self: self._array.layout == "sparse_coo")
+    is_sparse_csr = property(lambda self: self._array.layout == "sparse_csr")
+    layout = property(lambda self: LAYOUTS[self._array.layout])
     _has_hooks = True  # so that the engine looks twice at the gradient of a leaf
     text: ClassVar[Callable[[Any], str]]  # set by the module that prints
 
@@ -81,7 +82,7 @@ class SparseTensor(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _call(func, args, kwargs or {})
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # it takes what Tensor's takes
         return SparseTensor.text(self)
 
     def __format__(self, spec: str) -> str:
@@ -97,7 +98,7 @@ class SparseTensor(Tensor):
         """The one element as a Python scalar.  RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        return to_dense(self.detach()).item()
+        return to_dense(detached(self)).item()
 
     def numpy(self, *, force: bool = False) -> Any:
         """Refused: TypeError, as there is no array that shares its memory."""
@@ -206,6 +207,11 @@ def make(array: SparseArray) -> SparseTensor:
     return made
 
 
+def detached(input: SparseTensor) -> SparseTensor:
+    """The tensor without history."""
+    return make(input._array)
+
+
 def parts_of(array: SparseArray) -> tuple[Tensor, ...]:
     """The indices, as tensors."""
     key = array.key
@@ -221,7 +227,7 @@ class _Values(Function):
         return wrap(input._array.values, input._key)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         return like(ctx.places, gradient)
 
 
@@ -235,7 +241,7 @@ class _Build(Function):
         return made
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         return gather(gradient, ctx.places), None
 
 
@@ -248,7 +254,7 @@ class _ToDense(Function):
         return scatter(wrap(input._array.values, input._key), input._array)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]  # one gradient
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         if ctx.masked:
             return like(ctx.places, gather(gradient, ctx.places)), None
         return (gradient if ctx.masked is None else gradient.to_sparse()), None
@@ -257,7 +263,7 @@ class _ToDense(Function):
 def values_of(input: SparseTensor) -> Tensor:
     """The specified elements, the first dimension counting them."""
     if input._requires_grad and torch.is_grad_enabled():
-        return shown_as(_Values.apply(input), "ValuesBackward0")  # type: ignore[no-any-return]  # of any function
+        return shown_as(_Values.apply(input), "ValuesBackward0")
     return wrap(input._array.values, input._key)
 
 
@@ -278,7 +284,7 @@ def build(layout: str, parts: Sequence[Tensor], values: Tensor, shape: Sequence[
 def to_dense(input: SparseTensor, masked: bool | None = True) -> Tensor:
     """All elements of a sparse tensor, whose gradient is in the same places, or anywhere, or (None) dense."""
     if input._requires_grad and torch.is_grad_enabled():
-        return shown_as(_ToDense.apply(input, masked), "ToDenseBackward0")  # type: ignore[no-any-return]  # of any function
+        return shown_as(_ToDense.apply(input, masked), "ToDenseBackward0")
     return scatter(wrap(input._array.values, input._key), input._array)
 
 
@@ -346,7 +352,7 @@ def gather(input: Tensor, places: SparseArray) -> Tensor:
 
 
 def _block_of_places(places: SparseArray) -> tuple[int, int]:
-    return tuple(places.values.shape[1:3])  # type: ignore[return-value]  # two of them
+    return tuple(places.values.shape[1:3])
 
 
 def _gather_sparse(input: SparseTensor, places: SparseArray) -> Tensor:

@@ -26,8 +26,7 @@ def _leaves(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
     if spec.type is None:
         return [tree]
     children = [tree[key] for key in spec.context] if isinstance(tree, dict) else list(tree)
-    if len(children) < len(spec.children_specs):
-        raise RuntimeError(
-            f"expected {len(spec.children_specs)} values where the traced function had as many, got {len(children)}"
-        )
+    count = len(spec.children_specs)
+    if len(children) < count:
+        raise RuntimeError(f"expected {count} values where the traced function had as many, but got {len(children)}")
     return [leaf for child, below in zip(children, spec.children_specs, strict=False) for leaf in _leaves(child, below)]

@@ -628,3 +628,41 @@ def test_keypoints_are_the_peaks_of_their_pictures():
     assert certain < 1e-6 < keypoint_loss(20 * pictures, [boxes], [visible.flip(1)], objects)
     hidden = visible * torch.tensor([1.0, 1.0, 0.0])
     assert keypoint_loss(pictures, [boxes], [hidden], objects) == 0
+
+
+def test_video_networks():
+    resnet = models.video.resnet
+    shapes = {"r3d_18": (2, 512, 1, 1, 1), "mc3_18": (2, 512, 4, 1, 1)}  # the second keeps all pictures
+    videos = torch.rand(2, 3, 4, 16, 16)
+    for name, shape in shapes.items():
+        convolutions = [resnet.Conv3DSimple] + [resnet.Conv3DSimple if name == "r3d_18" else resnet.Conv3DNoTemporal] * 3
+        model = models.video.VideoResNet(resnet.BasicBlock, convolutions, [1, 1, 1, 1], resnet.BasicStem, num_classes=3).eval()
+        with torch.no_grad():
+            features = model.layer4(model.layer3(model.layer2(model.layer1(model.stem(videos)))))
+            assert features.shape == shape and model(videos).shape == (2, 3)
+    for block in (resnet.BasicBlock, resnet.Bottleneck):
+        stage = models.video.VideoResNet(
+            block, [resnet.Conv2Plus1D] * 4, [2, 1, 1, 1], resnet.R2Plus1dStem, num_classes=3, zero_init_residual=True
+        )
+        x = torch.rand(1, 64 * block.expansion, 2, 4, 4)
+        assert torch.equal(stage.eval().layer1[1](x), x)
+
+
+def test_video_models_have_the_published_keys():
+    state = models.video.r2plus1d_18(num_classes=2).state_dict()
+    assert {"stem.3.weight", "layer1.0.conv1.0.0.weight", "layer4.1.conv2.0.3.weight", "layer2.0.downsample.1.bias"} <= set(state)
+    assert state["layer1.0.conv1.0.0.weight"].shape == (144, 64, 1, 3, 3)
+    s3d = models.video.s3d(num_classes=400)
+    assert count(s3d) == models.video.S3D_Weights.DEFAULT.meta["num_params"] == 8320048
+    categories = models.get_model_weights("s3d").DEFAULT.meta["categories"]
+    assert len(categories) == 400 and categories[0] == "abseiling" and categories[-1] == "zumba"
+    assert models.list_models(models.video) == ["mc3_18", "r2plus1d_18", "r3d_18", "s3d"]
+
+
+def test_videos_are_prepared_picture_by_picture():
+    prepare = models.video.R3D_18_Weights.DEFAULT.transforms()
+    videos = torch.randint(0, 256, (2, 3, 3, 140, 190), dtype=torch.uint8)
+    prepared = prepare(videos)
+    assert prepared.shape == (2, 3, 3, 112, 112) and torch.equal(prepare(videos[1]), prepared[1])
+    assert torch.equal(prepare(videos[:, 1:2])[:, :, 0], prepared[:, :, 1])
+    assert "resize_size=[128, 171]" in repr(prepare)

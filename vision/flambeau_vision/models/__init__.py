@@ -1,8 +1,8 @@
-"""Models with their published weights: of whole images here, of their parts in `.segmentation` and `.detection`."""
+"""Models with their published weights: of images here, of parts of them in `.segmentation` and `.detection`, and `.video`."""
 
 from __future__ import annotations
 
-from . import detection, segmentation
+from . import detection, segmentation, video
 from ._api import (
     Weights,
     WeightsEnum,
@@ -404,6 +404,7 @@ __all__ = [
     "vgg16_bn",
     "vgg19",
     "vgg19_bn",
+    "video",
     "vit_b_16",
     "vit_b_32",
     "vit_h_14",

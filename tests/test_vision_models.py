@@ -10,7 +10,7 @@ from PIL import Image
 
 import flambeau as torch
 from flambeau import nn
-from flambeau_vision import models
+from flambeau_vision import models, ops
 from flambeau_vision.models._features import IntermediateLayerGetter
 
 # Published numbers of parameters, for models that are quick to build.
@@ -22,6 +22,8 @@ PARAMETERS = {
     "mobilenet_v2": 3_504_872,
     "mobilenet_v3_large": 5_483_032,
     "mobilenet_v3_small": 2_542_856,
+    "regnet_x_400mf": 5_495_976,
+    "regnet_y_400mf": 4_344_144,
     "resnet18": 11_689_512,
     "shufflenet_v2_x0_5": 1_366_792,
     "shufflenet_v2_x1_0": 2_278_604,
@@ -75,6 +77,7 @@ def test_keys_of_resnet():
         ("shufflenet_v2_x0_5", {}, ["stage2.0.branch1.0.weight", "stage4.3.branch2.6.bias", "conv5.1.weight"]),
         ("mnasnet0_5", {}, ["layers.8.0.layers.3.weight", "classifier.1.weight"]),
         ("efficientnet_b0", {}, ["features.2.0.block.2.fc2.bias", "features.8.1.running_var"]),
+        ("regnet_y_400mf", {}, ["stem.0.weight", "trunk_output.block4.block4-5.f.se.fc2.bias", "fc.bias"]),
         ("googlenet", {"init_weights": False}, ["inception4e.branch3.1.conv.weight", "aux2.fc2.bias"]),
         ("convnext_tiny", {}, ["features.1.0.layer_scale", "features.6.1.weight", "classifier.0.bias"]),
         ("vit_b_32", {"image_size": 32}, ["class_token", "encoder.layers.encoder_layer_11.mlp.3.bias", "heads.head.weight"]),
@@ -504,3 +507,162 @@ def test_backbone_layers_are_frozen_from_below():
     assert trained == {"layer3", "layer4"}
     with pytest.raises(ValueError, match=r"in the range \[0,5\], got 6"):
         extract(models.resnet18(num_classes=2), trainable_layers=6)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_swin(second):
+    swin = models.swin_transformer
+    version = {"block": swin.SwinTransformerBlockV2, "downsample_layer": swin.PatchMergingV2} if second else {}
+    shape = {"depths": [2, 2], "num_heads": [2, 4], "window_size": [4, 4], "num_classes": 3}
+    model = models.SwinTransformer([4, 4], 8, **shape, **version).eval()
+    state = model.state_dict()
+    keys = ["features.0.2.bias", "features.1.1.attn.relative_position_index", "features.2.norm.weight", "head.bias"]
+    added = ["features.3.0.attn.cpb_mlp.2.weight", "features.1.0.attn.logit_scale", "features.1.0.attn.relative_coords_table"]
+    assert set(keys) <= set(state) and second == (set(added) <= set(state))
+    output = model(torch.randn(1, 3, 36, 50))  # windows do not fill the image
+    assert output.shape == (1, 3)
+    output.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_swin_attends_within_shifted_windows():
+    attention = models.swin_transformer.ShiftedWindowAttention(4, [2, 2], [1, 1], num_heads=2).eval()
+    image = torch.randn(1, 6, 6, 4)
+
+    def reached(row: int, column: int) -> list[tuple[int, int]]:
+        """The pixels whose results change with one pixel."""
+        other = image.clone()
+        other[0, row, column] += 1.0
+        changed = (attention(other) - attention(image)).abs().amax(dim=(0, 3)) > 1e-6
+        return [tuple(place) for place in changed.nonzero().tolist()]
+
+    assert reached(1, 1) == [(1, 1), (1, 2), (2, 1), (2, 2)]  # windows begin one pixel further
+    assert reached(0, 0) == [(0, 0)]  # what comes in from the other side is no neighbour
+    assert reached(5, 3) == [(5, 3), (5, 4)]
+
+
+def test_regnet_widths_follow_the_rule():
+    shape = models.regnet.BlockParams.from_init_params(depth=16, w_0=48, w_a=27.89, w_m=2.09, group_width=8, se_ratio=0.25)
+    assert (shape.widths, shape.depths, shape.group_widths) == ([48, 104, 208, 440], [1, 3, 6, 6], [8] * 4)
+    with pytest.raises(ValueError, match="Invalid RegNet settings"):
+        models.regnet.BlockParams.from_init_params(depth=16, w_0=44, w_a=27.89, w_m=2.09, group_width=8)
+
+
+def one_level(kind: type, **options) -> nn.Module:
+    """A detector of the R-CNN family on features of one level."""
+    names = {"MaskRCNN": "mask", "KeypointRCNN": "keypoint"}
+    pool = ops.MultiScaleRoIAlign(["0"], output_size=4, sampling_ratio=2)
+    anchors = models.detection.anchor_utils.AnchorGenerator(((8, 16, 32),), ((0.5, 1.0, 2.0),))
+    options = {"min_size": 64, "max_size": 64, "rpn_anchor_generator": anchors, "box_roi_pool": pool, **options}
+    options[f"{names[kind.__name__]}_roi_pool"] = pool
+    return kind(TinyBackbone(), **options)
+
+
+def test_mask_rcnn_learns_and_finds_masks():
+    torch.manual_seed(0)
+    detection = models.detection
+    head = detection.mask_rcnn.MaskRCNNHeads(16, [8], 1)
+    predictor = detection.mask_rcnn.MaskRCNNPredictor(8, 8, 3)
+    classes = detection.faster_rcnn.FastRCNNPredictor(1024, 3)
+    model = one_level(detection.MaskRCNN, mask_head=head, mask_predictor=predictor, box_predictor=classes)
+    masks = torch.zeros(1, 64, 48, dtype=torch.uint8)
+    masks[0, 10:40, 5:30] = 1
+    target = {"boxes": torch.tensor([[5.0, 10.0, 30.0, 40.0]]), "labels": torch.tensor([2]), "masks": masks}
+    losses = model([torch.rand(3, 64, 48)], [target])
+    assert set(losses) == {"loss_classifier", "loss_box_reg", "loss_mask", "loss_objectness", "loss_rpn_box_reg"}
+    losses["loss_mask"].backward()
+    assert predictor.mask_fcn_logits.weight.grad[2].abs().sum() > 0 and not predictor.mask_fcn_logits.weight.grad[1].any()
+    model.roi_heads.score_thresh = 0.0
+    (found,) = model.eval()([torch.rand(3, 64, 48)])
+    assert found["masks"].shape == (len(found["boxes"]), 1, 64, 48) and len(found["boxes"]) > 0
+    assert found["masks"].min() >= 0 and found["masks"].max() <= 1
+    old = {"mask_fcn1.weight": head[0][0].weight + 1, "mask_fcn1.bias": head[0][0].bias}
+    head.load_state_dict(old)
+    assert torch.equal(head[0][0].weight, old["mask_fcn1.weight"])
+    with pytest.raises(ValueError, match="num_classes should be None when mask_predictor"):
+        detection.MaskRCNN(TinyBackbone(), 3, mask_predictor=predictor)
+
+
+def test_masks_are_pasted_where_their_boxes_are():
+    from flambeau_vision.models.detection._masks import paste_masks
+
+    boxes = torch.tensor([[10.0, 4.0, 29.0, 23.0], [-5.0, 30.0, 4.0, 50.0]])
+    pasted = paste_masks(torch.ones(2, 1, 28, 28), boxes, (40, 32))[:, 0]
+    inside = torch.zeros(40, 32, dtype=torch.bool)
+    inside[5:23, 11:29] = True
+    assert (pasted[0][inside] == 1).all() and not pasted[0, :3].any() and not pasted[0, :, :9].any()
+    assert (pasted[1, 32:, :4] == 1).all() and not pasted[1, :28].any() and not pasted[1, :, 7:].any()
+
+
+def test_keypoint_rcnn_learns_and_finds_keypoints():
+    torch.manual_seed(0)
+    detection = models.detection
+    parts = {"keypoint_head": detection.keypoint_rcnn.KeypointRCNNHeads(16, [8])}
+    parts["keypoint_predictor"] = detection.keypoint_rcnn.KeypointRCNNPredictor(8, 2)
+    model = one_level(detection.KeypointRCNN, num_classes=2, **parts)
+    keypoints = torch.tensor([[[10.0, 20.0, 1.0], [25.0, 30.0, 1.0]]])
+    target = {"boxes": torch.tensor([[5.0, 10.0, 30.0, 40.0]]), "labels": torch.tensor([1]), "keypoints": keypoints}
+    losses = model([torch.rand(3, 64, 48)], [target])
+    assert losses["loss_keypoint"].isfinite()
+    model.roi_heads.score_thresh = 0.0
+    (found,) = model.eval()([torch.rand(3, 64, 48)])
+    count = len(found["boxes"])
+    assert count > 0 and found["keypoints"].shape == (count, 2, 3) and found["keypoints_scores"].shape == (count, 2)
+    corner, end = found["boxes"][:, None, :2], found["boxes"][:, None, 2:]
+    assert (found["keypoints"][..., 2] == 1).all()
+    assert ((found["keypoints"][..., :2] >= corner) & (found["keypoints"][..., :2] <= corner + (end - corner).clamp(1))).all()
+
+
+def test_keypoints_are_the_peaks_of_their_pictures():
+    from flambeau_vision.models.detection._keypoints import find_keypoints, keypoint_loss
+
+    boxes = torch.tensor([[10.0, 20.0, 50.0, 60.0]])
+    pictures = torch.zeros(1, 2, 8, 8)
+    pictures[0, 0, 2, 5] = pictures[0, 1, 7, 0] = 9.0
+    places, scores = find_keypoints(pictures, boxes)
+    wanted = torch.tensor([[10 + 40 * 5.5 / 8, 20 + 40 * 2.5 / 8], [10 + 40 * 0.5 / 8, 20 + 40 * 7.5 / 8]])
+    assert (places[0, :, :2] - wanted).abs().max() <= 2.5 and (scores > 7).all()
+    visible = torch.cat([wanted, torch.ones(2, 1)], dim=1)[None]
+    objects = [torch.tensor([0])]
+    certain = keypoint_loss(20 * pictures, [boxes], [visible], objects)
+    assert certain < 1e-6 < keypoint_loss(20 * pictures, [boxes], [visible.flip(1)], objects)
+    hidden = visible * torch.tensor([1.0, 1.0, 0.0])
+    assert keypoint_loss(pictures, [boxes], [hidden], objects) == 0
+
+
+def test_video_networks():
+    resnet = models.video.resnet
+    shapes = {"r3d_18": (2, 512, 1, 1, 1), "mc3_18": (2, 512, 4, 1, 1)}  # the second keeps all pictures
+    videos = torch.rand(2, 3, 4, 16, 16)
+    for name, shape in shapes.items():
+        convolutions = [resnet.Conv3DSimple] + [resnet.Conv3DSimple if name == "r3d_18" else resnet.Conv3DNoTemporal] * 3
+        model = models.video.VideoResNet(resnet.BasicBlock, convolutions, [1, 1, 1, 1], resnet.BasicStem, num_classes=3).eval()
+        with torch.no_grad():
+            features = model.layer4(model.layer3(model.layer2(model.layer1(model.stem(videos)))))
+            assert features.shape == shape and model(videos).shape == (2, 3)
+    for block in (resnet.BasicBlock, resnet.Bottleneck):
+        stage = models.video.VideoResNet(
+            block, [resnet.Conv2Plus1D] * 4, [2, 1, 1, 1], resnet.R2Plus1dStem, num_classes=3, zero_init_residual=True
+        )
+        x = torch.rand(1, 64 * block.expansion, 2, 4, 4)
+        assert torch.equal(stage.eval().layer1[1](x), x)
+
+
+def test_video_models_have_the_published_keys():
+    state = models.video.r2plus1d_18(num_classes=2).state_dict()
+    assert {"stem.3.weight", "layer1.0.conv1.0.0.weight", "layer4.1.conv2.0.3.weight", "layer2.0.downsample.1.bias"} <= set(state)
+    assert state["layer1.0.conv1.0.0.weight"].shape == (144, 64, 1, 3, 3)
+    s3d = models.video.s3d(num_classes=400)
+    assert count(s3d) == models.video.S3D_Weights.DEFAULT.meta["num_params"] == 8320048
+    categories = models.get_model_weights("s3d").DEFAULT.meta["categories"]
+    assert len(categories) == 400 and categories[0] == "abseiling" and categories[-1] == "zumba"
+    assert models.list_models(models.video) == ["mc3_18", "r2plus1d_18", "r3d_18", "s3d"]
+
+
+def test_videos_are_prepared_picture_by_picture():
+    prepare = models.video.R3D_18_Weights.DEFAULT.transforms()
+    videos = torch.randint(0, 256, (2, 3, 3, 140, 190), dtype=torch.uint8)
+    prepared = prepare(videos)
+    assert prepared.shape == (2, 3, 3, 112, 112) and torch.equal(prepare(videos[1]), prepared[1])
+    assert torch.equal(prepare(videos[:, 1:2])[:, :, 0], prepared[:, :, 1])
+    assert "resize_size=[128, 171]" in repr(prepare)

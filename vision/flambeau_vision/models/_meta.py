@@ -10,32 +10,42 @@ from typing import Any
 from ..transforms._presets import ImageClassification
 from ._api import SITE, Weights
 
-__all__ = ["COCO_CATEGORIES", "VOC_CATEGORIES", "imagenet", "imagenet_categories"]
+__all__ = ["COCO_CATEGORIES", "VOC_CATEGORIES", "CategoriesInFile", "imagenet", "imagenet_categories"]
+
+
+class CategoriesInFile(Sequence):
+    """Names of classes, one a line of a file beside this one, which is read on first access."""
+
+    def __init__(self, file: str, count: int) -> None:
+        self.file = file
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: Any) -> Any:
+        return _lines(self.file)[index]
+
+    def __repr__(self) -> str:
+        return repr(_lines(self.file))
 
 
 @cache
+def _lines(file: str) -> list[str]:
+    return Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
+
+
 def imagenet_categories() -> list[str]:
     """The 1,000 classes of ImageNet, in the order of their numbers: the first name of each in WordNet."""
-    return Path(__file__).with_name("imagenet_categories.txt").read_text(encoding="utf-8").splitlines()
-
-
-class _ImageNetCategories(Sequence):
-    """The classes of ImageNet, read from their file on first access."""
-
-    def __len__(self) -> int:
-        return 1000
-
-    def __getitem__(self, index: Any) -> Any:
-        return imagenet_categories()[index]
-
-    def __repr__(self) -> str:
-        return repr(imagenet_categories())
+    return _lines("imagenet_categories.txt")
 
 
 def imagenet(file: str, num_params: int, crop_size: int = 224, resize_size: int = 256, **transform: Any) -> Weights:
     """Weights for the classes of ImageNet, published as `file.pth`."""
     prepare = partial(ImageClassification, crop_size=crop_size, resize_size=resize_size, **transform)
-    return Weights(f"{SITE}{file}.pth", prepare, {"categories": _ImageNetCategories(), "num_params": num_params})
+    return Weights(
+        f"{SITE}{file}.pth", prepare, {"categories": CategoriesInFile("imagenet_categories.txt", 1000), "num_params": num_params}
+    )
 
 
 VOC_CATEGORIES = """

@@ -11,7 +11,7 @@ from .._extras import is_pil_image
 from . import functional as F
 from ._geometry import InterpolationMode
 
-__all__ = ["ImageClassification", "ObjectDetection", "SemanticSegmentation"]
+__all__ = ["ImageClassification", "ObjectDetection", "SemanticSegmentation", "VideoClassification"]
 
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of the colours of ImageNet
 
@@ -84,4 +84,37 @@ class SemanticSegmentation(nn.Module):
 
     def extra_repr(self) -> str:
         names = ("resize_size", "mean", "std", "interpolation")
+        return "\n".join(f"{name}={getattr(self, name)}" for name in names)
+
+
+class VideoClassification(nn.Module):
+    """Scale the pictures to `resize_size`, cut `crop_size` out of the middle, normalize the colours.
+
+    Videos go in as `(..., T, C, H, W)`, and come out as `(..., C, T, H, W)`.
+    """
+
+    def __init__(
+        self,
+        *,
+        crop_size: tuple[int, int],
+        resize_size: tuple[int] | tuple[int, int],
+        mean: tuple[float, ...] = (0.43216, 0.394666, 0.37645),
+        std: tuple[float, ...] = (0.22803, 0.22145, 0.216989),
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    ) -> None:
+        super().__init__()
+        self.crop_size = list(crop_size)
+        self.resize_size = list(resize_size)
+        self.mean = list(mean)
+        self.std = list(std)
+        self.interpolation = interpolation
+
+    def forward(self, vid: torch.Tensor) -> torch.Tensor:
+        # Published weights were trained on pictures that were scaled without antialiasing.
+        vid = F.resize(vid, self.resize_size, self.interpolation, antialias=False)
+        vid = F.normalize(_as_float(F.center_crop(vid, self.crop_size)), self.mean, self.std)
+        return vid.transpose(-4, -3)
+
+    def extra_repr(self) -> str:
+        names = ("crop_size", "resize_size", "mean", "std", "interpolation")
         return "\n".join(f"{name}={getattr(self, name)}" for name in names)

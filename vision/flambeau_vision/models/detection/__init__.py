@@ -13,6 +13,18 @@ from .faster_rcnn import (
     fasterrcnn_resnet50_fpn,
     fasterrcnn_resnet50_fpn_v2,
 )
+from .keypoint_rcnn import (
+    KeypointRCNN,
+    KeypointRCNN_ResNet50_FPN_Weights,
+    keypointrcnn_resnet50_fpn,
+)
+from .mask_rcnn import (
+    MaskRCNN,
+    MaskRCNN_ResNet50_FPN_V2_Weights,
+    MaskRCNN_ResNet50_FPN_Weights,
+    maskrcnn_resnet50_fpn,
+    maskrcnn_resnet50_fpn_v2,
+)
 from .retinanet import (
     RetinaNet,
     RetinaNet_ResNet50_FPN_V2_Weights,
@@ -29,6 +41,11 @@ __all__ = [
     "FasterRCNN_MobileNet_V3_Large_FPN_Weights",
     "FasterRCNN_ResNet50_FPN_V2_Weights",
     "FasterRCNN_ResNet50_FPN_Weights",
+    "KeypointRCNN",
+    "KeypointRCNN_ResNet50_FPN_Weights",
+    "MaskRCNN",
+    "MaskRCNN_ResNet50_FPN_V2_Weights",
+    "MaskRCNN_ResNet50_FPN_Weights",
     "RetinaNet",
     "RetinaNet_ResNet50_FPN_V2_Weights",
     "RetinaNet_ResNet50_FPN_Weights",
@@ -37,6 +54,9 @@ __all__ = [
     "fasterrcnn_mobilenet_v3_large_fpn",
     "fasterrcnn_resnet50_fpn",
     "fasterrcnn_resnet50_fpn_v2",
+    "keypointrcnn_resnet50_fpn",
+    "maskrcnn_resnet50_fpn",
+    "maskrcnn_resnet50_fpn_v2",
     "retinanet_resnet50_fpn",
     "retinanet_resnet50_fpn_v2",
     "ssd300_vgg16",

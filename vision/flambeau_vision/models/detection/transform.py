@@ -12,6 +12,9 @@ import flambeau.nn.functional as F
 import flambeau as torch
 from flambeau import nn
 
+from ._keypoints import resize_keypoints
+from ._masks import paste_masks
+
 __all__ = ["GeneralizedRCNNTransform", "ImageList", "resize_boxes"]
 
 Tensor = torch.Tensor
@@ -84,12 +87,16 @@ class GeneralizedRCNNTransform(nn.Module):
         return math.floor(height * scale), math.floor(width * scale)
 
     def resize(self, image: Tensor, target: dict[str, Tensor] | None) -> tuple[Tensor, dict[str, Tensor] | None]:
-        """Scale an image and its boxes."""
+        """Scale an image and its boxes, masks and keypoints."""
         old_size = image.shape[-2:]
         new_size = self._new_size(*old_size)
         image = F.interpolate(image[None], size=new_size, mode="bilinear", align_corners=False)[0]
         if target is not None:
             target = {**target, "boxes": resize_boxes(target["boxes"], old_size, new_size)}
+            if "masks" in target:
+                target["masks"] = F.interpolate(target["masks"][:, None].float(), size=new_size)[:, 0].byte()
+            if "keypoints" in target:
+                target["keypoints"] = resize_keypoints(target["keypoints"], old_size, new_size)
         return image, target
 
     def batch_images(self, images: list[Tensor]) -> Tensor:
@@ -114,14 +121,19 @@ class GeneralizedRCNNTransform(nn.Module):
     def postprocess(
         self, result: list[dict[str, Tensor]], image_shapes: list[Size], original_image_sizes: list[Size]
     ) -> list[dict[str, Tensor]]:
-        """Boxes at the sizes that the images had before; nothing to do in training."""
+        """Boxes, masks and keypoints at the sizes that the images had before; nothing to do in training."""
         if self.training:
             return result
-        sizes = zip(result, image_shapes, original_image_sizes, strict=True)
-        return [
-            {**detections, "boxes": resize_boxes(detections["boxes"], image_shape, original_size)}
-            for detections, image_shape, original_size in sizes
-        ]
+        processed = []
+        for detections, image_shape, original_size in zip(result, image_shapes, original_image_sizes, strict=True):
+            boxes = resize_boxes(detections["boxes"], image_shape, original_size)
+            scaled = {**detections, "boxes": boxes}
+            if "masks" in detections:
+                scaled["masks"] = paste_masks(detections["masks"], boxes, original_size)
+            if "keypoints" in detections:
+                scaled["keypoints"] = resize_keypoints(detections["keypoints"], image_shape, original_size)
+            processed.append(scaled)
+        return processed
 
     def extra_repr(self) -> str:
         return (

@@ -1,0 +1,73 @@
+"""Keypoints of objects, as places in small pictures of their boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import flambeau.nn.functional as F
+
+import flambeau as torch
+
+__all__ = ["find_keypoints", "keypoint_loss", "resize_keypoints"]
+
+Tensor = torch.Tensor
+
+
+def resize_keypoints(keypoints: Tensor, original_size: Sequence[int], new_size: Sequence[int]) -> Tensor:
+    """Keypoints `(x, y, visible)` in an image of `(height, width)` that is scaled to another size."""
+    scale_y, scale_x = (new / old for new, old in zip(new_size, original_size, strict=True))
+    return keypoints * torch.tensor([scale_x, scale_y, 1.0], dtype=keypoints.dtype, device=keypoints.device)
+
+
+def _cells(keypoints: Tensor, regions: Tensor, side: int) -> tuple[Tensor, Tensor]:
+    """For each keypoint the cell of its region, row by row, and whether it is visible and in the region."""
+    corner, end = regions[:, None, :2], regions[:, None, 2:]
+    places = keypoints[..., :2]
+    cells = ((places - corner) * (side / (end - corner))).floor().long()
+    cells = torch.where(places == end, torch.full_like(cells, side - 1), cells)
+    valid = ((cells >= 0) & (cells < side)).all(dim=-1) & (keypoints[..., 2] > 0)
+    return (cells[..., 1] * side + cells[..., 0]) * valid, valid
+
+
+def keypoint_loss(logits: Tensor, regions: list[Tensor], keypoints: list[Tensor], objects: list[Tensor]) -> Tensor:
+    """The cross-entropy of the cells that visible keypoints are in.
+
+    Args:
+        logits: for each region and keypoint a square picture, `(regions, K, M, M)`.
+        regions: for each image the boxes of the regions.
+        keypoints: for each image those of its objects, `(objects, K, 3)`: x, y and whether it is visible.
+        objects: for each image the object that each region shows.
+
+    Raises:
+        ValueError: the pictures are not square.
+    """
+    count, kinds, height, width = logits.shape
+    if height != width:
+        raise ValueError(f"keypoint_logits height and width should be equal. Instead got H = {height} and W = {width}")
+    parts = zip(keypoints, objects, regions, strict=True)
+    found = [_cells(of_objects[shown], image_regions, height) for of_objects, shown, image_regions in parts]
+    cells, valid = (torch.cat([part[index].flatten() for part in found]) for index in (0, 1))
+    if not valid.any():
+        return logits.sum() * 0
+    return F.cross_entropy(logits.reshape(count * kinds, height * width)[valid], cells[valid])
+
+
+def find_keypoints(pictures: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
+    """The likeliest place of each keypoint, and its score.
+
+    Args:
+        pictures: for each box and keypoint a picture of scores, `(N, K, M, M)`.
+        boxes: `(N, 4)`.
+
+    Returns:
+        `(N, K, 3)`: x, y and 1, in pixels of the image; and the scores `(N, K)`.
+    """
+    places, scores = pictures.new_ones(*pictures.shape[:2], 3), pictures.new_zeros(pictures.shape[:2])
+    sides = (boxes[:, 2:] - boxes[:, :2]).clamp(min=1)
+    for index, (picture, side, box) in enumerate(zip(pictures, sides, boxes, strict=True)):
+        width, height = (int(length) for length in side.ceil().tolist())
+        scaled = F.interpolate(picture[:, None], size=(height, width), mode="bicubic", align_corners=False)
+        scores[index], cells = scaled.flatten(1).max(dim=1)
+        cell = torch.stack([cells % width, cells // width], dim=1)
+        places[index, :, :2] = (cell + 0.5) * (side / side.ceil()) + box[:2]
+    return places, scores

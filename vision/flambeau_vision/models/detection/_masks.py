@@ -1,0 +1,81 @@
+"""Masks of objects, as small pictures of their boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import flambeau.nn.functional as F
+
+import flambeau as torch
+
+from ...ops.roi import roi_align
+
+__all__ = ["mask_loss", "mask_probabilities", "paste_masks"]
+
+Tensor = torch.Tensor
+
+
+def mask_loss(logits: Tensor, regions: list[Tensor], masks: list[Tensor], labels: list[Tensor], objects: list[Tensor]) -> Tensor:
+    """The binary cross-entropy of the predicted pictures.
+
+    Args:
+        logits: for each region and class a square picture, `(regions, classes, M, M)`.
+        regions: for each image the boxes of the regions.
+        masks: for each image the masks of its objects, `(objects, H, W)`.
+        labels: for each image the classes of its objects.
+        objects: for each image the object that each region shows.
+    """
+    side = logits.shape[-1]
+    wanted = []
+    for image_regions, image_masks, shown in zip(regions, masks, objects, strict=True):
+        boxes = torch.cat([shown.to(image_regions)[:, None], image_regions], dim=1)
+        wanted.append(roi_align(image_masks[:, None].to(boxes), boxes, (side, side), 1.0)[:, 0])
+    targets = torch.cat(wanted)
+    if targets.numel() == 0:
+        return logits.sum() * 0
+    classes = torch.cat([image_labels[shown] for image_labels, shown in zip(labels, objects, strict=True)])
+    places = torch.arange(len(classes), device=classes.device)
+    return F.binary_cross_entropy_with_logits(logits[places, classes], targets)
+
+
+def mask_probabilities(logits: Tensor, labels: list[Tensor]) -> list[Tensor]:
+    """For each image, the pictures of the predicted classes: `(detections, 1, M, M)`, from 0 to 1."""
+    classes = torch.cat(labels)
+    chosen = logits.sigmoid()[torch.arange(len(logits), device=logits.device), classes][:, None]
+    return list(chosen.split([len(image_labels) for image_labels in labels]))
+
+
+def _paste(picture: Tensor, box: Sequence[int], height: int, width: int) -> Tensor:
+    """A picture, scaled to a box with both ends, in an empty image."""
+    left, top, right, bottom = box
+    size = (max(bottom - top + 1, 1), max(right - left + 1, 1))
+    scaled = F.interpolate(picture[None, None], size=size, mode="bilinear", align_corners=False)[0, 0]
+    image = picture.new_zeros(height, width)
+    first_row, end_row = max(top, 0), min(bottom + 1, height)
+    first_column, end_column = max(left, 0), min(right + 1, width)
+    if first_row < end_row and first_column < end_column:
+        inside = scaled[first_row - top : end_row - top, first_column - left : end_column - left]
+        image[first_row:end_row, first_column:end_column] = inside
+    return image
+
+
+def paste_masks(pictures: Tensor, boxes: Tensor, image_size: Sequence[int], padding: int = 1) -> Tensor:
+    """Put the pictures of boxes where these are in their image.
+
+    Args:
+        pictures: `(detections, 1, M, M)`.
+        boxes: `(detections, 4)`.
+        image_size: height and width of the image.
+        padding: empty pixels to put around the pictures first, and as much around the boxes, so that borders are smooth.
+
+    Returns:
+        a tensor `(detections, 1, height, width)`.
+    """
+    side = pictures.shape[-1]
+    pictures = F.pad(pictures, (padding,) * 4)
+    centers, halves = (boxes[:, 2:] + boxes[:, :2]) * 0.5, (boxes[:, 2:] - boxes[:, :2]) * 0.5
+    halves = halves * ((side + 2 * padding) / side)
+    widened = torch.cat([centers - halves, centers + halves], dim=1).to(torch.int64).tolist()
+    height, width = image_size
+    images = [_paste(picture[0], box, height, width) for picture, box in zip(pictures, widened, strict=True)]
+    return torch.stack(images)[:, None] if images else pictures.new_empty((0, 1, height, width))

@@ -1,0 +1,138 @@
+"""Keypoint R-CNN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau.nn.functional as F
+
+import flambeau as torch
+from flambeau import nn
+
+from ...ops.misc import FrozenBatchNorm2d
+from ...ops.poolers import MultiScaleRoIAlign
+from ...transforms._presets import ObjectDetection
+from .._api import SITE, Weights, WeightsEnum, fix_argument, register_model
+from ..resnet import ResNet50_Weights, resnet50
+from ._build import choose_weights, finish
+from .backbone_utils import resnet_extractor
+from .faster_rcnn import FasterRCNN
+
+__all__ = ["KeypointRCNN", "KeypointRCNN_ResNet50_FPN_Weights", "keypointrcnn_resnet50_fpn"]
+
+_KEYPOINTS = """
+    nose left_eye right_eye left_ear right_ear left_shoulder right_shoulder left_elbow right_elbow left_wrist right_wrist
+    left_hip right_hip left_knee right_knee left_ankle right_ankle
+""".split()  # noqa: SIM905
+
+
+class KeypointRCNNHeads(nn.Sequential):
+    """Convolutions of 3 x 3 on the features of a region."""
+
+    def __init__(self, in_channels: int, layers: Sequence[int]) -> None:
+        modules: list[nn.Module] = []
+        for width in layers:
+            modules += [nn.Conv2d(in_channels, width, 3, padding=1), nn.ReLU(inplace=True)]
+            in_channels = width
+        super().__init__(*modules)
+        for convolution in modules[::2]:
+            nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
+            nn.init.zeros_(convolution.bias)
+
+
+class KeypointRCNNPredictor(nn.Module):
+    """From features to a picture of four times the size for each keypoint."""
+
+    def __init__(self, in_channels: int, num_keypoints: int) -> None:
+        super().__init__()
+        self.kps_score_lowres = nn.ConvTranspose2d(in_channels, num_keypoints, 4, stride=2, padding=1)
+        nn.init.kaiming_normal_(self.kps_score_lowres.weight, mode="fan_out", nonlinearity="relu")
+        nn.init.zeros_(self.kps_score_lowres.bias)
+        self.up_scale = 2
+        self.out_channels = num_keypoints
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        pictures = self.kps_score_lowres(x)
+        return F.interpolate(pictures, scale_factor=float(self.up_scale), mode="bilinear", align_corners=False)
+
+
+class KeypointRCNN(FasterRCNN):
+    """Faster R-CNN that also finds keypoints of each object, as Mask R-CNN finds masks.
+
+    Targets have `keypoints` too, of shape `(objects, K, 3)`: x, y, and whether it is visible. So have results, with
+    `keypoints_scores` of shape `(detections, K)`. Losses have `loss_keypoint`. He, Gkioxari, Dollár and Girshick, [Mask
+    R-CNN](https://arxiv.org/abs/1703.06870), 2017.
+
+    Args:
+        backbone: from a batch of images to features by name; has `out_channels`.
+        num_classes: with the background, which is class 0.
+        min_size: length that the shorter side of images is scaled to, or lengths to draw from in training.
+        keypoint_roi_pool: features of regions for keypoints; by default 14 x 14 of the level that fits.
+        keypoint_head: from these to features; by default eight convolutions.
+        keypoint_predictor: from features to a picture for each keypoint; give this or `num_keypoints`.
+        num_keypoints: how many keypoints objects have; None for the 17 of COCO's persons.
+        **kwargs: the further arguments of `FasterRCNN`.
+
+    Raises:
+        TypeError: `keypoint_roi_pool` is no `MultiScaleRoIAlign`.
+        ValueError: both `num_keypoints` and `keypoint_predictor` are given.
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        num_classes: int | None = None,
+        min_size: int | Sequence[int] | None = None,
+        *args: Any,
+        keypoint_roi_pool: MultiScaleRoIAlign | None = None,
+        keypoint_head: nn.Module | None = None,
+        keypoint_predictor: nn.Module | None = None,
+        num_keypoints: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not isinstance(keypoint_roi_pool, MultiScaleRoIAlign | None):
+            raise TypeError(
+                f"keypoint_roi_pool should be of type MultiScaleRoIAlign or None instead of {type(keypoint_roi_pool)}"
+            )
+        if num_keypoints is not None and keypoint_predictor is not None:
+            raise ValueError("num_keypoints should be None when keypoint_predictor is specified")
+        if not hasattr(backbone, "out_channels"):
+            raise ValueError("backbone should contain an attribute out_channels specifying the number of output channels")
+        pool = keypoint_roi_pool or MultiScaleRoIAlign(["0", "1", "2", "3"], output_size=14, sampling_ratio=2)
+        head = keypoint_head or KeypointRCNNHeads(backbone.out_channels, (512,) * 8)
+        predictor = keypoint_predictor or KeypointRCNNPredictor(512, num_keypoints or 17)
+        sizes = (640, 672, 704, 736, 768, 800) if min_size is None else min_size
+        super().__init__(backbone, num_classes, sizes, *args, **kwargs)
+        self.roi_heads.keypoint_roi_pool = pool
+        self.roi_heads.keypoint_head = head
+        self.roi_heads.keypoint_predictor = predictor
+
+
+def _persons(file: str) -> Weights:
+    """Weights for COCO's persons, published as `file.pth`."""
+    meta = {"categories": ["no person", "person"], "keypoint_names": _KEYPOINTS, "num_params": 59137258}
+    return Weights(f"{SITE}{file}.pth", ObjectDetection, meta)
+
+
+class KeypointRCNN_ResNet50_FPN_Weights(WeightsEnum):
+    COCO_LEGACY = _persons("keypointrcnn_resnet50_fpn_coco-9f466800")
+    COCO_V1 = _persons("keypointrcnn_resnet50_fpn_coco-fc266e95")
+    DEFAULT = COCO_V1
+
+
+@register_model(KeypointRCNN_ResNet50_FPN_Weights, loads=True)
+def keypointrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> KeypointRCNN:
+    """Keypoint R-CNN on ResNet-50; further arguments are those of `KeypointRCNN`.
+
+    Besides, `weights_backbone` are weights of the ResNet alone, and `trainable_backbone_layers` how many of its
+    stages are trained, from 0 to 5.
+    """
+    if weights is not None:
+        fix_argument(kwargs, "num_keypoints", len(weights.meta["keypoint_names"]))
+    kwargs.setdefault("num_classes", 2)
+    chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
+    norm = FrozenBatchNorm2d if weights is not None or chosen is not None else nn.BatchNorm2d
+    backbone = resnet_extractor(resnet50(weights=chosen, progress=progress, norm_layer=norm), trained)
+    exact = weights is KeypointRCNN_ResNet50_FPN_Weights.COCO_V1
+    return finish(KeypointRCNN(backbone, **kwargs), weights, progress, exact_norm=exact)

@@ -29,6 +29,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         "__config__", "__main__", "array_api", "conformance", "extension", "func", "functional", "launching", "masked", "overrides",
         "serialization", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures", "profiler",
         "autograd.profiler", "autograd.profiler_util", "quasirandom",
+        "utils.module_tracker", "utils._python_dispatch", "utils.flop_counter",
     }),
 ]  # fmt: skip
 

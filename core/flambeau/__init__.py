@@ -170,7 +170,8 @@ _LATE = {
     "get_device_module": "cuda.generic",
 }
 _PARTS["_utils"] = """
-    _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with"""
+    _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
+    _check_with"""
 _LATE |= dict.fromkeys(_PARTS["_utils"].split(), "_utils")
 __all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")
 

@@ -173,13 +173,19 @@ _LATE = {
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launching.launcher",
     "ops": "_ops",
+    "Future": "futures",
+    "torch": "_C",
     "AcceleratorError": "cuda.generic",
     "Event": "cuda.generic",
     "OutOfMemoryError": "cuda.generic",
     "Stream": "cuda.generic",
     "get_device_module": "cuda.generic",
 }
-__all__ += _LATE
+_PARTS["_utils"] = """
+    _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
+    _check_with"""
+_LATE |= dict.fromkeys(_PARTS["_utils"].split(), "_utils")
+__all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")
 
 
 def __getattr__(name: str) -> _Any:

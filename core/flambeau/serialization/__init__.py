@@ -116,6 +116,9 @@ def check_module_version_greater_or_equal(
         return True
 
 
+MAP_LOCATION = Any  # what `map_location` may be, as lightning's and fabric's annotations say
+
+
 def normalize_storage_type(storage_type: type) -> Any:
     """Return the storage class of the same name for the CPU."""
     return getattr(torch, storage_type.__name__)

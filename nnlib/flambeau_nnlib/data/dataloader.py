@@ -16,6 +16,9 @@ from .iterators import LoaderIterator, LocalIterator, WorkerIterator
 from .sampler import BatchSampler, EndlessSampler, RandomSampler, Sampler, SequentialSampler
 from .worker import get_worker_info
 
+# What lightning, accelerate and torch-geometric ask the iterators of loaders to be.
+_BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter = LoaderIterator, LocalIterator, WorkerIterator
+
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 T_co = TypeVar("T_co", covariant=True)

@@ -25,6 +25,7 @@ from .hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from .state_dict import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (for transformers, tensordict)
 from .state_dict import Stateful
 from .state_dict import _IncompatibleKeys as _IncompatibleKeys
 

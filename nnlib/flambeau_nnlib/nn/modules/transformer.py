@@ -36,6 +36,19 @@ __all__ = [
 Activation = str | Callable[[Tensor], Tensor]
 
 
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    """The function of a name: for copies of these layers in torchvision's, DETR's and speechbrain's models.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    if activation == "relu":
+        return F.relu
+    if activation == "gelu":
+        return F.gelu
+    raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+
+
 class Transformer(Module):
     """An encoder of the source sequence, and a decoder of the target that attends to the encoder's output.
 

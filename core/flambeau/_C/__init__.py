@@ -1,0 +1,45 @@
+"""Names of PyTorch's compiled module that libraries use, and that mean something here: each with the libraries that ask for it.
+
+What is not here is not there: `hasattr(torch._C, "_cuda_getDevice")` tells libraries the truth.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+
+from ..calls.overriding import DisableTorchFunctionSubclass, _disabled_torch_function_impl
+from ..linalg.checks import _LinAlgError
+from ..random import Generator
+from ..runtime.devices import device
+from ..tensors.tensor import Tensor
+from ..values.dtypes import dtype, finfo, iinfo
+from ..values.sizes import Size
+from . import _functorch, _nn
+
+__all__ = [
+    "DisableTorchFunctionSubclass", "Generator", "Size", "TensorBase", "_LinAlgError", "_TensorBase",
+    "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_privateuse1_backend_name",
+    "_get_tracing_state", "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
+]  # fmt: skip
+
+TensorBase = _TensorBase = Tensor  # tensordict, fastai
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing: flambeau counts nobody's use of anything.  For torchmetrics, torchvision, torch-geometric."""
+
+
+def _get_accelerator(check: bool | None = None) -> Any:
+    """The device that is no CPU, or the CPU.  For transformers, torchao."""
+    return torch.accelerator.current_accelerator() or device("cpu")
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of a device type that nobody has renamed.  For accelerate, lightning."""
+    return "privateuseone"
+
+
+def _get_tracing_state() -> None:
+    """None: calls are not traced.  For timm, transformers, kornia."""

@@ -1,0 +1,42 @@
+"""What libraries take from `torch._C._nn`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+
+__all__ = ["_parse_to"]
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The arguments of a `.to(...)`: device, dtype, whether not to block, memory format.  For transformers, lightning, dgl.
+
+    Raises:
+        RuntimeError: `copy` is among them.
+        TypeError: they are none of a `.to`.
+
+    >>> _parse_to("cpu", dtype=torch.float64)
+    (device(type='cpu'), torch.float64, False, None)
+    """
+    if "copy" in kwargs:
+        raise RuntimeError(".to() does not accept copy argument")
+    unknown = kwargs.keys() - {"device", "dtype", "non_blocking", "memory_format", "tensor", "other"}
+    if unknown or len(args) > 3:
+        raise TypeError(f"to() received an invalid combination of arguments: {args}, {kwargs}")
+    given = list(args)
+    other = kwargs.get("tensor", kwargs.get("other"))
+    if given and isinstance(given[0], torch.Tensor):
+        other = given.pop(0)
+    if other is not None:
+        place, kind = other.device, other.dtype
+    else:
+        place = kwargs.get("device")
+        kind = kwargs.get("dtype")
+        if given and not isinstance(given[0], (torch.dtype, bool)):
+            place = given.pop(0)
+        if given and (given[0] is None or isinstance(given[0], torch.dtype)):
+            kind = given.pop(0)
+    non_blocking = given.pop(0) if given else kwargs.get("non_blocking", False)
+    place = None if place is None else torch.device(place)
+    return place, kind, bool(non_blocking), kwargs.get("memory_format")

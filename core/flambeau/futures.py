@@ -1,0 +1,154 @@
+"""Values that are not there yet: `torch.futures`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Future", "collect_all", "wait_all"]
+
+T = TypeVar("T")
+
+
+class Future(Generic[T]):
+    """A value that somebody sets later, and others wait for.
+
+    Args:
+        devices: devices of which the value may be; calls are in order here, so that nothing follows from it.
+
+    >>> import flambeau as torch
+    >>> future = torch.futures.Future()
+    >>> squared = future.then(lambda done: done.value() ** 2)
+    >>> future.set_result(3)
+    >>> squared.wait()
+    9
+    """
+
+    def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
+        self._devices = list(devices or ())
+        self._set = threading.Event()
+        self._lock = threading.Lock()
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._callbacks: list[Callable[[Any], None]] = []
+
+    def done(self) -> bool:
+        """Whether there is a value, or an error."""
+        return self._set.is_set()
+
+    def wait(self) -> T:
+        """The value, when it is there; raises the error if that was set in its place."""
+        self._set.wait()
+        return self.value()
+
+    def value(self) -> T:
+        """The value, which has to be there.
+
+        Raises:
+            RuntimeError: it is not.
+        """
+        if not self._set.is_set():
+            raise RuntimeError("value() called on a Future that is not completed; call wait() first")
+        if self._error is not None:
+            raise self._error
+        value: T = self._value
+        return value
+
+    def set_result(self, result: T) -> None:
+        """Set the value, and run what was added for then.
+
+        Raises:
+            RuntimeError: there is a value or an error already.
+        """
+        self._complete(result, None)
+
+    def set_exception(self, result: BaseException) -> None:
+        """Set an error, which `wait` raises.
+
+        Raises:
+            AssertionError: it is no exception.
+            RuntimeError: there is a value or an error already.
+        """
+        if not isinstance(result, Exception):
+            raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
+        self._complete(None, result)
+
+    def _complete(self, value: Any, error: BaseException | None) -> None:
+        with self._lock:
+            if self._set.is_set():
+                raise RuntimeError("Future can only be marked completed once")
+            self._value, self._error = value, error
+            self._set.set()
+        for callback in self._callbacks:
+            callback(self)
+
+    def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
+        """The future of what `callback` returns, which is called with this one when it is done."""
+        following: Future[Any] = Future(devices=self._devices)
+
+        def run(done: Future[T]) -> None:
+            try:
+                result = callback(done)
+            except Exception as error:
+                following.set_exception(error)
+            else:
+                following.set_result(result)
+
+        self._when_done(run)
+        return following
+
+    def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
+        """Call a function with this future when it is done, or now if it is; its errors are printed."""
+
+        def run(done: Future[T]) -> None:
+            try:
+                callback(done)
+            except Exception:
+                import traceback
+
+                traceback.print_exc()
+
+        self._when_done(run)
+
+    def _when_done(self, run: Callable[[Any], None]) -> None:
+        with self._lock:
+            if not self._set.is_set():
+                self._callbacks.append(run)
+                return
+        run(self)
+
+
+def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
+    """The future of a list of futures, done when all of them are.
+
+    >>> import flambeau as torch
+    >>> parts = [torch.futures.Future(), torch.futures.Future()]
+    >>> whole = torch.futures.collect_all(parts)
+    >>> for number, part in enumerate(parts):
+    ...     part.set_result(number)
+    >>> [part.wait() for part in whole.wait()]
+    [0, 1]
+    """
+    waited, lock = list(futures), threading.Lock()
+    left = len(waited)
+    whole: Future[list[Future[Any]]] = Future()
+    if not waited:
+        whole.set_result([])
+
+    def count(_: Any) -> None:
+        nonlocal left
+        with lock:
+            left -= 1
+            complete = left == 0
+        if complete:
+            whole.set_result(waited)
+
+    for future in waited:
+        future._when_done(count)
+    return whole
+
+
+def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
+    """The values of futures, when all are there; raises the first error."""
+    return [future.wait() for future in collect_all(futures).wait()]

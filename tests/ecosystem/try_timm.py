@@ -1,0 +1,28 @@
+"""timm: architectures, their outputs and gradients, optimizers and schedulers."""
+
+import timm
+import timm.optim
+import timm.scheduler
+import torch
+
+NAMES = ["resnet18", "mobilenetv3_small_050", "efficientnet_lite0", "vit_tiny_patch16_224", "convnext_atto", "mixer_s32_224"]
+for name in NAMES:
+    torch.manual_seed(0)
+    net = timm.create_model(name, pretrained=False, num_classes=5)
+    size = 64 if name in ("resnet18", "mobilenetv3_small_050", "efficientnet_lite0", "convnext_atto") else 224
+    net.eval()
+    y = net(torch.linspace(-1, 1, 3 * size * size).reshape(1, 3, size, size))
+    y.square().sum().backward()
+    norm = sum(p.grad.double().square().sum() for p in net.parameters() if p.grad is not None).sqrt()
+    print(name, sum(p.numel() for p in net.parameters()), [f"{v:.3e}" for v in y[0].tolist()], f"{norm.item():.3e}")
+torch.manual_seed(0)
+net = timm.create_model("resnet18", num_classes=2, features_only=True)
+print([list(level.shape) for level in net(torch.ones(1, 3, 64, 64))], net.feature_info.channels())
+model = torch.nn.Linear(4, 2)
+optimizer = timm.optim.create_optimizer_v2(model, opt="adamw", lr=0.1, weight_decay=0.05)
+scheduler = timm.scheduler.CosineLRScheduler(optimizer, t_initial=10, warmup_t=2, warmup_lr_init=0.01)
+for epoch in range(4):
+    model(torch.ones(3, 4)).square().sum().backward()
+    optimizer.step()
+    scheduler.step(epoch + 1)
+print([round(group["lr"], 6) for group in optimizer.param_groups], round(model.weight.sum().item(), 4))

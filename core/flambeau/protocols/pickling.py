@@ -18,10 +18,10 @@ from ..transforms.conjugate_views import show
 from ..values import dtypes
 
 __all__ = [
+    "NOT_STATE",
     "copy_sharing_storage",
     "from_type",
     "give_state",
-    "NOT_STATE",
     "on_storage",
     "parameter",
     "parameter_with_state",

@@ -180,7 +180,7 @@ def _progress(names: list[str]) -> Iterable[str]:
     if not sys.stderr.isatty():
         return names
     try:
-        from tqdm import tqdm  # type: ignore[import-untyped,unused-ignore]
+        from tqdm import tqdm
     except ImportError:
         return names
     bar: Iterable[str] = tqdm(names, leave=False)

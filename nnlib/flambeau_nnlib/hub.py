@@ -151,7 +151,8 @@ def load_state_dict_from_url(
         sys.stdout.write(f'Downloading: "{url}" to {file}\n')
         match = HASH_REGEX.search(file.name) if check_hash else None
         download_url_to_file(url, file, match[1] if match else None, progress=progress)
-    return torch.load(_unpack_legacy_zip(file), map_location=map_location, weights_only=weights_only)
+    result: dict[str, Any] = torch.load(_unpack_legacy_zip(file), map_location=map_location, weights_only=weights_only)
+    return result
 
 
 def _unpack_legacy_zip(file: Path) -> Path:
@@ -275,7 +276,8 @@ def _entry_point(module: ModuleType, name: str) -> Callable[..., Any]:
     function = getattr(module, name, None)
     if not callable(function):
         raise RuntimeError(f"Cannot find callable {name} in hubconf")
-    return function
+    result: Callable[..., Any] = function
+    return result
 
 
 def _fetch(github: str, force_reload: bool, trust_repo: bool | str, verbose: bool, skip_validation: bool) -> str:

@@ -29,6 +29,9 @@ usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau a
        python -m flambeau backends                print the backends that can be selected
        python -m flambeau conformance NAME [FAMILY] ...
                                                   check that all of flambeau works on a backend
+       python -m flambeau inspect FILE ... | --diff A B
+                                                  list the tensors of files, or how two files differ
+       python -m flambeau convert IN OUT          write a file of tensors in another format
        python -m flambeau --version | --help
 
 FLAMBEAU_BACKEND=name[:index] selects the backend, and with it the default device.
@@ -102,6 +105,8 @@ def main() -> None:
         if not rest or rest[0].startswith("-"):
             _fail("conformance takes the name of a backend")
         sys.exit(_conformance(*rest))
+    elif first in ("inspect", "convert"):
+        sys.exit(_checkpoints(first, *rest))
     elif option in _PROGRAMS:
         arguments = ([first[2:]] if first[2:] else []) + rest
         if not arguments:
@@ -148,6 +153,12 @@ def _conformance(name: str, *families: str) -> int:
         return run_kit(name, families or FAMILIES)
     except (RuntimeError, ValueError) as error:  # no such backend, no such family
         _fail(str(error))
+
+
+def _checkpoints(*arguments: str) -> int:
+    from .checkpoints import main as run_checkpoints
+
+    return run_checkpoints(arguments)
 
 
 _COMMANDS: dict[str, Callable[[], None]] = {

@@ -2,6 +2,10 @@
 
 - `saving`, `loading`: the functions `save` and `load`;
 - `archive`: the zip format;
+- `legacy`: the formats before it;
+- `storages`: the storages that a pickle refers to;
+- `damage`: how a damaged file is reported;
+- `replacing`: how a file takes the place of another;
 - `pickles`: the pickles in a file, and how they are read safely;
 - `names`: the names of classes and functions in pickles, which are PyTorch's;
 - `locations`: the devices of storages;

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from zipfile import ZIP64_LIMIT, ZIP_STORED, ZipFile
 
 from ..values.dtypes import dtype
-from .damage import described
+from .damage import described, is_failure_of_system
 from .options import get_crc32_options
 
 if TYPE_CHECKING:
@@ -160,11 +160,12 @@ class ArchiveReader:
         try:
             archive = ZipFile(file)
             records = archive.infolist()
-        except OSError:
-            raise
         except Exception as error:  # `zipfile` has no one error for what can be wrong with a directory
+            if is_failure_of_system(error):
+                raise
             raise RuntimeError(f"failed reading zip archive: {error} (directory of {self.name})") from error
         self._records = {record.filename.partition("/")[2]: record for record in records}
+        self.paths = [record.filename for record in records]
         self._directory: int = archive.start_dir
         self._end = file.seek(0, 2)
         self._readinto = getattr(file, "readinto", None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-__all__ = ["CallerError", "DamageError", "RefusalError", "called_back", "described", "reading"]
+__all__ = ["CallerError", "DamageError", "RefusalError", "called_back", "described", "is_failure_of_system", "reading"]
 
 
 class DamageError(pickle.UnpicklingError):
@@ -45,6 +46,11 @@ def described(f: Any) -> str:
     return repr(name) if isinstance(name, str | bytes) and name else f"<{type(f).__name__}>"
 
 
+def is_failure_of_system(error: Exception) -> bool:
+    """Whether an error is about the disk, not about what is on it; a position that there cannot be is damage."""
+    return isinstance(error, OSError) and error.errno != errno.EINVAL
+
+
 @contextmanager
 def reading(file: str, record: str, position: Callable[[], int]) -> Iterator[None]:
     """Around the interpretation of bytes of a file: whatever they make go wrong is an `UnpicklingError` or RuntimeError.
@@ -59,9 +65,11 @@ def reading(file: str, record: str, position: Callable[[], int]) -> Iterator[Non
     """
     try:
         yield
-    except (CallerError, DamageError, RefusalError, OSError):
+    except (CallerError, DamageError, RefusalError):
         raise
     except Exception as error:
+        if is_failure_of_system(error):
+            raise
         place = f"({record} of {file}, near byte {position()})"
         if type(error) in (pickle.UnpicklingError, RuntimeError):
             raise type(error)(f"{error} {place}") from error

@@ -7,7 +7,7 @@ import struct
 import sys
 import tarfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from ..operations.creation import empty
@@ -156,7 +156,7 @@ class TarLoader:
         self._locate = locator(map_location)
         self._unpickle = unpickle
         self._allows_code = allows_code
-        self._storages: dict[int, TypedStorage] = {}
+        self._storages: dict[int, Any] = {}
         self._objects: dict[int, Any] = {}
 
     def load(self) -> Any:
@@ -177,17 +177,23 @@ class TarLoader:
             key, location, kind = self._unpickle(member, None)
             (numel,) = struct.unpack("<q", member.read(8))
             saved = SavedStorage(kind, str(key), location, numel)
-            data: Any = bytearray(member.read(saved.nbytes))
-            if len(data) != saved.nbytes:
-                raise RuntimeError(f"unexpected end of the file: storage {key} has {len(data)} of {saved.nbytes} bytes")
-            if sys.byteorder == "big":
-                data = swap_bytes(data, saved.dtype)
-            self._storages[key] = saved.of(self._locate(storage_over(data), location))
+            self._storages[key] = self._storage(member, saved)
         for key, root_key, offset, numel in self._unpickle(member, None):
-            root, itemsize = self._storages[root_key], self._storages[root_key].dtype.itemsize
-            part = root.untyped()[offset * itemsize : (offset + numel) * itemsize]
-            self._storages[key] = TypedStorage(wrap_storage=part, dtype=root.dtype)
+            self._storages[key] = self._part(self._storages[root_key], offset, numel)
         self._objects.update(self._storages)
+
+    def _storage(self, member: IO[bytes], saved: SavedStorage) -> Any:
+        data: Any = bytearray(member.read(saved.nbytes))
+        if len(data) != saved.nbytes:
+            raise RuntimeError(f"unexpected end of the file: storage {saved.key} has {len(data)} of {saved.nbytes} bytes")
+        if sys.byteorder == "big":
+            data = swap_bytes(data, saved.dtype)
+        return saved.of(self._locate(storage_over(data), saved.location))
+
+    def _part(self, root: Any, offset: int, numel: int) -> Any:
+        itemsize = root.dtype.itemsize
+        part = root.untyped()[offset * itemsize : (offset + numel) * itemsize]
+        return TypedStorage(wrap_storage=part, dtype=root.dtype)
 
     def _read_tensors(self, member: IO[bytes]) -> None:
         for _ in range(self._unpickle(member, None)):
@@ -195,11 +201,13 @@ class TarLoader:
             storage = self._storages.get(storage_key)
             (ndim,) = struct.unpack("<i4x", member.read(8))  # followed by what once was the upper half of the number
             *place, offset = struct.unpack(f"<{2 * ndim + 1}q", member.read(8 * (2 * ndim + 1)))
-            self._objects[key] = (
-                empty(0, dtype=getattr(kind, "dtype", dtypes.float32))
-                if storage is None
-                else on_storage(storage.untyped(), storage.dtype, offset, place[:ndim], place[ndim:])
-            )
+            if storage is None:
+                self._objects[key] = empty(0, dtype=getattr(kind, "dtype", dtypes.float32))
+            else:
+                self._objects[key] = self._tensor(storage, offset, place[:ndim], place[ndim:])
+
+    def _tensor(self, storage: Any, offset: int, size: Sequence[int], stride: Sequence[int]) -> Any:
+        return on_storage(storage.untyped(), storage.dtype, offset, size, stride)
 
     def _persistent_load(self, saved_id: Any) -> Any:
         if isinstance(saved_id, tuple):

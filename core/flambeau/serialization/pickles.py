@@ -72,7 +72,7 @@ def pickler_class(base: Any) -> Any:
 
 @cache
 def standard_pickler() -> Any:
-    base = pickler_class(_pickle._Pickler)
+    base: Any = pickler_class(_pickle._Pickler)
     plain = {kind: base.dispatch[kind] for kind in (str, int, float, bool, type(None))}
 
     class Pickler(base):  # type: ignore[misc, valid-type]  # a base given at run time

@@ -1,4 +1,4 @@
-"""Reading of `.safetensors` files, which consist of a length, a JSON header of that length, and the bytes of all tensors."""
+"""`.safetensors` files, which consist of a length, a JSON header of that length, and the bytes of all tensors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import os
 import struct
 import sys
+from collections.abc import Mapping
 from typing import IO, Any
 
 from ..backend import contiguous_strides
@@ -16,8 +17,9 @@ from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .archive import swap_bytes
 from .damage import described, reading
+from .replacing import replaced
 
-__all__ = ["DTYPES", "load_safetensors", "read_header"]
+__all__ = ["DTYPES", "load_safetensors", "read_header", "save_safetensors"]
 
 DTYPES = {
     "F64": dtypes.float64,
@@ -55,6 +57,29 @@ def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> 
             with reading(described(path), f"tensor {name!r}", file.tell):
                 tensors[name] = _read_tensor(file, start, entry)
     return {name: tensor.to(map_location or "cpu") for name, tensor in tensors.items()}
+
+
+def save_safetensors(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:
+    """Write tensors to a `.safetensors` file, the larger dtypes first, so that all are aligned.
+
+    Raises:
+        TypeError: the format has no such dtype.
+    """
+    codes = {dtype: code for code, dtype in DTYPES.items()}
+    entries, position = {}, 0
+    for name, tensor in sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])):
+        if tensor.dtype not in codes:
+            raise TypeError(f"safetensors files have no {tensor.dtype}, the dtype of {name!r}")
+        end = position + tensor.numel() * tensor.dtype.itemsize
+        entries[name] = {"dtype": codes[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [position, end]}
+        position = end
+    header = json.dumps({"__metadata__": {"format": "pt"}, **entries}).encode()
+    header += b" " * (-len(header) % 8)
+    with replaced(path) as file:
+        file.write(struct.pack("<Q", len(header)) + header)
+        for name in entries:
+            data: Any = tensors[name].detach().cpu().contiguous().clone().untyped_storage().tobytes()
+            file.write(swap_bytes(data, tensors[name].dtype) if sys.byteorder == "big" else data)
 
 
 def read_header(file: IO[bytes]) -> tuple[dict[str, Any], int]:

@@ -28,7 +28,7 @@ class SavedStorage:
             raise pickle.UnpicklingError(f"expected a storage class, but got {type(kind).__name__} {kind!r}")
         if type(key) is not str or type(location) is not str or type(numel) is not int or numel < 0:
             raise pickle.UnpicklingError(f"expected key, location and size of a storage, but got {(key, location, numel)!r}")
-        self.dtype: dtypes.dtype = dtypes.uint8 if kind is UntypedStorage else kind.dtype  # type: ignore[union-attr]  # a StorageType
+        self.dtype: dtypes.dtype = kind.dtype if isinstance(kind, StorageType) else dtypes.uint8
         self.key, self.location = key, location
         self.nbytes = numel * self.dtype.itemsize
 

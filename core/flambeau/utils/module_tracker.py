@@ -48,8 +48,8 @@ class ModuleTracker:
             for name, inner in module.named_modules():
                 if name:
                     self._names.setdefault(inner, f"{root}.{name}")
-        name: str = self._names[module]
-        return name
+        tracked: str = self._names[module]
+        return tracked
 
     def _begin(self, module: Any, inputs: Any) -> None:
         name = self._name(module)

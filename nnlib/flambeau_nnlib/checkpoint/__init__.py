@@ -48,7 +48,7 @@ _debug_override: bool | None = None
 _early_stop_override: bool | None = None
 
 
-def noop_context_fn() -> tuple[AbstractContextManager, AbstractContextManager]:
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
     """Two contexts that do nothing."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
@@ -57,7 +57,7 @@ def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
-    context_fn: Callable[[], tuple[AbstractContextManager, AbstractContextManager]] = noop_context_fn,
+    context_fn: Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
@@ -159,7 +159,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     if isinstance(functions, torch.nn.Sequential):
         functions = list(functions.children())
 
-    def run(part: Sequence[Callable]) -> Callable[[Any], Any]:
+    def run(part: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
         def forward(value: Any) -> Any:
             for function in part:
                 value = function(value)

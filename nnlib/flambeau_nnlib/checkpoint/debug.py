@@ -22,7 +22,7 @@ class Log:
         self.forward = _LogMode()
         self.recomputation = _LogMode()
 
-    def contexts(self) -> tuple[AbstractContextManager, AbstractContextManager]:
+    def contexts(self) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
         return self.forward, self.recomputation
 
     def report(self) -> str:
@@ -40,7 +40,9 @@ class _LogMode(torch.overrides.TorchFunctionMode):
         self.calls: list[tuple[str, str]] = []
         return super().__enter__()
 
-    def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         result = func(*args, **(kwargs or {}))
         if any(True for _ in tensors_in(result)):
             self.calls.append((operation_name(func), _caller()))

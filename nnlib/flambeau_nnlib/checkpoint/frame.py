@@ -30,7 +30,7 @@ class _SaveInputs(torch.autograd.Function):
         return anchor.clone()
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: torch.Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
         ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
@@ -47,11 +47,11 @@ class Recomputation:
 
     def __init__(
         self,
-        function: Callable,
-        args: tuple,
-        kwargs: dict,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
         preserve_rng_state: bool,
-        context: AbstractContextManager,
+        context: AbstractContextManager[Any],
     ) -> None:
         self.function = function
         self.kwargs = kwargs

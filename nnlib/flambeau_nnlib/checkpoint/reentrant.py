@@ -19,7 +19,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
-def detach_variable(inputs: tuple) -> tuple:
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """`inputs`, a tuple, with its tensors detached. They still require a gradient if they did."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
@@ -32,7 +32,7 @@ class CheckpointFunction(torch.autograd.Function):
     """`checkpoint` with `use_reentrant=True`, as an autograd function."""
 
     @staticmethod
-    def forward(ctx: Any, run_function: Callable, preserve_rng_state: bool, *args: Any) -> Any:
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.settings = Settings(preserve_rng_state, args)
@@ -59,5 +59,6 @@ class CheckpointFunction(torch.autograd.Function):
         ]
         if not pairs:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
-        torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
+        outputs, gradients = map(list, zip(*pairs, strict=True))
+        torch.autograd.backward(outputs, gradients)
         return None, None, *(value.grad if isinstance(value, torch.Tensor) else None for value in inputs)

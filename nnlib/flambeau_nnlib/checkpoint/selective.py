@@ -45,8 +45,8 @@ class SelectiveCheckpointContext:
 
 
 def create_selective_checkpoint_contexts(
-    policy_fn_or_list: Callable[..., Any] | list[Callable], allow_cache_entry_mutation: bool = False
-) -> tuple[AbstractContextManager, AbstractContextManager]:
+    policy_fn_or_list: Callable[..., Any] | list[Callable[..., Any]], allow_cache_entry_mutation: bool = False
+) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
     """The contexts for `context_fn` of `checkpoint` that save the results of some operations.
 
     Operations are seen as the checkpointed function calls them: `linear`, not the product in it.
@@ -76,7 +76,7 @@ def create_selective_checkpoint_contexts(
                 raise ValueError(f"Expected op in `op_list` to be a function but got: {op} of type {type(op)}.")
         kept_names = {operation_name(op) for op in policy_fn_or_list}
 
-        def policy_fn(context: SelectiveCheckpointContext, op: Callable, *args: Any, **kwargs: Any) -> bool:
+        def policy_fn(context: SelectiveCheckpointContext, op: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
             return operation_name(op) in kept_names
 
     elif callable(policy_fn_or_list):
@@ -100,7 +100,9 @@ class _SelectiveMode(torch.overrides.TorchFunctionMode):
         self.counts: Counter[str] = Counter()
         return super().__enter__()
 
-    def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         name = operation_name(func)
         if func in SAC_IGNORED_OPS or name == "get":  # "get": reading a property
             return func(*args, **(kwargs or {}))
@@ -108,7 +110,7 @@ class _SelectiveMode(torch.overrides.TorchFunctionMode):
         self.counts[name] += 1
         return self.run(key, func, args, kwargs or {})
 
-    def run(self, key: tuple[str, int], func: Callable, args: tuple, kwargs: dict) -> Any:
+    def run(self, key: tuple[str, int], func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
 
@@ -119,7 +121,7 @@ class _KeepMode(_SelectiveMode):
         self.policy_fn = policy_fn
         self.storage = storage
 
-    def run(self, key: tuple[str, int], func: Callable, args: tuple, kwargs: dict) -> Any:
+    def run(self, key: tuple[str, int], func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         saved: list[_Undecided] = []
 
         def pack(tensor: torch.Tensor) -> _Undecided:
@@ -146,7 +148,7 @@ class _ReplayMode(_SelectiveMode):
         self.storage = storage
         self.allow_mutation = allow_mutation
 
-    def run(self, key: tuple[str, int], func: Callable, args: tuple, kwargs: dict) -> Any:
+    def run(self, key: tuple[str, int], func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         entry = self.storage.get(key)
         if entry is None:
             raise RuntimeError(
@@ -174,6 +176,7 @@ class _Undecided:
     def hand_over(self, frame: Frame) -> None:
         """Have `frame` recompute the tensor in backward."""
         self.frame = frame
+        assert self.tensor is not None  # it is handed over once
         self.holder = frame.pack(self.tensor)
         self.tensor = None
 

@@ -145,7 +145,8 @@ class Concat(ConcatTable):
 
     def updateOutput(self, input: Table) -> Tensor:
         self.output = torch.cat(super().updateOutput(input), self.dimension)
-        return self.output
+        result: Tensor = self.output
+        return result
 
     def _backward(self, visit: Visit, input: Table, gradOutput: Tensor) -> Table:
         sizes = [module.output.size(self.dimension) for module in self.modules]
@@ -179,7 +180,8 @@ class Parallel(ParallelTable):
     def updateOutput(self, input: Tensor) -> Tensor:
         self._slices = list(input.unbind(self.inputDimension))
         self.output = torch.cat(super().updateOutput(self._slices), self.outputDimension)
-        return self.output
+        result: Tensor = self.output
+        return result
 
     def _backward(self, visit: Visit, input: Tensor, gradOutput: Tensor) -> Tensor:
         sizes = [module.output.size(self.outputDimension) for module in self.modules]

@@ -177,7 +177,8 @@ class CosineEmbeddingCriterion(_Averaged):
         self.margin = margin
 
     def compute(self, input: list[Tensor], target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(*input, target, self.margin, reduction=self._reduction)
+        first, second = input
+        return F.cosine_embedding_loss(first, second, target, self.margin, reduction=self._reduction)
 
 
 class MarginRankingCriterion(_Averaged):
@@ -223,10 +224,12 @@ class L1Cost(Criterion):
         return input.abs().sum()
 
     def forward(self, input: Tensor, target: Any = None) -> float:
-        return super().forward(input, target)
+        result: float = super().forward(input, target)
+        return result
 
     def backward(self, input: Tensor, target: Any = None) -> Tensor:
-        return super().backward(input, target)
+        result: Tensor = super().backward(input, target)
+        return result
 
 
 class _Sum(Criterion):
@@ -260,7 +263,7 @@ class MultiCriterion(_Sum):
     4.0
     """
 
-    def compute(self, input: Table, target: Table) -> Tensor:
+    def compute(self, input: Table, target: Table) -> Any:
         return sum(w * c.compute(input, target) for w, c in zip(self.weights, self.criterions, strict=True))
 
 

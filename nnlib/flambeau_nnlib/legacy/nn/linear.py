@@ -82,7 +82,8 @@ class Bilinear(Module):
             parameter.uniform_(-bound, bound)
 
     def compute(self, input: list[Tensor], weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        return F.bilinear(*input, weight, bias)
+        first, second = input
+        return F.bilinear(first, second, weight, bias)
 
 
 class LookupTable(Module):
@@ -223,7 +224,8 @@ class CosineDistance(Module):
     """The cosines of the angles between the vectors of a table of two batches."""
 
     def compute(self, input: list[Tensor]) -> Tensor:
-        return F.cosine_similarity(*input, dim=-1)
+        first, second = input
+        return F.cosine_similarity(first, second, dim=-1)
 
 
 class PairwiseDistance(Module):

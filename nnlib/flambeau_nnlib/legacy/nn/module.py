@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import copy
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -80,9 +81,10 @@ class Module:
 
     # --- computing ---
 
-    def compute(self, input: Table, *parameters: Tensor) -> Table:
-        """The output, as a differentiable function of the input and the parameters."""
-        raise NotImplementedError
+    compute: Callable[..., Any]
+    """The output, as a differentiable function of the input and the parameters; each layer has its own number of them."""
+    weight: Any  # of the layers that have it; None where it was taken away
+    bias: Any
 
     def updateOutput(self, input: Table) -> Table:
         """Compute `output`, and remember what `backward` will need."""
@@ -205,15 +207,18 @@ class Module:
 
     def float(self) -> Module:
         """Convert to float32."""
-        return self.type("torch.FloatTensor")
+        result: Module = self.type("torch.FloatTensor")
+        return result
 
     def double(self) -> Module:
         """Convert to float64."""
-        return self.type("torch.DoubleTensor")
+        result: Module = self.type("torch.DoubleTensor")
+        return result
 
     def cuda(self) -> Module:
         """Move to the GPU, as float32."""
-        return self.type("torch.cuda.FloatTensor")
+        result: Module = self.type("torch.cuda.FloatTensor")
+        return result
 
     # --- structure and mode ---
 
@@ -234,7 +239,7 @@ class Module:
         """This module and all modules inside it, depth first."""
         return [self] + [inner for module in getattr(self, "modules", []) for inner in module.listModules()]
 
-    def findModules(self, cls: type) -> list[Module]:
+    def findModules(self, cls: builtins.type) -> list[Module]:
         """Those of `listModules` that are instances of `cls`."""
         return [module for module in self.listModules() if isinstance(module, cls)]
 
@@ -324,4 +329,5 @@ class Criterion:
 
 def as_sequence(value: Any) -> Sequence[Any]:
     """Dimensions given one by one, or as a single sequence."""
-    return value[0] if len(value) == 1 and not isinstance(value[0], int) else value
+    result: Sequence[Any] = value[0] if len(value) == 1 and not isinstance(value[0], int) else value
+    return result

@@ -243,7 +243,8 @@ class Max(Module):
         self.dimension = dimension
 
     def compute(self, input: Tensor) -> Tensor:
-        return input.max(self.dimension)[0]
+        result: Tensor = input.max(self.dimension)[0]
+        return result
 
 
 class Min(Module):
@@ -254,7 +255,8 @@ class Min(Module):
         self.dimension = dimension
 
     def compute(self, input: Tensor) -> Tensor:
-        return input.min(self.dimension)[0]
+        result: Tensor = input.min(self.dimension)[0]
+        return result
 
 
 class Dropout(Module):
@@ -314,4 +316,5 @@ class L1Penalty(Module):
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
         penalty = self._weight(input) * input.sign()
         self.gradInput = penalty + gradOutput if self.provideOutput else penalty
-        return self.gradInput
+        result: Tensor = self.gradInput
+        return result

@@ -236,7 +236,8 @@ class SpatialMaxPooling(_Pooling):
         super().__init__((kH, kW), (dH or kH, dW or kW), (padH, padW))
 
     def compute(self, input: Tensor) -> Tensor:
-        return F.max_pool2d(input, self.kernel, self.stride, self.padding, ceil_mode=self.ceil_mode)
+        result: Tensor = F.max_pool2d(input, self.kernel, self.stride, self.padding, ceil_mode=self.ceil_mode)
+        return result
 
 
 class SpatialAveragePooling(_Pooling):
@@ -286,7 +287,8 @@ class SpatialAdaptiveMaxPooling(Module):
         self.w, self.h = w, h
 
     def compute(self, input: Tensor) -> Tensor:
-        return F.adaptive_max_pool2d(input, (self.h, self.w))
+        result: Tensor = F.adaptive_max_pool2d(input, (self.h, self.w))
+        return result
 
 
 class TemporalMaxPooling(Module):
@@ -297,7 +299,8 @@ class TemporalMaxPooling(Module):
         self.kW, self.dW = kW, dW or kW
 
     def compute(self, input: Tensor) -> Tensor:
-        return F.max_pool1d(input.mT, self.kW, self.dW).mT
+        result: Tensor = F.max_pool1d(input.mT, self.kW, self.dW).mT
+        return result
 
 
 class VolumetricMaxPooling(_Pooling):
@@ -318,7 +321,8 @@ class VolumetricMaxPooling(_Pooling):
         super().__init__((kT, kH, kW), (dT or kT, dH or kH, dW or kW), (padT, padH, padW))
 
     def compute(self, input: Tensor) -> Tensor:
-        return F.max_pool3d(input, self.kernel, self.stride, self.padding, ceil_mode=self.ceil_mode)
+        result: Tensor = F.max_pool3d(input, self.kernel, self.stride, self.padding, ceil_mode=self.ceil_mode)
+        return result
 
 
 class VolumetricAveragePooling(_Pooling):

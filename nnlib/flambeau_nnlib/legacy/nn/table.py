@@ -146,4 +146,5 @@ class MixtureTable(Module):
             experts = torch.stack(experts, self.dim)
         shape = [1] * experts.dim()
         shape[0], shape[self.dim] = gater.shape
-        return (gater.reshape(shape) * experts).sum(self.dim)
+        result: Tensor = (gater.reshape(shape) * experts).sum(self.dim)
+        return result

@@ -1,0 +1,330 @@
+"""What is in a file of tensors: names, shapes, dtypes and sizes, without running anything in it and without reading data."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from ..protocols import pickling as rebuild
+from ..subclasses.parameter import Parameter
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from . import npz, safetensors
+from .archive import ArchiveReader, is_archive
+from .damage import RefusalError, described, reading
+from .legacy import TarLoader, is_tar
+from .pickles import SafeUnpickler
+from .saving import MAGIC_NUMBER
+from .storages import SavedStorage, saved_storage
+
+__all__ = ["Contents", "StandIn", "TensorEntry", "flattened", "read_contents"]
+
+
+@dataclass(frozen=True)
+class TensorEntry:
+    """What a file says of one tensor; `storage` is the key of the memory that it lies in, which others may share."""
+
+    dtype: dtypes.dtype
+    shape: tuple[int, ...]
+    storage: str
+    storage_nbytes: int
+
+    @property
+    def numel(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel * self.dtype.itemsize
+
+
+@dataclass
+class Contents:
+    """What is in a file.
+
+    Attributes:
+        format: the name of the file's format.
+        tensors: what it says of each tensor, by name.
+        values: all other values, by name.
+        refused: the classes and functions that `load` would refuse with `weights_only`.
+    """
+
+    format: str
+    tensors: dict[str, TensorEntry] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def storage_nbytes(self) -> int:
+        """The bytes of all storages, where each counts once, however many tensors share it."""
+        return sum({entry.storage: entry.storage_nbytes for entry in self.tensors.values()}.values())
+
+
+def read_contents(path: str | os.PathLike[str]) -> Contents:
+    """Read what is in a `.pt` file of any age, a `.safetensors` or a `.npz` file.
+
+    Raises:
+        OSError: the file cannot be opened.
+        pickle.UnpicklingError, RuntimeError: it is damaged, or of another format.
+
+    >>> import flambeau as torch, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.pt")
+    ...     torch.save({"layer": {"weight": torch.ones(2, 3)}, "epoch": 3}, path)
+    ...     contents = read_contents(path)
+    >>> contents.format, list(contents.tensors), contents.tensors["layer.weight"].shape, contents.values
+    ('zip', ['layer.weight'], (2, 3), {'epoch': 3})
+    """
+    with open(path, "rb") as file:
+        if os.fspath(path).endswith(".safetensors"):
+            return _of_safetensors(file)
+        if is_archive(file):
+            archive = ArchiveReader(file)
+            return _of_npz(file) if all(path.endswith(".npy") for path in archive.paths) else _of_zip(archive)
+        return _of_tar(file) if is_tar(file) else _of_legacy(file)
+
+
+# --- the formats ---
+
+
+def _of_safetensors(file: IO[bytes]) -> Contents:
+    contents = Contents("safetensors")
+    entries, _ = safetensors.read_header(file)
+    for name, entry in entries.items():
+        with reading(described(file), f"header of {name!r}", file.tell):
+            dtype, shape = safetensors.DTYPES.get(entry["dtype"]), tuple(entry["shape"])
+            if dtype is None:
+                contents.values[name] = StandIn(f"a tensor of dtype {entry['dtype']} and shape {shape}")
+                continue
+            begin, end = entry["data_offsets"]
+            contents.tensors[name] = TensorEntry(dtype, shape, name, end - begin)
+    return contents
+
+
+def _of_npz(file: IO[bytes]) -> Contents:
+    contents = Contents("npz")
+    for name, header in npz.headers(file):
+        nbytes = math.prod(header.shape) * header.dtype.itemsize
+        contents.tensors[name] = TensorEntry(header.dtype, header.shape, name, nbytes)
+    return contents
+
+
+def _of_zip(archive: ArchiveReader) -> Contents:
+    pickled = io.BytesIO(archive.read("data.pkl"))
+    return _of_pickle("zip", archive.name, "record 'data.pkl'", pickled, lambda saved_id: saved_storage(saved_id, 5)[0])
+
+
+def _of_legacy(file: IO[bytes]) -> Contents:
+    for record in ("magic number", "protocol version", "facts about the machine that wrote it"):
+        with reading(described(file), record, file.tell):
+            value = SafeUnpickler(file).load()
+        if record == "magic number" and value != MAGIC_NUMBER:
+            raise RuntimeError(f"Invalid magic number; corrupt file? (at the start of {described(file)})")
+
+    def persistent_load(saved_id: Any) -> Any:
+        if isinstance(saved_id, tuple) and saved_id[:1] in (("module",), (b"module",)):
+            return saved_id[1]
+        return saved_storage(saved_id, 6)[0]
+
+    return _of_pickle("legacy", described(file), "pickle", file, persistent_load)
+
+
+def _of_tar(file: IO[bytes]) -> Contents:
+    def unpickle(member: IO[bytes], persistent_load: Any) -> Any:
+        unpickler = _Describer(member)
+        if persistent_load is not None:
+            unpickler.persistent_load = persistent_load
+        return unpickler.load()
+
+    loader = _TarDescriber(file, None, unpickle, False)
+    contents = Contents("tar")
+    _sort(loader.load(), contents)
+    return contents
+
+
+class _TarDescriber(TarLoader):
+    def _storage(self, member: IO[bytes], saved: SavedStorage) -> Any:
+        member.seek(saved.nbytes, 1)
+        return saved
+
+    def _part(self, root: Any, offset: int, numel: int) -> Any:
+        return root
+
+    def _tensor(self, storage: Any, offset: int, size: Sequence[int], stride: Sequence[int]) -> Any:
+        return _described_tensor(storage, offset, size)
+
+
+def _of_pickle(kind: str, file: str, record: str, pickled: IO[bytes], persistent_load: Any) -> Contents:
+    contents = Contents(kind)
+    unpickler = _Describer(pickled)
+    unpickler.persistent_load = persistent_load
+    with reading(file, record, pickled.tell):
+        _sort(unpickler.load(), contents)
+    contents.refused = sorted(unpickler.refused)
+    return contents
+
+
+def _sort(tree: Any, contents: Contents) -> None:
+    for name, value in flattened(tree):
+        (contents.tensors if isinstance(value, TensorEntry) else contents.values)[name] = value
+
+
+# Where modules keep their parameters and parts: no part of the names in their state dicts.
+_INSIDE_MODULES = frozenset({"_parameters", "_buffers", "_modules"})
+
+
+def flattened(tree: Any) -> Iterator[tuple[str, Any]]:
+    """The leaves of nested containers, with their names: keys and positions, joined by dots.
+
+    Raises:
+        RuntimeError: there are more than a million, as in a small file whose containers hold each other many times.
+    """
+    pending, visited = [("", tree, 0)], 0
+    while pending:
+        prefix, value, depth = pending.pop()
+        visited += 1
+        if visited > 1_000_000:
+            raise RuntimeError("there are more than a million values in these containers")
+        if isinstance(value, StandIn):
+            contents: Any = {**value.state, **dict(enumerate(value.items))} or None
+        else:
+            contents = value if isinstance(value, Mapping | list | tuple) else None
+        if depth > 100 or contents is None:
+            yield prefix or "value", value
+            continue
+        inside = []
+        for key, part in contents.items() if isinstance(contents, Mapping) else enumerate(contents):
+            is_part_of_name = not (isinstance(key, str) and key in _INSIDE_MODULES)
+            name = f"{prefix}.{key}" if prefix else str(key)
+            inside.append((name if is_part_of_name else prefix, part, depth + 1))
+        pending.extend(reversed(inside))
+
+
+# --- pickles ---
+
+
+class StandIn:
+    """What stands for an object of a class that is not to be run: its state, and what was added to it."""
+
+    def __init__(self, name: str, args: Any = ()) -> None:
+        self.name, self.args = name, args
+        self.state: dict[Any, Any] = {}
+        self.items: list[Any] = []
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    def append(self, item: Any) -> None:
+        self.items.append(item)
+
+    def extend(self, items: Any) -> None:
+        self.items.extend(items)
+
+    def update(self, items: Any) -> None:
+        self.items.extend(items)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.state[key] = value
+
+
+class _Name(StandIn):
+    """A class or function that is not allowed."""
+
+
+def _described_tensor(storage: SavedStorage, offset: int, size: Sequence[int], *rest: Any) -> TensorEntry:
+    return TensorEntry(storage.dtype, tuple(size), storage.key, storage.nbytes)
+
+
+def _described_tensor_of_dtype(storage: SavedStorage, offset: int, size: Sequence[int], *rest: Any) -> TensorEntry:
+    dtype = next(part for part in rest if isinstance(part, dtypes.dtype))
+    return TensorEntry(dtype, tuple(size), storage.key, storage.nbytes)
+
+
+def _data_of(data: Any, *rest: Any) -> Any:
+    return data
+
+
+def _described_from_type(function: Any, cls: Any, args: Any, state: Any) -> Any:
+    return _STAND_INS[function](*args) if function in _STAND_INS else StandIn(str(function), args)
+
+
+_STAND_INS: dict[Any, Any] = {
+    rebuild.tensor: _described_tensor,
+    rebuild.plain_tensor: _described_tensor,
+    rebuild.tensor_of_dtype: _described_tensor_of_dtype,
+    rebuild.parameter: _data_of,
+    rebuild.parameter_with_state: _data_of,
+    rebuild.from_type: _described_from_type,
+    Parameter: _data_of,
+}
+
+
+class _Describer(SafeUnpickler):
+    """Unpickles descriptions of tensors, and stand-ins for objects of all classes that are not allowed."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file, encoding="utf-8")
+        self.refused: set[str] = set()
+
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return super().find_class(module, name)
+        except RefusalError:
+            self.refused.add(f"{module}.{name}")
+            return _Name(f"{module}.{name}")
+
+    def call(self) -> None:
+        args, function = self.stack[-1], self.stack[-2]
+        if isinstance(function, _Name) or function is Tensor or self.is_users(function):
+            del self.stack[-1]
+            self.stack[-1] = StandIn(getattr(function, "name", repr(function)), args)
+        elif function in _STAND_INS:
+            del self.stack[-1]
+            self.stack[-1] = _STAND_INS[function](*args)
+        else:
+            super().call()
+
+    def make(self) -> None:
+        args, cls = self.stack[-1], self.stack[-2]
+        if isinstance(cls, _Name) or self.is_users(cls):
+            del self.stack[-1]
+            self.stack[-1] = StandIn(getattr(cls, "name", repr(cls)), args)
+        elif cls in _STAND_INS:
+            del self.stack[-1]
+            self.stack[-1] = _STAND_INS[cls](*args)
+        else:
+            super().make()
+
+    def make_with_names(self) -> None:
+        del self.stack[-1]
+        self.make()
+
+    def build(self) -> None:
+        instance, state = self.stack[-2:]
+        if isinstance(instance, TensorEntry):
+            del self.stack[-1]
+        elif isinstance(instance, StandIn):
+            del self.stack[-1]
+            instance.state.update(state if isinstance(state, dict) else {"state": state})
+        else:
+            super().build()
+
+    @staticmethod
+    def _check_container(what: str, cls: type, container: Any) -> None:
+        if not isinstance(container, StandIn):
+            SafeUnpickler._check_container(what, cls, container)
+
+    @staticmethod
+    def _check_mapping(opcode: str, container: Any) -> None:
+        if not isinstance(container, StandIn):
+            SafeUnpickler._check_mapping(opcode, container)
+
+    dispatch = type(SafeUnpickler.dispatch)(
+        SafeUnpickler.dispatch
+        | {pickle.REDUCE[0]: call, pickle.NEWOBJ[0]: make, pickle.NEWOBJ_EX[0]: make_with_names, pickle.BUILD[0]: build}
+    )

@@ -1,0 +1,123 @@
+"""NumPy's `.npz` files: zip archives of arrays with headers.  Arrays of objects, which are pickles, are refused."""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+import struct
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any
+
+from ..backend import contiguous_strides
+from ..protocols.pickling import on_storage, storage_over
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .archive import swap_bytes
+from .damage import described, reading
+from .replacing import replaced
+
+__all__ = ["ArrayHeader", "headers", "load_npz", "save_npz"]
+
+_MAGIC = b"\x93NUMPY"
+_CODES = {
+    dtypes.float64: "f8", dtypes.float32: "f4", dtypes.float16: "f2", dtypes.complex64: "c8", dtypes.complex128: "c16",
+    dtypes.int64: "i8", dtypes.int32: "i4", dtypes.int16: "i2", dtypes.int8: "i1", dtypes.uint64: "u8", dtypes.uint32: "u4",
+    dtypes.uint16: "u2", dtypes.uint8: "u1", dtypes.bool_: "b1",
+}  # fmt: skip
+_DTYPES = {code: dtype for dtype, code in _CODES.items()}
+_NATIVE = "<" if sys.byteorder == "little" else ">"
+
+
+@dataclass(frozen=True)
+class ArrayHeader:
+    """What the header of an array says; `swapped` if its bytes are in the other order than this machine's."""
+
+    dtype: dtypes.dtype
+    shape: tuple[int, ...]
+    swapped: bool
+    column_major: bool
+
+
+def headers(file: IO[bytes]) -> Iterator[tuple[str, ArrayHeader]]:
+    """The names of the arrays in a file with their headers; no data is read.
+
+    Raises:
+        pickle.UnpicklingError, RuntimeError: a header is damaged, or an array is of a dtype that tensors do not have.
+    """
+    return _read_each(file, _read_header)
+
+
+def load_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """The arrays of a `.npz` file as tensors, by name.
+
+    Raises:
+        pickle.UnpicklingError, RuntimeError: the file is damaged, or an array is of a dtype that tensors do not have.
+    """
+    with open(path, "rb") as file:
+        return dict(_read_each(file, _read_array))
+
+
+def _read_each(file: IO[bytes], read: Callable[[IO[bytes]], Any]) -> Iterator[tuple[str, Any]]:
+    """What `read` makes of each array in a file, with its name."""
+    name = described(file)
+    with reading(name, "directory", file.tell):
+        archive = zipfile.ZipFile(file)
+    with archive:
+        for record in archive.namelist():
+            with reading(name, f"array {record!r}", file.tell), archive.open(record) as member:
+                result = read(member)
+            yield record.removesuffix(".npy"), result
+
+
+def save_npz(tensors: Mapping[str, Tensor], path: str | os.PathLike[str]) -> None:
+    """Write tensors to a `.npz` file, which `numpy.load` reads.
+
+    Raises:
+        TypeError: a tensor is of a dtype that NumPy does not have, such as bfloat16.
+    """
+    with replaced(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, tensor in tensors.items():
+            code = _CODES.get(tensor.dtype)
+            if code is None:
+                raise TypeError(f"NumPy has no {tensor.dtype}, the dtype of {name!r}; convert it first, or use another format")
+            order = "|" if tensor.dtype.itemsize == 1 else _NATIVE
+            text = repr({"descr": order + code, "fortran_order": False, "shape": tuple(tensor.shape)}).encode()
+            text += b" " * (-(len(text) + 11) % 64) + b"\n"
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                member.write(_MAGIC + b"\1\0" + struct.pack("<H", len(text)) + text)
+                member.write(tensor.detach().cpu().contiguous().clone().untyped_storage().tobytes())
+
+
+def _read_header(member: IO[bytes]) -> ArrayHeader:
+    start = member.read(8)
+    if not start.startswith(_MAGIC):
+        raise RuntimeError("no array of NumPy")
+    large = start[6] > 1
+    (length,) = struct.unpack("<L" if large else "<H", member.read(4 if large else 2))
+    if length > 1 << 20:
+        raise RuntimeError(f"a header of {length} bytes")
+    facts: Any = ast.literal_eval(member.read(length).decode("latin1"))
+    descr, shape = facts["descr"], facts["shape"]
+    if not isinstance(descr, str) or descr[1:] not in _DTYPES:
+        raise RuntimeError(f"tensors have no dtype for NumPy's {descr!r}")
+    if not all(isinstance(length, int) and length >= 0 for length in shape):
+        raise RuntimeError(f"{shape!r} is no shape")
+    return ArrayHeader(_DTYPES[descr[1:]], tuple(shape), descr[0] not in ("|", "=", _NATIVE), bool(facts["fortran_order"]))
+
+
+def _read_array(member: IO[bytes]) -> Tensor:
+    header = _read_header(member)
+    nbytes = math.prod(header.shape) * header.dtype.itemsize
+    data = bytearray(member.read(nbytes))
+    if len(data) != nbytes:
+        raise RuntimeError(f"unexpected end: {len(data)} of {nbytes} bytes")
+    if header.swapped:
+        data = swap_bytes(data, header.dtype)
+    strides = contiguous_strides(header.shape)
+    if header.column_major:
+        strides = contiguous_strides(header.shape[::-1])[::-1]
+    return on_storage(storage_over(data), header.dtype, 0, header.shape, strides)

@@ -119,7 +119,9 @@ class Checker:
             leaves = [t.requires_grad_() for t, i in zip(tensors, sample.inputs, strict=True) if is_varied(i)]
             results = [result for result in results_of(_of_floats(sample)(*tensors)) if result.requires_grad]
             weights = self.np.random.default_rng(1)
-            grads = [torch.tensor(weights.uniform(-1, 1, result.shape), dtype=result.dtype) for result in results]
+            grads = [
+                torch.tensor(weights.uniform(-1, 1, result.shape), dtype=result.dtype, device=result.device) for result in results
+            ]
             found = torch.autograd.grad(results, leaves, grads, allow_unused=True)
         return [leaf.detach() * 0 if grad is None else grad for leaf, grad in zip(leaves, found, strict=True)]
 

@@ -305,7 +305,7 @@ class Namespace:
         def call(*args, **kwargs):
             args, kwargs = plain(args), {key: plain(value) for key, value in kwargs.items()}
             result = value(*args, **kwargs)
-            return rewrapped(result.astype(numpy.uint32) if name in ("argsort", "searchsorted") else result)
+            return rewrapped(result.astype(numpy.uint32) if name in ("argsort", "searchsorted", "argmax") else result)
         return call
 
 def plain(value):
@@ -361,6 +361,7 @@ written = x.to("mine").clone()
 written[torch.tensor([2], device="mine")] = 7
 written.view(3, 1)[0].mul_(2)
 assert written.tolist() == [1, 1.5, 7]
+assert x.to("mine").argmax().dtype is torch.int64 and x.to("mine").argmax().item() == 1
 try:
     x.to("mine").double()
 except RuntimeError as error:

@@ -75,7 +75,13 @@ class DpnpBackend(Backend):
         return bool(array.get_array().usm_data._pointer == other.get_array().usm_data._pointer)
 
     def reinterpret(self, array: Any, wanted: Any) -> Any:
-        return array.view(self.dtypes[wanted])
+        raw, old, steps = self.dtypes[wanted], array.itemsize, array.strides  # dpnp's own `view` forgets where a view begins
+        start, *size = array.get_array()._element_offset * old, *array.shape
+        if raw.itemsize != old:
+            if not size or steps[-1] != old or size[-1] * old % raw.itemsize or start % raw.itemsize:
+                raise ValueError(f"the bytes of an array of {array.dtype} do not fit elements of {raw}")
+            size[-1], steps = size[-1] * old // raw.itemsize, (*steps[:-1], raw.itemsize)
+        return dpnp.ndarray(tuple(size), raw, buffer=array.get_array().usm_data, offset=start // raw.itemsize, strides=steps)
 
     def synchronize(self, index: int | None = None) -> None:
         dpnp.synchronize_array_data(dpnp.zeros(()))

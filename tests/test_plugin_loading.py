@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from flambeau.conformance.kit import Check, attempt
+
 GOOD = """
 import numpy
 from flambeau.backend import Backend, hookimpl
@@ -178,7 +180,7 @@ def test_plugins_can_be_left_out(plugin: Callable[..., str]) -> None:
 def test_the_conformance_kit_on_an_installed_backend(plugin: Callable[..., str]) -> None:
     found = plugin(GOOD, "-m", "flambeau", "conformance", "mine", "creation", "autograd")
     rows = [line.split() for line in found.splitlines()]
-    assert rows[0] == ["family", "passed", "failed", "seconds"]
+    assert rows[0] == ["family", "passed", "failed", "skipped", "expected", "seconds"]
     assert [row[:1] + row[2:3] for row in rows[1:]] == [["creation", "0"], ["autograd", "0"], ["all", "0"]]
 
 
@@ -189,6 +191,59 @@ def test_the_conformance_kit_finds_what_is_wrong(plugin: Callable[..., str]) -> 
     for name in ("exp", "neg"):
         assert any(line.startswith(f"FAILED {name} [pointwise-") and line.count(": ") for line in failed), found
     assert not any(line.startswith("FAILED sin ") for line in failed)
+    assert "failures, by cause:" in found and "see where: python -m flambeau conformance mine FAMILY --traceback" in found
+
+
+CRASHING = """
+import os, time
+def in_half(do, function):
+    def kernel(array, other):
+        if array.dtype == numpy.float16: do()
+        return function(array, other)
+    return kernel
+def refuse():
+    assert numpy.pi > 4
+Mine.kernels = {
+    'maximum': in_half(lambda: os._exit(3), numpy.maximum),
+    'minimum': in_half(lambda: time.sleep(600), numpy.minimum),
+    'ge': in_half(refuse, numpy.greater_equal),
+}
+"""
+
+
+def test_the_conformance_kit_survives_crashes_and_says_what_is_expected(plugin: Callable[..., str], tmp_path: Path) -> None:
+    tmp_path.joinpath("exceptions.txt").write_text("# known\nmaximum *\nsin [pointwise-*] values\n")
+    options = (
+        "--quick",
+        "--limit",
+        "4",
+        "--exceptions",
+        str(tmp_path / "exceptions.txt"),
+        "--summary",
+        str(tmp_path / "found.md"),
+    )
+    found = plugin(GOOD + CRASHING, "-m", "flambeau", "conformance", "mine", "comparison", *options, check=False)
+    lines = found.splitlines()
+    assert not any(line.startswith("FAILED maximum ") for line in lines)
+    assert any(line.startswith("FAILED minimum ") and line.endswith(" values: no result within 4 s") for line in lines), found
+    assert any(line.startswith("FAILED ge ") and "(arguments: [2, 3] float16, " in line for line in lines), found
+    passed, failed, _, expected = map(int, next(line for line in lines if line.startswith("comparison ")).split()[1:5])
+    assert passed > 40 and failed >= 2 and expected == 1
+    summary = tmp_path.joinpath("found.md").read_text()
+    assert summary.startswith("# Conformance of mine\n") and f"| comparison | {passed} | {failed} |" in summary
+    assert "## Declared exceptions" in summary and "its process ended with exit code 3" in summary
+
+
+def test_a_failure_always_says_something() -> None:
+    def fail() -> None:
+        raise AssertionError
+
+    assert attempt(Check("a check", fail), "cpu").reason == "AssertionError: in fail: raise AssertionError"
+
+
+def test_the_conformance_kit_says_what_families_there_are(plugin: Callable[..., str]) -> None:
+    for arguments in (("mine", "--help"), ("mine", "no_such_family")):
+        assert "nn layers, training" in " ".join(plugin(GOOD, "-m", "flambeau", "conformance", *arguments, check=False).split())
 
 
 MADE_OF_PYTORCH = GOOD.replace("import numpy\n", "import torch as numpy\n")
@@ -250,7 +305,7 @@ class Namespace:
         def call(*args, **kwargs):
             args, kwargs = plain(args), {key: plain(value) for key, value in kwargs.items()}
             result = value(*args, **kwargs)
-            return rewrapped(result)
+            return rewrapped(result.astype(numpy.uint32) if name in ("argsort", "searchsorted", "argmax") else result)
         return call
 
 def plain(value):
@@ -302,6 +357,11 @@ for make in (torch.hann_window, torch.fft.fftfreq, torch.fft.rfftfreq, lambda n,
 torch.nn.functional.rrelu(x.to("mine"), training=True)
 z = torch.vmap(torch.exp)(x.to("mine"))
 assert z.device.type == "mine" and (x.to("mine") > 0).nonzero().tolist() == [[0], [1]]
+written = x.to("mine").clone()
+written[torch.tensor([2], device="mine")] = 7
+written.view(3, 1)[0].mul_(2)
+assert written.tolist() == [1, 1.5, 7]
+assert x.to("mine").argmax().dtype is torch.int64 and x.to("mine").argmax().item() == 1
 try:
     x.to("mine").double()
 except RuntimeError as error:

@@ -49,6 +49,7 @@ class Backend:
     inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which write into `target`
     default_generator: ClassVar[Callable[[Backend, int], Any]]  # fallbacks on the CPU, for libraries without their own: this one
     default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # and this one are set by `runtime.host`, a layer above
+    default_namespace: ClassVar[Callable[[Backend], Any]]  # and this one: `xp`, where what it lacks is an error of its own type
     unknown_kernels: ClassVar[
         Callable[[Iterable[str]], list[str]]
     ]  # those names that no operation has; set by the layer of calls
@@ -61,6 +62,11 @@ class Backend:
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
         """Kernels that replace the array-API forward, by operation name."""
         return {}
+
+    @cached_property
+    def forward_xp(self) -> Any:
+        """The namespace that forwards get: `xp`, or, if that may lack something, one that says what it lacks."""
+        return self.xp if self.complete else Backend.default_namespace(self)
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` (of arrays, such as the forward of an operation), compiled if the library can compile it."""

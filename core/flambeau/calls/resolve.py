@@ -10,7 +10,7 @@ from typing import Any
 
 from ..backend import Backend
 from ..runtime.devices import DispatchKey
-from ..runtime.host import StandardNamespace, kernel_on_host, or_on_host
+from ..runtime.host import kernel_on_host, or_on_host
 from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
@@ -93,13 +93,7 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
 @cache
 def _kernel_of_forward(record: Operation, backend: Backend) -> Callable[..., Any]:
     """The kernel made of the forward: one for all dtypes, so that it is not compiled again for arguments that are cast."""
-    return backend.compiled(record.name, partial(record.forward, _namespace(backend)))
-
-
-@cache
-def _namespace(backend: Backend) -> Any:
-    """The namespace for forwards: if the library may lack something, one that says so."""
-    return backend.xp if backend.complete else StandardNamespace(backend)
+    return backend.compiled(record.name, partial(record.forward, backend.forward_xp))
 
 
 def _column_major(kernel: Callable[..., Any], backend: Backend, chosen: list[bool]) -> Callable[..., Any]:

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
-from .kit import FAMILIES, Family, main, run
+from .command import main
+from .kit import FAMILIES, Family, run
 
 __all__ = ["FAMILIES", "Family", "main", "run"]

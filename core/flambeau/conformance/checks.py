@@ -51,6 +51,10 @@ class Checker:
     def has_double(self) -> bool:
         return "float64" in self.supported
 
+    def wide_dtypes(self, sample: Sample) -> list[str]:
+        """The dtypes in which finite differences are accurate enough, of those that the sample and the device have."""
+        return [dtype for dtype in self.dtypes(sample) if dtype in ("float64", "complex128")]
+
     @property
     def mutable(self) -> bool:
         return self.backend.mutable  # type: ignore[no-any-return]  # `backend` is Any
@@ -101,6 +105,26 @@ class Checker:
         tensors = self.differentiable(sample)
         torch.autograd.gradcheck(_of_floats(sample), tensors, nondet_tol=0.0)
 
+    def gradients_as_on_the_cpu(self, sample: Sample) -> None:
+        """The gradients in float32 are those that the CPU computes in float64: for devices that have no float64."""
+        gradients = [self._gradients(sample, place, dtype) for place, dtype in (("cpu", "float64"), (self.device, "float32"))]
+        for expected, actual in zip(*gradients, strict=True):
+            torch.testing.assert_close(actual.cpu().double(), expected.double(), rtol=2e-3, atol=1e-3 + sample.atol)
+
+    def _gradients(self, sample: Sample, place: Any, dtype: str) -> list[Any]:
+        """The gradients of a weighted sum of the results, computed on a device in a dtype."""
+        arrays = [array.astype(dtype) if array.dtype == "float32" else array for array in sample.arrays(self.np, "float32")]
+        with torch.device(place or torch.get_default_device()):
+            tensors = [torch.tensor(array) for array in arrays]
+            leaves = [t.requires_grad_() for t, i in zip(tensors, sample.inputs, strict=True) if is_varied(i)]
+            results = [result for result in results_of(_of_floats(sample)(*tensors)) if result.requires_grad]
+            weights = self.np.random.default_rng(1)
+            grads = [
+                torch.tensor(weights.uniform(-1, 1, result.shape), dtype=result.dtype, device=result.device) for result in results
+            ]
+            found = torch.autograd.grad(results, leaves, grads, allow_unused=True)
+        return [leaf.detach() * 0 if grad is None else grad for leaf, grad in zip(leaves, found, strict=True)]
+
     def second_gradients(self, sample: Sample) -> None:
         """The second derivatives agree with finite differences."""
         tensors = self.differentiable(sample)
@@ -142,7 +166,7 @@ class Checker:
                 ends = [self._tensors(sample.arrays(self.np, dtype, shapes=(shapes * 2)[:count])) for dtype in dtypes]
                 mixed = [ends[number % 2][number] for number in range(count)]
                 common = torch.result_type(mixed[0], mixed[1])
-                if common.name in sample.dtypes:
+                if common.name in sample.dtypes and common.name in self.supported:
                     expected = self._results(sample.call(torch, *(tensor.to(common) for tensor in mixed)))
                     self._same(sample, self._results(sample.call(torch, *mixed)), expected, f"{dtypes} {shapes}")
 
@@ -241,7 +265,7 @@ class Checker:
         return results
 
     def differentiable(self, sample: Sample) -> tuple[Any, ...]:
-        dtype = next(dtype for dtype in sample.dtypes if dtype in ("float64", "complex128"))
+        dtype = self.wide_dtypes(sample)[0]
         tensors = self._tensors(sample.arrays(self.np, dtype))
         for tensor, input in zip(tensors, sample.inputs, strict=True):
             tensor.requires_grad_(is_varied(input) and (tensor.is_floating_point() or tensor.is_complex()))

@@ -1,28 +1,52 @@
-"""Runs all checks on one backend, and prints a table of the results."""
+"""The checks of a backend, family by family, and what comes of running them in this process."""
 
 from __future__ import annotations
 
-import sys
-import time
+import linecache
+import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TextIO
+from pathlib import Path
+from typing import Any
 
 import flambeau as torch
 from flambeau import backend as backends
 
 from . import engine, networks
 from .checks import CHECKS, IN_DOUBLE, Checker
+from .exceptions import Exceptions
 from .samples import bad_calls, families
 
-__all__ = ["FAMILIES", "Family", "main", "run"]
+__all__ = ["FAMILIES", "Check", "Family", "Result", "attempt", "checks_of", "known_families", "run"]
 
 FAMILIES = (*families(), "autograd", "tensors", "nn layers", "training")
 """The names of all families of checks, in the order in which they run."""
 
-_Check = Callable[[], None]
+_QUICK = ("values", "layouts", "gradients", "gradients_as_on_the_cpu")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: its name, which says the operation and what is checked, and the function that raises if it fails.
+
+    Where `skipped` gives a reason, the backend cannot have what is checked, and there is nothing to run.
+    """
+
+    name: str
+    run: Callable[[], None]
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a check: `"passed"`, `"failed"`, `"skipped"` or `"expected"` (a declared exception failed)."""
+
+    name: str
+    outcome: str
+    reason: str = ""
+    trace: str = ""
 
 
 @dataclass
@@ -32,79 +56,116 @@ class Family:
     name: str
     passed: int = 0
     failures: list[str] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    expected: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def add(self, result: Result) -> None:
+        """Count one result."""
+        if result.outcome == "passed":
+            self.passed += 1
+        elif result.outcome == "skipped":
+            self.skipped[result.reason] = self.skipped.get(result.reason, 0) + 1
+        else:
+            (self.failures if result.outcome == "failed" else self.expected).append(f"{result.name}: {result.reason}")
 
 
-def run(name: str, only: Sequence[str] = FAMILIES) -> Iterator[Family]:
+def known_families(names: Iterable[str]) -> list[str]:
+    """The names as a list, all of them where there are none.  ValueError, which lists the families, if one is unknown."""
+    names = list(names) or list(FAMILIES)
+    unknown = sorted({*names}.difference(FAMILIES))
+    if unknown:
+        raise ValueError(f"no family of checks is called {', '.join(unknown)}; there are {', '.join(FAMILIES)}")
+    return names
+
+
+def run(
+    name: str, only: Sequence[str] = FAMILIES, *, quick: bool = False, exceptions: str | Path | None = None
+) -> Iterator[Family]:
     """Run the checks of families (by default all) on the backend called `name`; yields the results family by family.
+
+    Args:
+        name: the backend.
+        only: names of families, of `FAMILIES`.
+        quick: run for each operation a few checks of its first sample only.
+        exceptions: a file of declared exceptions (see `docs/plugins.md`), whose failures are in `Family.expected`.
 
     Raises:
         RuntimeError: there is no such backend, or it cannot be imported.
-        ValueError: there is no such family.
+        ValueError: there is no such family, or a line of the file is malformed.
     """
-    unknown = sorted({*only}.difference(FAMILIES))
-    if unknown:
-        raise ValueError(f"no family of checks is called {', '.join(unknown)}; there are {', '.join(FAMILIES)}")
-    return _run(backends.find(name).device_type, only)
+    chosen, declared = known_families(only), Exceptions.read(exceptions)
+    return _run(backends.find(name).device_type, chosen, quick, declared)
 
 
-def _run(device: str, only: Sequence[str]) -> Iterator[Family]:
+def _run(device: str, only: Sequence[str], quick: bool, declared: Exceptions) -> Iterator[Family]:
     for name in only:
         family = Family(name)
-        for what, check in _checks(name, device):
-            _try(family, what, check, device)
+        for check in checks_of(name, device, quick):
+            family.add(declared.applied(attempt(check, device)))
         yield family
 
 
-def _checks(family: str, device: str) -> Iterator[tuple[str, _Check]]:
-    """The checks of a family, by name."""
-    if family == "autograd":
-        yield from engine.AUTOGRAD.items()
-    elif family == "tensors":
-        yield from engine.TENSORS.items()
-    elif family == "nn layers":
-        for name in networks.LAYERS:
-            yield name, partial(networks.layer, name, device)
-    elif family == "training":
-        yield "a convolutional network", partial(networks.training, device)
-    else:
-        yield from _checks_of_operations(family, Checker(device))
-
-
-def _checks_of_operations(family: str, checker: Checker) -> Iterator[tuple[str, _Check]]:
-    for number, sample in enumerate(families()[family]):
-        for check, applies in CHECKS.items():
-            if applies(sample) and checker.dtypes(sample) and (check not in IN_DOUBLE or checker.has_double):
-                yield f"{sample.name} [{family}-{number}] {check}", partial(getattr(checker, check), sample)
-    for number, call in enumerate(bad_calls().get(family, ())):
-        yield f"{call.name} [{family}-{number}] errors", partial(checker.raises, call)
-
-
-def _try(family: Family, what: str, check: _Check, device: str) -> None:
+def attempt(check: Check, device: str) -> Result:
+    """Run one check on a device."""
+    if check.skipped:
+        return Result(check.name, "skipped", check.skipped)
     try:
         with warnings.catch_warnings(), torch.device(device):
             warnings.simplefilter("ignore")
-            check()
+            check.run()
     except Exception as error:
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-        family.failures.append(f"{what}: {type(error).__name__}: {reason}"[:200])
+        return Result(check.name, "failed", _said(error), traceback.format_exc())
+    return Result(check.name, "passed")
+
+
+def _said(error: Exception) -> str:
+    """The type and message of an error on one line; the line of code for an assertion without a message."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        lines = [f"in {last.name}: {linecache.getline(last.filename, last.lineno or 0).strip()}"]
+    return f"{type(error).__name__}: {' '.join(lines[:4])}"
+
+
+# --- the checks ---------------------------------------------------------------------------------------------------
+
+
+def checks_of(family: str, device: str, quick: bool = False) -> Iterator[Check]:
+    """The checks of a family on the devices of a type, always in the same order."""
+    if family == "autograd":
+        yield from (Check(name, check) for name, check in engine.AUTOGRAD.items())
+    elif family == "tensors":
+        yield from (Check(name, check) for name, check in engine.TENSORS.items())
+    elif family == "nn layers":
+        yield from (Check(name, partial(networks.layer, name, device)) for name in networks.LAYERS)
+    elif family == "training":
+        yield Check("a convolutional network", partial(networks.training, device))
     else:
-        family.passed += 1
+        yield from _checks_of_operations(family, Checker(device), quick)
 
 
-def main(name: str, only: Sequence[str] = FAMILIES, file: TextIO | None = None) -> int:
-    """Print a line for each family when it is done, then the failures; returns the exit code, 1 if there are any."""
-    file = file or sys.stdout
-    results = run(name, only)
-    print(f"{'family':<20}{'passed':>8}{'failed':>8}{'seconds':>9}", file=file, flush=True)
-    failures: list[str] = []
-    passed, begin = 0, time.perf_counter()
-    start = begin
-    for family in results:
-        now = time.perf_counter()
-        print(f"{family.name:<20}{family.passed:>8}{len(family.failures):>8}{now - start:>9.1f}", file=file, flush=True)
-        start, passed = now, passed + family.passed
-        failures += family.failures
-    print(f"{'all':<20}{passed:>8}{len(failures):>8}{start - begin:>9.1f}", file=file)
-    for failure in failures:
-        print(f"FAILED {failure}", file=file)
-    return 1 if failures else 0
+def _checks_of_operations(family: str, checker: Checker, quick: bool) -> Iterator[Check]:
+    seen: set[str] = set()
+    for number, sample in enumerate(families()[family]):
+        if quick and sample.name in seen:
+            continue
+        seen.add(sample.name)
+        for check, applies in CHECKS.items():
+            if applies(sample) and (not quick or check in _QUICK):
+                yield _check(f"{sample.name} [{family}-{number}]", check, sample, checker)
+    for number, call in enumerate(() if quick else bad_calls().get(family, ())):
+        yield Check(f"{call.name} [{family}-{number}] errors", partial(checker.raises, call))
+
+
+def _check(sample_name: str, check: str, sample: Any, checker: Checker) -> Check:
+    skipped = ""
+    if not checker.dtypes(sample):
+        skipped = f"no {' or '.join(sample.dtypes)}"
+    elif check in IN_DOUBLE and not checker.wide_dtypes(sample):
+        if check == "gradients":
+            check = "gradients_as_on_the_cpu"
+            skipped = "" if "float32" in checker.dtypes(sample) else "no dtype for derivatives"
+        else:
+            skipped = "no float64 for finite differences"
+    return Check(f"{sample_name} {check}", partial(getattr(checker, check), sample), skipped)

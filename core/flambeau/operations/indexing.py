@@ -94,7 +94,7 @@ def _sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
         sums = xp.concat([sums[:step], sums[step:] + addends])
         step *= 2
     targets = xp.arange(size, dtype=places.dtype)
-    last = xp.clip(xp.searchsorted(places, targets, side="right") - 1, 0, None)
+    last = xp.clip(xp.astype(xp.searchsorted(places, targets, side="right"), xp.int64) - 1, 0, None)
     totals = xp.where(xp.take(places, last, axis=0) == targets, xp.take(sums, last, axis=0), zero)
     return xp.astype(totals, dtype)
 

@@ -272,8 +272,10 @@ min = _max_or_min("min", _min_dim, amin_, "minimum")
 def _arg(name: str) -> Any:
     def forward(xp: Any, input: Any, /, dim: Any = None, keepdim: bool = False) -> Any:
         if dim is None and keepdim:
-            return xp.reshape(getattr(xp, name)(xp.reshape(input, (-1,)), axis=0), (1,) * input.ndim)
-        return getattr(xp, name)(input, axis=dim, keepdims=keepdim) if dim is not None else getattr(xp, name)(input)
+            where = xp.reshape(getattr(xp, name)(xp.reshape(input, (-1,)), axis=0), (1,) * input.ndim)
+        else:
+            where = getattr(xp, name)(input, axis=dim, keepdims=keepdim) if dim is not None else getattr(xp, name)(input)
+        return xp.astype(where, xp.int64, copy=False)  # some libraries' indices are narrow or unsigned
 
     record = op(name, forward, promote="index", public=False, method=False)
 

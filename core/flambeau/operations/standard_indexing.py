@@ -96,7 +96,7 @@ def overwrite(xp: Any, flat: Any, places: Any, values: Any) -> Any:
         return xp.asarray(flat, copy=True)
     order = xp.argsort(places, stable=True)
     ordered, targets = xp.take(places, order, axis=0), xp.arange(flat.shape[0], dtype=places.dtype)
-    last = xp.searchsorted(ordered, targets, side="right") - 1
+    last = xp.astype(xp.searchsorted(ordered, targets, side="right"), xp.int64) - 1  # some libraries' indices are unsigned
     writer = xp.where(last < 0, xp.zeros_like(last), last)
     hit = xp.take(ordered, writer, axis=0) == targets
     return xp.where(hit, xp.take(values, xp.take(order, writer, axis=0), axis=0), flat)

@@ -126,3 +126,4 @@ def reinterpret(backend: Backend, array: Array, wanted: dtype) -> Array:
 
 
 Backend.default_generator, Backend.default_reinterpret = HostGenerator, staticmethod(reinterpret)
+Backend.default_namespace = StandardNamespace

@@ -42,7 +42,7 @@ class BatchedBackend(Backend):
         self.mutable = inner.mutable
         self.arithmetic_errors = inner.arithmetic_errors
         self.array_type = BatchedArray
-        self.xp: Namespace = namespace(inner.xp, depth)
+        self.xp: Namespace = namespace(inner.forward_xp, depth)
         self.depth = depth
 
     @cached_property

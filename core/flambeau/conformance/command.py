@@ -1,0 +1,64 @@
+"""The command line of the conformance kit: `python -m flambeau conformance NAME`."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Sequence
+
+from .. import backend as backends
+from .exceptions import Exceptions
+from .kit import FAMILIES, Result, known_families
+from .report import Report
+from .workers import Options, results_of
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check a backend as the arguments say; returns the exit code, 1 if checks failed, 2 if the arguments are wrong."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        families = known_families(given.family)
+        declared = Exceptions.read(given.exceptions)
+        backends.find(given.backend)
+    except (OSError, RuntimeError, ValueError) as error:
+        parser.error(str(error))
+    report = Report(given.backend, declared, tracebacks=given.traceback)
+    report.begin()
+    for family, event in results_of(families, Options(given.backend, given.jobs, given.limit, given.quick)):
+        if isinstance(event, Result):
+            report.add(family, event)
+        elif isinstance(event, str):
+            report.checking(event)
+        else:
+            report.done(family, event)
+    if given.summary:
+        report.write_summary(given.summary)
+    return report.end()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m flambeau conformance",
+        description="Check that all of flambeau works on a backend: every operation against its formula, derivatives, training.",
+        epilog="families:\n" + textwrap.fill(", ".join(FAMILIES), 100, initial_indent="  ", subsequent_indent="  "),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("backend", metavar="NAME", help="the backend's name; `python -m flambeau backends` prints all")
+    parser.add_argument("family", metavar="FAMILY", nargs="*", help="families of checks, by default all")
+    parser.add_argument("--quick", action="store_true", help="a few checks of the first sample of each operation")
+    parser.add_argument("--jobs", metavar="N", type=_positive, default=1, help="processes at a time, by default 1")
+    parser.add_argument("--limit", metavar="SECONDS", type=float, default=120.0, help="for one check, by default 120")
+    parser.add_argument("--traceback", action="store_true", help="print the traceback of each failure")
+    parser.add_argument("--exceptions", metavar="FILE", help="declared exceptions: failures of these checks are expected")
+    parser.add_argument("--summary", metavar="FILE", help="write the results to this file too, as Markdown")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number

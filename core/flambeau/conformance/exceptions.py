@@ -1,0 +1,58 @@
+"""Declared exceptions: checks that a backend is known to fail, in a file that is kept with it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .kit import Result
+
+__all__ = ["Exceptions"]
+
+
+class Exceptions:
+    """The lines of a file such as ::
+
+        # MLX has no complex128
+        linalg.eig *
+        pow vmap
+        mm [matrix-3] promotion
+
+    Each is an operation, possibly the family and number of one of its samples, and a check; `*` stands for anything.
+    """
+
+    def __init__(self, lines: list[str]) -> None:
+        self._patterns = {line: _pattern(line) for line in lines}
+        self.used: set[str] = set()
+
+    @classmethod
+    def read(cls, path: str | Path | None) -> Exceptions:
+        """The exceptions in a file; none without one.  OSError if it cannot be read."""
+        text = "" if path is None else Path(path).read_text(encoding="utf-8")
+        return cls([line for line in (raw.partition("#")[0].strip() for raw in text.splitlines()) if line])
+
+    def applied(self, result: Result) -> Result:
+        """The result, as `"expected"` if it is a failure that is declared."""
+        if result.outcome == "failed":
+            for line, pattern in self._patterns.items():
+                if pattern.fullmatch(result.name):
+                    self.used.add(line)
+                    return replace(result, outcome="expected")
+        return result
+
+    def unused(self) -> list[str]:
+        """The lines that no failure has needed so far."""
+        return [line for line in self._patterns if line not in self.used]
+
+
+def _pattern(line: str) -> re.Pattern[str]:
+    parts = line.split(" ")
+    if len(parts) < 2:
+        raise ValueError(f"declared exception {line!r}: expected an operation and a check, such as 'add promotion' or 'add *'")
+    words = [re.escape(part).replace(r"\*", ".*") for part in parts]
+    if not any(part.startswith("[") for part in parts):
+        words.insert(len(words) - 1, r"(\[[^]]*\])?")
+    return re.compile(" ?".join(words))

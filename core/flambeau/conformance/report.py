@@ -1,0 +1,124 @@
+"""What a run of the conformance kit prints, and its summary as Markdown."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from .exceptions import Exceptions
+from .kit import FAMILIES, Family, Result
+
+__all__ = ["Report", "causes"]
+
+_HEADINGS = ("passed", "failed", "skipped", "expected")
+
+
+class Report:
+    """Prints results as they come, and at the end what they amount to."""
+
+    def __init__(self, backend: str, declared: Exceptions, file: TextIO | None = None, tracebacks: bool = False) -> None:
+        self._backend, self._declared, self._tracebacks = backend, declared, tracebacks
+        self._file = file or sys.stdout
+        self._shows_current = self._file.isatty()
+        self.families: dict[str, Family] = {}
+
+    def begin(self) -> None:
+        """Print the heading."""
+        self._print(f"{'family':<20}" + "".join(f"{heading:>9}" for heading in _HEADINGS) + f"{'seconds':>9}")
+
+    def checking(self, name: str) -> None:
+        """Show what is checked now, if someone is looking."""
+        if self._shows_current:
+            self._file.write(f"\r\033[K{name[:100]}")
+            self._file.flush()
+
+    def add(self, family: str, result: Result) -> None:
+        """Count a result; a failure is printed at once."""
+        result = self._declared.applied(result)
+        self.families.setdefault(family, Family(family)).add(result)
+        if result.outcome == "failed":
+            self._print(f"FAILED {result.name}: {result.reason[:500]}")
+            if self._tracebacks and result.trace:
+                self._print(result.trace)
+
+    def done(self, family: str, seconds: float) -> None:
+        """Print the line of a family."""
+        found = self.families.setdefault(family, Family(family))
+        found.seconds = seconds
+        self._print(_line(found))
+
+    def end(self) -> int:
+        """Print sums, reasons and causes; returns the exit code, 1 if anything failed that was not declared."""
+        total = _sum(self.families.values())
+        self._print(_line(total))
+        for reason, count in sorted(total.skipped.items()):
+            self._print(f"{count} skipped: {reason}")
+        for line in self._declared.unused() if len(self.families) == len(FAMILIES) else ():
+            self._print(f"declared as an exception, but nothing that ran failed so: {line}")
+        if total.failures:
+            self._print(f"\n{len(total.failures)} failures, by cause:")
+        for cause, names in causes(total.failures):
+            self._print(f"{len(names):>5}  {cause}\n       {_first(names)}")
+        if total.failures and not self._tracebacks:
+            self._print(f"\nTo see where: python -m flambeau conformance {self._backend} FAMILY --traceback")
+        return 1 if total.failures else 0
+
+    def write_summary(self, path: str) -> None:
+        """Write the table of families and the causes of failures as Markdown."""
+        total = _sum(self.families.values())
+        lines = [
+            f"# Conformance of {self._backend}",
+            "",
+            f"| family | {' | '.join(_HEADINGS)} | seconds |",
+            "|---|" + "---:|" * 5,
+        ]
+        for found in (*self.families.values(), total):
+            lines.append(f"| {found.name} | {' | '.join(map(str, _counts(found)))} | {found.seconds:.1f} |")
+        for title, entries in (("Failures", total.failures), ("Declared exceptions", total.expected)):
+            if entries:
+                lines += ["", f"## {title}", ""]
+                lines += [f"- {len(names)}: `{cause}` ({_first(names)})" for cause, names in causes(entries)]
+        if total.skipped:
+            lines += ["", "## Skipped", ""] + [f"- {count}: {reason}" for reason, count in sorted(total.skipped.items())]
+        Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+    def _print(self, line: str) -> None:
+        print(("\r\033[K" if self._shows_current else "") + line, file=self._file, flush=True)
+
+
+def causes(failures: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """The failures, which are `name: reason`, by reason without its numbers and operations; the most frequent first."""
+    groups: dict[str, tuple[str, list[str]]] = {}
+    for failure in failures:
+        name, _, reason = failure.partition(": ")
+        operation = name.split(" ")[0]
+        key = re.sub(r"[-+]?\d[\d.e+-]*|0x[0-9a-f]+", "#", reason.replace(operation, "_"))[:90]
+        groups.setdefault(key, (reason[:160], []))[1].append(name)
+    return sorted(groups.values(), key=lambda group: -len(group[1]))
+
+
+def _first(names: Sequence[str], count: int = 4) -> str:
+    return ", ".join(names[:count]) + (", ..." if len(names) > count else "")
+
+
+def _sum(families: Iterable[Family]) -> Family:
+    total = Family("all")
+    for family in families:
+        total.passed += family.passed
+        total.failures += family.failures
+        total.expected += family.expected
+        total.seconds += family.seconds
+        for reason, count in family.skipped.items():
+            total.skipped[reason] = total.skipped.get(reason, 0) + count
+    return total
+
+
+def _counts(family: Family) -> tuple[int, int, int, int]:
+    return family.passed, len(family.failures), sum(family.skipped.values()), len(family.expected)
+
+
+def _line(family: Family) -> str:
+    return f"{family.name:<20}" + "".join(f"{count:>9}" for count in _counts(family)) + f"{family.seconds:>9.1f}"

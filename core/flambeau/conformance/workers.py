@@ -1,0 +1,140 @@
+"""Checks in processes of their own, so that one that crashes or hangs costs only itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from queue import Queue
+from typing import Any
+
+from .kit import Result, attempt, checks_of
+
+__all__ = ["Options", "results_of"]
+
+Event = tuple[str, Any]  # a family's name, and a Result, the name of the check that begins, or the seconds that the family took
+
+
+class Options:
+    """How a run is done: the backend, the number of processes, the limit in seconds for a check, and whether it is quick."""
+
+    def __init__(self, backend: str, jobs: int = 1, limit: float = 120.0, quick: bool = False) -> None:
+        self.backend, self.jobs, self.limit, self.quick = backend, jobs, limit, quick
+
+
+def results_of(families: Sequence[str], options: Options) -> Iterator[Event]:
+    """The events of a run, as they come: `jobs` processes each take one family after the other."""
+    waiting: Queue[str] = Queue()
+    events: Queue[Event | BaseException | None] = Queue()
+    for family in families:
+        waiting.put(family)
+    jobs = [threading.Thread(target=_work, args=(waiting, events, options), daemon=True) for _ in range(options.jobs)]
+    for job in jobs:
+        job.start()
+    running = len(jobs)
+    while running:
+        event = events.get()
+        if isinstance(event, BaseException):
+            raise event
+        if event is None:
+            running -= 1
+        else:
+            yield event
+
+
+def _work(waiting: Queue[str], events: Queue[Any], options: Options) -> None:
+    """One job: keep a process busy with families, and start a new one where it ended or hung."""
+    worker = None
+    try:
+        while not waiting.empty():
+            family, position, begin = waiting.get_nowait(), 0, time.perf_counter()
+            while position is not None:
+                worker = worker or _Worker(options)
+                position = worker.check(family, position, events)
+                worker = worker if worker.alive else None
+            events.put((family, time.perf_counter() - begin))
+        if worker is not None:
+            worker.end()
+    except BaseException as error:  # for the thread that reads the events
+        events.put(error)
+    events.put(None)
+
+
+class _Worker:
+    """A process that runs checks, and prints a line of JSON before and after each."""
+
+    def __init__(self, options: Options) -> None:
+        self._limit = options.limit
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, options.backend, str(int(options.quick))],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.alive = True
+
+    def check(self, family: str, position: int, events: Queue[Any]) -> int | None:
+        """Run the checks of a family from a position on; the position at which to go on if the process ended, else None."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps([family, position]) + "\n")
+        self._process.stdin.flush()
+        current, hung = "", threading.Event()
+        timer = self._timer(hung, max(self._limit, 120.0))  # libraries may take long to import
+        for line in self._process.stdout:
+            kind, value = json.loads(line)
+            if kind == "done":
+                timer.cancel()
+                return None
+            if kind == "begin":
+                timer.cancel()
+                position, current = position + 1, value
+                timer = self._timer(hung, self._limit)
+                events.put((family, value))
+            else:
+                events.put((family, Result(*value)))
+        timer.cancel()
+        self.alive = False
+        code = self._process.wait()
+        reason = f"no result within {self._limit:g} s" if hung.is_set() else f"its process ended with exit code {code}"
+        if not current:
+            raise RuntimeError(f"the process that was to check {family!r} ended before its first check: {reason}")
+        events.put((family, Result(current, "failed", reason)))
+        return position
+
+    def _timer(self, hung: threading.Event, seconds: float) -> threading.Timer:
+        def kill() -> None:
+            hung.set()
+            self._process.kill()
+
+        timer = threading.Timer(seconds, kill)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def end(self) -> None:
+        """Let the process end."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+_PROGRAM = "import sys; from flambeau.conformance.workers import serve; serve(sys.argv[1], sys.argv[2] == '1')"
+
+
+def serve(backend: str, quick: bool) -> None:
+    """What the process does: run the families whose names it reads."""
+    from .. import backend as backends
+
+    out = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what libraries print goes to standard error
+    device = backends.find(backend).device_type
+    for line in sys.stdin:
+        family, start = json.loads(line)
+        for position, check in enumerate(checks_of(family, device, quick)):
+            if position >= start:
+                print(json.dumps(["begin", check.name]), file=out)
+                result = attempt(check, device)
+                print(json.dumps(["result", [result.name, result.outcome, result.reason, result.trace]]), file=out)
+        print(json.dumps(["done", family]), file=out)

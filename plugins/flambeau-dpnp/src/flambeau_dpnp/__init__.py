@@ -1,0 +1,98 @@
+"""flambeau on dpnp, Intel's NumPy for SYCL devices: a device type `dpnp` whose arrays are mutable and whose views share memory.
+
+It is the worked example of a mutable library: `# --- memory` has what the default methods of `Backend` cannot know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dpnp
+import numpy
+
+from flambeau.backend import Backend, hookimpl
+
+__all__ = ["DpnpBackend"]
+
+
+class DpnpBackend(Backend):
+    """Arrays are `dpnp.ndarray` on dpctl's default device, which the variable `ONEAPI_DEVICE_SELECTOR` selects."""
+
+    name = "dpnp"
+    device_type = "dpnp"
+    xp = dpnp
+    array_type = dpnp.ndarray
+    mutable = True
+
+    # --- arrays ---
+
+    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
+        if isinstance(data, dpnp.ndarray):
+            return dpnp.asarray(data, dtype=raw_dtype, copy=copy)
+        return dpnp.asarray(numpy.ascontiguousarray(data, dtype=raw_dtype).reshape(numpy.shape(data)))
+
+    def wrap(self, array: Any) -> Any:
+        return array if isinstance(array, dpnp.ndarray) else dpnp.asarray(array)
+
+    def to_host(self, array: Any) -> Any:
+        return dpnp.asnumpy(array)
+
+    def tolist(self, array: Any) -> Any:
+        return dpnp.asnumpy(array).tolist()
+
+    def item(self, array: Any) -> Any:
+        return array.item()
+
+    def astype(self, array: Any, raw_dtype: Any) -> Any:
+        real = array.dtype.kind == "c" and numpy.dtype(raw_dtype).kind not in "cb"
+        return (array.real if real else array).astype(raw_dtype, copy=True)
+
+    def copy(self, array: Any) -> Any:
+        return dpnp.array(array, copy=True, order="C")
+
+    # --- memory, which views share ---
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        return tuple([stride // array.itemsize for stride in array.strides])
+
+    def is_contiguous(self, array: Any) -> bool:
+        return bool(array.flags.c_contiguous)
+
+    def data_ptr(self, array: Any) -> int:
+        return int(array.get_array()._pointer)
+
+    def root(self, array: Any) -> tuple[Any, int]:
+        memory, itemsize = array.get_array().usm_data, array.itemsize
+        flat = dpnp.ndarray((memory.nbytes // itemsize,), array.dtype, buffer=memory)
+        return flat, (self.data_ptr(array) - self.data_ptr(flat)) // itemsize
+
+    def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
+        start, steps = flat.get_array()._element_offset + offset, tuple([step * flat.itemsize for step in stride])
+        return dpnp.ndarray(tuple(size), flat.dtype, buffer=flat.get_array().usm_data, offset=start, strides=steps)
+
+    def shares_memory(self, array: Any, other: Any) -> bool:
+        return bool(array.get_array().usm_data._pointer == other.get_array().usm_data._pointer)
+
+    def reinterpret(self, array: Any, wanted: Any) -> Any:
+        raw, old, steps = self.dtypes[wanted], array.itemsize, array.strides  # dpnp's own `view` forgets where a view begins
+        start, *size = array.get_array()._element_offset * old, *array.shape
+        if raw.itemsize != old:
+            if not size or steps[-1] != old or size[-1] * old % raw.itemsize or start % raw.itemsize:
+                raise ValueError(f"the bytes of an array of {array.dtype} do not fit elements of {raw}")
+            size[-1], steps = size[-1] * old // raw.itemsize, (*steps[:-1], raw.itemsize)
+        return dpnp.ndarray(tuple(size), raw, buffer=array.get_array().usm_data, offset=start // raw.itemsize, strides=steps)
+
+    def synchronize(self, index: int | None = None) -> None:
+        dpnp.synchronize_array_data(dpnp.zeros(()))
+
+    def report(self) -> str:
+        return f"dpnp {dpnp.__version__} on {dpnp.zeros(()).sycl_device.name}"
+
+
+_backend = DpnpBackend()
+
+
+@hookimpl
+def flambeau_backend(name: str) -> DpnpBackend | None:
+    return _backend if name == "dpnp" else None

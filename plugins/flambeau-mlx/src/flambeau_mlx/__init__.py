@@ -1,0 +1,82 @@
+"""flambeau on MLX: a device type `mlx` whose arrays are lazy and immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import mlx.core as mx
+import numpy
+
+from flambeau.backend import Backend, hookimpl
+
+from . import namespace
+from .kernels import KERNELS
+
+__all__ = ["MLXBackend"]
+
+
+class MLXBackend(Backend):
+    """Arrays are `mlx.core.array`, on MLX's default device: a GPU where there is one."""
+
+    name = "mlx"
+    device_type = "mlx"
+    xp = namespace
+    array_type = mx.array
+
+    @property
+    def kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return KERNELS
+
+    @cached_property
+    def dtypes(self) -> Mapping[Any, Any]:
+        """All of MLX's but float64, which only the CPU has, and in which it computes with float32's precision."""
+        return {dtype: raw for dtype, raw in super().dtypes.items() if raw != mx.float64}
+
+    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
+        if isinstance(data, mx.array):
+            return data if raw_dtype is None or data.dtype == raw_dtype else data.astype(raw_dtype)
+        host = numpy.asarray(data)
+        if host.dtype.name == "bfloat16":  # which MLX does not know from NumPy; each is a float32
+            return mx.array(host.astype(numpy.float32)).astype(raw_dtype or mx.bfloat16)
+        return mx.array(host, dtype=raw_dtype)
+
+    def wrap(self, array: Any) -> Any:
+        return self.asarray(array)
+
+    def to_host(self, array: Any) -> Any:
+        if array.dtype == mx.bfloat16:
+            import ml_dtypes
+
+            return numpy.array(array.astype(mx.float32)).astype(ml_dtypes.bfloat16)
+        return numpy.asarray(array)
+
+    def item(self, array: Any) -> Any:
+        return array.item()
+
+    def tolist(self, array: Any) -> Any:
+        return array.tolist()
+
+    def astype(self, array: Any, raw_dtype: Any) -> Any:
+        return array.astype(raw_dtype)
+
+    def reinterpret(self, array: Any, wanted: Any) -> Any:
+        return super().reinterpret(array, wanted)
+
+    def copy(self, array: Any) -> Any:
+        return array  # immutable
+
+    def synchronize(self, index: int | None = None) -> None:
+        mx.synchronize()
+
+    def report(self) -> str:
+        return f"mlx {mx.__version__} on {mx.default_device()}"
+
+
+_backend = MLXBackend()
+
+
+@hookimpl
+def flambeau_backend(name: str) -> MLXBackend | None:
+    return _backend if name == "mlx" else None

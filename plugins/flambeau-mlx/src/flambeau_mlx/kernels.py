@@ -1,0 +1,130 @@
+"""Kernels where MLX has something better than the standard's functions: indices, writes, and convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import mlx.core as mx
+import numpy
+
+from flambeau.extension import forward_of
+
+from . import namespace
+
+__all__ = ["KERNELS"]
+
+KERNELS: dict[str, Callable[..., Any]] = {}
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a function as the kernel of the operation it is named after."""
+    KERNELS[function.__name__] = function
+    return function
+
+
+# --- indices ------------------------------------------------------------------------------------------------------
+
+
+def _is_array(item: Any) -> bool:
+    return isinstance(item, mx.array)
+
+
+def _has_arrays(index: Any) -> bool:
+    return any(map(_is_array, index)) if isinstance(index, tuple) else _is_array(index)
+
+
+def _flat_places(shape: tuple[int, ...], index: Any) -> tuple[Any, tuple[int, ...]]:
+    """The positions of the elements at an index in the flattened array, and their shape.  IndexError if it is out of bounds."""
+    items = index if isinstance(index, tuple) else (index,)
+    on_host = tuple([numpy.asarray(item) if _is_array(item) else item for item in items])
+    if (
+        len(on_host) == 1 and _is_array(items[0]) and on_host[0].dtype != bool and on_host[0].ndim
+    ):  # rows, of an embedding perhaps
+        rows, length, width = on_host[0].astype(numpy.int64), shape[0], prod(shape[1:])
+        if rows.size and (rows.min() < -length or rows.max() >= length):
+            raise IndexError(f"index {rows.max()} is out of bounds for axis 0 with size {length}")
+        found = (rows % max(length, 1) * width)[..., None] + numpy.arange(width)
+        return mx.array(found.reshape(-1)), (*rows.shape, *shape[1:])
+    found = numpy.arange(prod(shape)).reshape(shape)[on_host]
+    return mx.array(found.reshape(-1)), found.shape
+
+
+@kernel
+def index(input: Any, index: Any) -> Any:
+    if not _has_arrays(index):
+        return _element(input, index)
+    places, shape = _flat_places(input.shape, index)
+    if not places.size:
+        return mx.zeros(shape, input.dtype)
+    return input.reshape(-1)[places].reshape(shape)
+
+
+def _element(input: Any, index: Any) -> Any:
+    """Integers and slices; MLX does not check bounds."""
+    numpy.broadcast_to(numpy.int8(0), input.shape)[index]
+    return input[index]
+
+
+@kernel
+def setitem(input: Any, value: Any, index: Any) -> Any:
+    places, shape = _flat_places(input.shape, index)
+    value = numpy_like_broadcast(value, shape)
+    if not places.size:
+        return input
+    flat = mx.array(input).reshape(-1)
+    flat[places] = value.reshape(-1)
+    return flat.reshape(input.shape)
+
+
+def numpy_like_broadcast(value: Any, shape: tuple[int, ...]) -> Any:
+    """The value in this shape; leading dimensions of length 1 that are too many are dropped, as NumPy does in assignments."""
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = value.reshape(value.shape[1:])
+    return mx.broadcast_to(value, shape)
+
+
+@kernel
+def index_backward(input: Any, shape: Any, index: Any) -> Any:
+    return index_put_add(mx.zeros(tuple(shape), input.dtype), input, index)
+
+
+KERNELS["getitem_backward"] = index_backward
+
+
+@kernel
+def index_put_add(input: Any, values: Any, index: Any) -> Any:
+    places, shape = _flat_places(input.shape, index)
+    if not places.size:
+        return input
+    return input.reshape(-1).at[places].add(mx.broadcast_to(values, shape).reshape(-1)).reshape(input.shape)
+
+
+@kernel
+def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
+    if not index.size:
+        return input
+    where = [mx.arange(n).reshape([-1 if i == d else 1 for i in range(index.ndim)]) for d, n in enumerate(index.shape)]
+    where[dim] = index
+    return input.at[tuple(where)].add(src[tuple(slice(0, length) for length in index.shape)])
+
+
+# --- convolution: MLX has channels last ---------------------------------------------------------------------------
+
+
+def _channels_last(array: Any) -> Any:
+    return mx.moveaxis(array, 1, -1)
+
+
+@kernel
+def convolution(
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, workspace: Any = None
+) -> Any:
+    if (input.ndim > 4 and groups > 1) or not mx.issubdtype(input.dtype, mx.floating) or not input.size:
+        return forward_of("convolution")(namespace, input, weight, bias, stride, padding, dilation, groups)
+    output = mx.conv_general(
+        _channels_last(input), _channels_last(weight), list(stride), list(padding), kernel_dilation=list(dilation), groups=groups
+    )
+    output = mx.moveaxis(output, -1, 1)
+    return output if bias is None else output + bias.reshape(-1, *(1,) * (input.ndim - 2))

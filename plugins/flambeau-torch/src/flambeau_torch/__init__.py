@@ -1,0 +1,125 @@
+"""flambeau on PyTorch's own tensors: a device type `torch` whose arrays they are, with PyTorch's kernels and devices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import array_api_compat.torch as xp
+import ml_dtypes
+import numpy
+import torch
+
+from flambeau.backend import Backend, hookimpl
+
+__all__ = ["TorchBackend"]
+
+torch.set_grad_enabled(False)  # flambeau differentiates; this thread's tensors are plain arrays
+
+
+class TorchBackend(Backend):
+    """Arrays are `torch.Tensor` on the device that the variable `FLAMBEAU_TORCH_DEVICE` names, by default the CPU."""
+
+    name = "torch"
+    device_type = "torch"
+    xp = xp
+    array_type = torch.Tensor
+    mutable = True
+
+    def __init__(self, place: str = "cpu") -> None:
+        self._place = torch.device(place)
+
+    @cached_property
+    def dtypes(self) -> Any:
+        found = {dtype: getattr(torch, dtype.name, None) for dtype in super().dtypes}
+        return {dtype: raw for dtype, raw in found.items() if raw is not None and dtype.name != "complex32"}
+
+    # --- arrays ---
+
+    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
+        if not isinstance(data, torch.Tensor):
+            data = numpy.asarray(data)
+            if data.dtype == ml_dtypes.bfloat16:
+                data = torch.from_numpy(data.view(numpy.int16).copy()).view(torch.bfloat16)
+            else:
+                data = torch.from_numpy(numpy.array(data))  # a copy, with positive strides and its own memory
+        return data.to(self._place, raw_dtype, copy=bool(copy))
+
+    def wrap(self, array: Any) -> Any:
+        return array if isinstance(array, torch.Tensor) else self.asarray(array)
+
+    def on(self, index: int | None) -> Any:
+        return self.xp if self._place.type == "cpu" else _On(self._place)
+
+    def to_host(self, array: Any) -> Any:
+        array = array.detach().cpu().resolve_conj().resolve_neg()
+        if array.dtype == torch.bfloat16:
+            return array.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+        return array.numpy()
+
+    def tolist(self, array: Any) -> Any:
+        return array.tolist()
+
+    def item(self, array: Any) -> Any:
+        return array.item()
+
+    def copy(self, array: Any) -> Any:
+        return array.clone()
+
+    def astype(self, array: Any, raw_dtype: Any) -> Any:
+        real = array.is_complex() and not raw_dtype.is_complex and raw_dtype != torch.bool
+        return (array.real if real else array).to(raw_dtype, copy=True)
+
+    def reinterpret(self, array: Any, wanted: Any) -> Any:
+        return array.view(self.dtypes[wanted])
+
+    # --- memory, which views share ---
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        return array.stride()
+
+    def is_contiguous(self, array: Any) -> bool:
+        return array.is_contiguous()
+
+    def data_ptr(self, array: Any) -> int:
+        return array.data_ptr()
+
+    def root(self, array: Any) -> tuple[Any, int]:
+        length = array.untyped_storage().nbytes() // array.element_size()
+        return array.as_strided((length,), (1,), 0), array.storage_offset()
+
+    def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
+        return flat.as_strided(tuple(size), tuple(stride), flat.storage_offset() + offset)
+
+    def shares_memory(self, array: Any, other: Any) -> bool:
+        return array.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+    def synchronize(self, index: int | None = None) -> None:
+        if self._place.type != "cpu":
+            torch.accelerator.synchronize()
+
+    def report(self) -> str:
+        return f"torch {torch.__version__} on {self._place}"
+
+
+class _On:
+    """The namespace whose functions create arrays on a device."""
+
+    def __init__(self, place: Any) -> None:
+        self._place = place
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(xp, name)
+        if name not in ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros"):
+            return function
+        return lambda *args, **kwargs: function(*args, device=self._place, **kwargs)
+
+
+_backend = TorchBackend(os.environ.get("FLAMBEAU_TORCH_DEVICE", "cpu"))
+
+
+@hookimpl
+def flambeau_backend(name: str) -> TorchBackend | None:
+    return _backend if name == "torch" else None

@@ -83,7 +83,7 @@ def _add(input: Any, other: Any, alpha: Any = 1) -> Any:
     if isinstance(other, SparseTensor):
         flag = input._array.coalesced and other._array.coalesced
         made = _sum(input, other, alpha)
-        if made._array.layout == "sparse_coo" and len(made._array.parts[0]) and not same_places(made._array, input._array):
+        if made._array.layout == "sparse_coo" and made._array.parts[0].shape[0] and not same_places(made._array, input._array):
             made = gathered(coalesced(made), "AddBackward0", (input, other))
             made._array.coalesced = flag
         return made

@@ -27,6 +27,7 @@ from .tensors import (
 __all__ = [
     "coalesced",
     "convert",
+    "empty",
     "empty_coo",
     "empty_like",
     "indices_of",
@@ -466,3 +467,17 @@ def empty_like(array: SparseArray, shape: Sequence[int], dtype: Any) -> SparseTe
         count //= block[0] if array.layout == "sparse_bsr" else block[1]
     parts = [torch.zeros(count + 1, dtype=torch.int64, device=place), torch.zeros(0, dtype=torch.int64, device=place)]
     return build(array.layout, parts, torch.zeros((0, *block, *shape[2:]), dtype=dtype, device=place), shape)
+
+
+def empty(shape: Sequence[int], layout: Any, key: Any) -> SparseTensor:
+    """A tensor of no elements, of the dtype and on the device of a dispatch key."""
+    name = str(layout).removeprefix("torch.")
+    if name == "sparse_coo":
+        return empty_coo(tuple(shape), len(shape), key.dtype, key.device)
+    if name not in ("sparse_csr", "sparse_csc") or len(shape) != 2:
+        raise RuntimeError(
+            f"a tensor without elements needs two dimensions, and no blocks, in layout {layout}, but got {list(shape)}"
+        )
+    count = shape[0] if name == "sparse_csr" else shape[1]
+    parts = [torch.zeros(count + 1, dtype=torch.int64, device=key.device), torch.zeros(0, dtype=torch.int64, device=key.device)]
+    return build(name, parts, torch.zeros(0, dtype=key.dtype, device=key.device), tuple(shape))

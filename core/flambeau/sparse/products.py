@@ -161,10 +161,12 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
         if mat1._array.layout != "sparse_coo":
             made = convert(made, "sparse_csr")
         return gathered(made, "SparseSparseMatmulBackward0", (mat1, mat2))
-    return shown_as(_times(mat1, mat2, masked=True), "SparseAddmmBackward0")
+    shown = "SparseAddmmBackward0" if reduce is None else "SparseMmReduceImplBackward0"
+    return shown_as(_times(mat1, mat2, masked=True), shown)
 
 
 def _reduced(mat1: SparseTensor, mat2: Tensor, reduce: str) -> Tensor:
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("mean", "amax", "amin"):
         raise RuntimeError(f"sparse_mm: reduce argument must be either sum, mean, amax or amin, got {reduce}")
     if mat1._array.layout != "sparse_csr" or isinstance(mat2, SparseTensor):

@@ -260,12 +260,12 @@ def _to_layout(name: str, doc: str) -> None:
 
     def plain(self: Tensor, dense_dim: int | None = None) -> Any:
         shown = f"ToSparse{name.capitalize()}Backward0"
-        made = convert(self, f"sparse_{name}", None, dense_dim)
-        return made if made is self else gathered(made, shown, (self,))
+        result = convert(self, f"sparse_{name}", None, dense_dim)
+        return result if result is self else gathered(result, shown, (self,))
 
     def in_blocks(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Any:
-        made = convert(self, f"sparse_{name}", tuple(blocksize), dense_dim)
-        return gathered(made, f"ToSparse{name.capitalize()}Backward0", (self,))
+        result = convert(self, f"sparse_{name}", tuple(blocksize), dense_dim)
+        return gathered(result, f"ToSparse{name.capitalize()}Backward0", (self,))
 
     function = in_blocks if blocked else plain
     function.__name__, function.__doc__ = f"to_sparse_{name}", doc
@@ -287,8 +287,8 @@ def to_sparse_coo(self: Tensor) -> Any:
 
 @implements("to_dense")
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    made = to_dense(self, masked_grad is not False) if isinstance(self, SparseTensor) else self
-    return made if dtype is None else made.to(dtype)
+    result = to_dense(self, masked_grad is not False) if isinstance(self, SparseTensor) else self
+    return result if dtype is None else result.to(dtype)
 
 
 # --- parts --------------------------------------------------------------------------------------------------------

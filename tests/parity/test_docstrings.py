@@ -22,7 +22,7 @@ NAMESPACES = [
     "", "Tensor", "Generator", "Size", "autograd", "autograd.functional", "autograd.forward_ad", "autograd.graph", "linalg", "fft", "special",
     "func", "masked", "signal.windows", "overrides", "random", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.prune",
     "nn.utils.parametrize", "nn.utils.parametrizations", "optim", "optim.lr_scheduler", "optim.swa_utils", "distributions", "utils.checkpoint",
-    "utils.dlpack", "testing",
+    "utils.dlpack", "testing", "sparse",
 ]  # fmt: skip
 EXCEPTIONS = {
     **dict.fromkeys(
@@ -35,13 +35,12 @@ EXCEPTIONS = {
         ["linalg.lu_solve", "linalg.solve_triangular", "cholesky_inverse", "fft.hfft2", "fft.hfftn"],
         "asks whether rounding is small, or how small, of a matrix that makes it large",
     ),
-    **dict.fromkeys(["narrow_copy", "Tensor.to_dense"], "needs sparse tensors"),
     "Tensor.view": "shows the last bits of random numbers",
     "sort": "the order of equal elements, which PyTorch leaves open",
     "set_default_dtype": "needs complex32",
     "func.functionalize": "needs torch.fx",
     "overrides.get_testing_overrides": "shows a signature, where flambeau's have types",
-    "Event": "PyTorch's text for a build without CUDA",
+    **dict.fromkeys(["Event", "sparse_coo_tensor"], "PyTorch's text for a build without CUDA"),
 }
 NUMBER = re.compile(r"[+-]?\d+\.?\d*(?:e[+-]?\d+)?")
 

@@ -11,9 +11,10 @@ from ..calls import overriding
 from ..calls.arguments import Number, as_int
 from ..calls.dispatch import _c_name as c_name
 from ..calls.tables import PUBLIC
+from ..calls.transform_hooks import hooks
 from ..calls.wrappers import as_method
 from ..runtime.devices import DispatchKey, dispatch_key
-from ..tensors.memory_format import memory_order
+from ..tensors.memory_format import memory_order, strided
 from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
@@ -66,6 +67,10 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
     ) -> Tensor:
         shape = _checked_shape(name, size)
         key = _key(dtype, device, _dtype_of(out))
+        if layout is not None and layout is not strided:
+            if name not in ("zeros", "empty"):
+                raise RuntimeError(f"{name}(): not implemented for layout {layout}; to_sparse() makes a dense tensor sparse")
+            return hooks.sparse("empty")(shape, layout, key).requires_grad_(bool(requires_grad))  # type: ignore[no-any-return]  # a tensor
         array = make(key, shape) if memory_format is None else _in_order(memory_format.order(len(shape)), shape, key, make)
         result = wrap(array, key)
         return _finish(result, requires_grad, out, pin_memory)
@@ -200,6 +205,8 @@ def full(
     >>> torch.full((2,), 7), torch.full((), 1.5)
     (tensor([7, 7]), tensor(1.5000))
     """
+    if layout is not None and layout is not strided:
+        raise RuntimeError(f"full(...) is not implemented for sparse layout, but got {layout}")
     value = _plain(fill_value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")

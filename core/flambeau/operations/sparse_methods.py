@@ -16,8 +16,8 @@ def _call(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _tensor(name: str, *args: Any, **kwargs: Any) -> Tensor:
-    made: Tensor = _call(name, *args, **kwargs)
-    return made
+    result: Tensor = _call(name, *args, **kwargs)
+    return result
 
 
 # --- layouts ------------------------------------------------------------------------------------------------------

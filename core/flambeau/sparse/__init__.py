@@ -27,6 +27,7 @@ from .embedding import embedding as embedding
 from .embedding import gather as gather
 from .gradients import as_sparse_gradcheck
 from .invariants import check_sparse_tensor_invariants
+from .layouts import empty as empty
 from .products import addmm, mm, sampled_addmm
 from .reductions import log_softmax, softmax, sum
 from .semi_structured import (

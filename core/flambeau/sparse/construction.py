@@ -33,10 +33,10 @@ def _indices(given: Any, device: Any, keep_int32: bool = False) -> Tensor:
     return indices.to(device=device, dtype=torch.int64)
 
 
-def _finished(made: Any, requires_grad: bool, values: Tensor, name: str) -> Any:
+def _finished(result: Any, requires_grad: bool, values: Tensor, name: str) -> Any:
     if not requires_grad:
-        return shown_as(made, name) if made._node is not None else made
-    return made.detach().requires_grad_() if made._node is not None else made.requires_grad_()
+        return shown_as(result, name) if result._node is not None else result
+    return result.detach().requires_grad_() if result._node is not None else result.requires_grad_()
 
 
 def sparse_coo_tensor(
@@ -76,8 +76,8 @@ def sparse_coo_tensor(
     """
     if values is None:
         shape = tuple(size if indices is None and size is not None else indices)
-        made = empty_coo(shape, len(shape), dtype or torch.get_default_dtype(), device or torch.get_default_device())
-        return made.requires_grad_(requires_grad)
+        result = empty_coo(shape, len(shape), dtype or torch.get_default_dtype(), device or torch.get_default_device())
+        return result.requires_grad_(requires_grad)
     values = _values(values, dtype, device)
     indices = _indices(indices, values.device)
     if indices.numel() == 0 and indices.ndim == 1:
@@ -98,8 +98,8 @@ def sparse_coo_tensor(
         )
     if invariants.wanted(check_invariants):
         invariants.check_coo(indices, values, size, is_coalesced is True)
-    made = build("sparse_coo", [indices], values, size, coalesced=bool(is_coalesced) or indices.shape[1] == 0)
-    return _finished(made, requires_grad, values, "SparseCooTensorWithDimsAndTensorsBackward0")
+    result = build("sparse_coo", [indices], values, size, coalesced=bool(is_coalesced) or indices.shape[1] == 0)
+    return _finished(result, requires_grad, values, "SparseCooTensorWithDimsAndTensorsBackward0")
 
 
 def _check_coo(indices: Tensor, values: Tensor) -> None:
@@ -167,8 +167,8 @@ def sparse_compressed_tensor(
     size = tuple(size)
     if invariants.wanted(check_invariants):
         invariants.check_compressed(name, compressed, plain, values, size)
-    made = build(name, [compressed, plain], values, size)
-    return _finished(made, requires_grad, values, "SparseCompressedTensorBackward0")
+    result = build(name, [compressed, plain], values, size)
+    return _finished(result, requires_grad, values, "SparseCompressedTensorBackward0")
 
 
 def _least_size(name: str, compressed: Tensor, plain: Tensor, values: Tensor) -> tuple[int, ...]:

@@ -82,11 +82,15 @@ def _add(input: Any, other: Any, alpha: Any = 1) -> Any:
         return _dense_plus_sparse(input, other, alpha)
     if isinstance(other, SparseTensor):
         flag = input._array.coalesced and other._array.coalesced
-        made = _sum(input, other, alpha)
-        if made._array.layout == "sparse_coo" and len(made._array.parts[0]) and not same_places(made._array, input._array):
-            made = gathered(coalesced(made), "AddBackward0", (input, other))
-            made._array.coalesced = flag
-        return made
+        result = _sum(input, other, alpha)
+        if (
+            result._array.layout == "sparse_coo"
+            and result._array.parts[0].shape[0]
+            and not same_places(result._array, input._array)
+        ):
+            result = gathered(coalesced(result), "AddBackward0", (input, other))
+            result._array.coalesced = flag
+        return result
     if input._array.layout != "sparse_coo" and isinstance(other, Tensor) and other.shape == input.shape:
         return gathered(to_dense(input, masked=None) + other * alpha, "AddBackward0", (input, other))
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
@@ -109,9 +113,9 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(second.shape)}")
     scaled = values_of(second) if alpha == 1 else values_of(second) * alpha
     if same_places(first._array, second._array):
-        made = like(first._array, values_of(first) + scaled)
-        made._array.coalesced = first._array.coalesced and second._array.coalesced
-        return gathered(made, "AddBackward0", (first, second))
+        result = like(first._array, values_of(first) + scaled)
+        result._array.coalesced = first._array.coalesced and second._array.coalesced
+        return gathered(result, "AddBackward0", (first, second))
     layout = first._array.layout
     if layout != "sparse_coo":
         total = convert(_sum(to_coo(first), to_coo(like(second._array, scaled)), 1), layout, _block(first))
@@ -154,8 +158,8 @@ def _radd(self: Any, other: Any) -> Any:
 
 @implements("sub", "subtract", "__sub__", "__isub__")
 def _sub(input: Any, other: Any, alpha: Any = 1) -> Any:
-    made = _add(input, other, alpha=-alpha)
-    return gathered(made, "SubBackward0", (input, other))
+    result = _add(input, other, alpha=-alpha)
+    return gathered(result, "SubBackward0", (input, other))
 
 
 @implements("__rsub__", "rsub")
@@ -216,12 +220,12 @@ def _mul(input: Any, other: Any) -> Any:
     if not isinstance(input, SparseTensor):
         input, other = other, input
     if _is_number(other) or (isinstance(other, Tensor) and not isinstance(other, SparseTensor) and other.ndim == 0):
-        made = like(input._array, values_of(input) * other)
+        result = like(input._array, values_of(input) * other)
     elif not isinstance(other, SparseTensor):
-        made = like(input._array, values_of(input) * _picked(other, input._array))
+        result = like(input._array, values_of(input) * _picked(other, input._array))
     else:
-        made = _product(input, other)
-    return gathered(made, "MulBackward0", (input, other if isinstance(other, Tensor) else None))
+        result = _product(input, other)
+    return gathered(result, "MulBackward0", (input, other if isinstance(other, Tensor) else None))
 
 
 def _product(first: SparseTensor, second: SparseTensor) -> SparseTensor:
@@ -261,8 +265,8 @@ def _divided(name: str) -> Callable[..., Any]:
             )
         rounds = name == "floor_divide" or kwargs.get("rounding_mode") is not None
         source = coalesced(input) if rounds and input._array.layout == "sparse_coo" else input
-        made = like(source._array, getattr(torch, name)(values_of(source), other, **kwargs))
-        return gathered(made, "DivBackward0", (input, other if isinstance(other, Tensor) else None))
+        result = like(source._array, getattr(torch, name)(values_of(source), other, **kwargs))
+        return gathered(result, "DivBackward0", (input, other if isinstance(other, Tensor) else None))
 
     return function
 
@@ -295,13 +299,13 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
     values = values_of(self)
     moved = values.to(*args, **kwargs)
     if moved is values or (moved._array is values._array and not kwargs.get("copy")):
-        made: Any = self
+        result: Any = self
     elif moved.device == self.device:
-        made = gathered(like(self._array, moved), "ToCopyBackward0", (self,))
+        result = gathered(like(self._array, moved), "ToCopyBackward0", (self,))
     else:
         parts = [part.to(moved.device) for part in _index_parts(self)]
-        made = build(self._array.layout, parts, moved, self.shape, self._array.coalesced)
-    return made if layout is None else to_sparse(made, layout=layout)
+        result = build(self._array.layout, parts, moved, self.shape, self._array.coalesced)
+    return result if layout is None else to_sparse(result, layout=layout)
 
 
 def _index_parts(self: SparseTensor) -> Any:
@@ -395,10 +399,10 @@ def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
         )
     if id(self) not in memo:
-        made = memo[id(self)] = make(SparseArray.copy_of(self._array))
-        made._requires_grad = self._requires_grad
+        result = memo[id(self)] = make(SparseArray.copy_of(self._array))
+        result._requires_grad = self._requires_grad
         if self._grad is not None:
-            made._grad = self._grad.clone()
+            result._grad = self._grad.clone()
     return memo[id(self)]
 
 

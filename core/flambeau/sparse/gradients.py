@@ -32,11 +32,11 @@ def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
         dense = [_values(each) if isinstance(each, SparseTensor) else each for each in given]
 
         def of_values(*args: Any) -> Any:
-            made = func(*(each if at is None else like(at, each) for each, at in zip(args, places, strict=True)))
-            return tuple(map(_strided, made)) if isinstance(made, (tuple, list)) else _strided(made)
+            result = func(*(each if at is None else like(at, each) for each, at in zip(args, places, strict=True)))
+            return tuple(map(_strided, result)) if isinstance(result, (tuple, list)) else _strided(result)
 
-        def _strided(made: Any) -> Any:
-            return to_dense(made, masked) if isinstance(made, SparseTensor) else made
+        def _strided(result: Any) -> Any:
+            return to_dense(result, masked) if isinstance(result, SparseTensor) else result
 
         return gradcheck(of_values, tuple(dense), **kwargs)
 

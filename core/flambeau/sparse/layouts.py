@@ -27,6 +27,7 @@ from .tensors import (
 __all__ = [
     "coalesced",
     "convert",
+    "empty",
     "empty_coo",
     "empty_like",
     "indices_of",
@@ -259,12 +260,12 @@ def _to_layout(name: str, doc: str) -> None:
 
     def plain(self: Tensor, dense_dim: int | None = None) -> Any:
         shown = f"ToSparse{name.capitalize()}Backward0"
-        made = convert(self, f"sparse_{name}", None, dense_dim)
-        return made if made is self else gathered(made, shown, (self,))
+        result = convert(self, f"sparse_{name}", None, dense_dim)
+        return result if result is self else gathered(result, shown, (self,))
 
     def in_blocks(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Any:
-        made = convert(self, f"sparse_{name}", tuple(blocksize), dense_dim)
-        return gathered(made, f"ToSparse{name.capitalize()}Backward0", (self,))
+        result = convert(self, f"sparse_{name}", tuple(blocksize), dense_dim)
+        return gathered(result, f"ToSparse{name.capitalize()}Backward0", (self,))
 
     function = in_blocks if blocked else plain
     function.__name__, function.__doc__ = f"to_sparse_{name}", doc
@@ -286,8 +287,8 @@ def to_sparse_coo(self: Tensor) -> Any:
 
 @implements("to_dense")
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    made = to_dense(self, masked_grad is not False) if isinstance(self, SparseTensor) else self
-    return made if dtype is None else made.to(dtype)
+    result = to_dense(self, masked_grad is not False) if isinstance(self, SparseTensor) else self
+    return result if dtype is None else result.to(dtype)
 
 
 # --- parts --------------------------------------------------------------------------------------------------------
@@ -466,3 +467,17 @@ def empty_like(array: SparseArray, shape: Sequence[int], dtype: Any) -> SparseTe
         count //= block[0] if array.layout == "sparse_bsr" else block[1]
     parts = [torch.zeros(count + 1, dtype=torch.int64, device=place), torch.zeros(0, dtype=torch.int64, device=place)]
     return build(array.layout, parts, torch.zeros((0, *block, *shape[2:]), dtype=dtype, device=place), shape)
+
+
+def empty(shape: Sequence[int], layout: Any, key: Any) -> SparseTensor:
+    """A tensor of no elements, of the dtype and on the device of a dispatch key."""
+    name = str(layout).removeprefix("torch.")
+    if name == "sparse_coo":
+        return empty_coo(tuple(shape), len(shape), key.dtype, key.device)
+    if name not in ("sparse_csr", "sparse_csc") or len(shape) != 2:
+        raise RuntimeError(
+            f"a tensor without elements needs two dimensions, and no blocks, in layout {layout}, but got {list(shape)}"
+        )
+    count = shape[0] if name == "sparse_csr" else shape[1]
+    parts = [torch.zeros(count + 1, dtype=torch.int64, device=key.device), torch.zeros(0, dtype=torch.int64, device=key.device)]
+    return build(name, parts, torch.zeros(0, dtype=key.dtype, device=key.device), tuple(shape))

@@ -157,14 +157,16 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     if reduce not in (None, "sum"):
         return _reduced(mat1, mat2, reduce)
     if isinstance(mat2, SparseTensor):
-        made = _sparse_times_sparse(mat1, mat2)
+        result = _sparse_times_sparse(mat1, mat2)
         if mat1._array.layout != "sparse_coo":
-            made = convert(made, "sparse_csr")
-        return gathered(made, "SparseSparseMatmulBackward0", (mat1, mat2))
-    return shown_as(_times(mat1, mat2, masked=True), "SparseAddmmBackward0")
+            result = convert(result, "sparse_csr")
+        return gathered(result, "SparseSparseMatmulBackward0", (mat1, mat2))
+    shown = "SparseAddmmBackward0" if reduce is None else "SparseMmReduceImplBackward0"
+    return shown_as(_times(mat1, mat2, masked=True), shown)
 
 
 def _reduced(mat1: SparseTensor, mat2: Tensor, reduce: str) -> Tensor:
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("mean", "amax", "amin"):
         raise RuntimeError(f"sparse_mm: reduce argument must be either sum, mean, amax or amin, got {reduce}")
     if mat1._array.layout != "sparse_csr" or isinstance(mat2, SparseTensor):
@@ -172,8 +174,8 @@ def _reduced(mat1: SparseTensor, mat2: Tensor, reduce: str) -> Tensor:
     rows, columns = coordinates(mat1._array)
     terms = mat2[columns] * values_of(mat1).unsqueeze(1)
     empty = terms.new_zeros((mat1.shape[0], mat2.shape[1]))
-    made = empty.scatter_reduce(0, rows.unsqueeze(1).expand_as(terms), terms, reduce, include_self=False)
-    return gathered(made, "SparseMmReduceImplBackward0", (mat1, mat2))
+    result = empty.scatter_reduce(0, rows.unsqueeze(1).expand_as(terms), terms, reduce, include_self=False)
+    return gathered(result, "SparseMmReduceImplBackward0", (mat1, mat2))
 
 
 @implements("mm", "spmm")
@@ -204,8 +206,8 @@ def _bmm(input: Any, mat2: Any) -> Tensor:
     batch, rows, columns = indices_of(input).unbind(0)
     places = torch.stack([batch * height + rows, batch * width + columns])
     flat = build("sparse_coo", [places], values_of(input), (count * height, count * width), input._array.coalesced)
-    made = _times(flat, mat2.reshape(count * width, -1), masked=True)
-    return gathered(made.reshape(count, height, -1), "BmmBackward0", (input, mat2))
+    result = _times(flat, mat2.reshape(count * width, -1), masked=True)
+    return gathered(result.reshape(count, height, -1), "BmmBackward0", (input, mat2))
 
 
 @implements("matmul", "__matmul__")
@@ -224,8 +226,8 @@ def _rmatmul(self: Any, other: Any) -> Any:
 
 @implements("linear")
 def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    made = _matmul(input, weight.transpose(0, 1))
-    return made if bias is None else made + bias
+    result = _matmul(input, weight.transpose(0, 1))
+    return result if bias is None else result + bias
 
 
 def _scaled_sum(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
@@ -241,14 +243,14 @@ def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
     tensor([[2., 2.],
             [2., 2.]])
     """
-    made = _scaled_sum(mat, mm(mat1, mat2), beta, alpha)
-    return gathered(made, "SparseAddmmBackward0", (mat, mat1, mat2))
+    result = _scaled_sum(mat, mm(mat1, mat2), beta, alpha)
+    return gathered(result, "SparseAddmmBackward0", (mat, mat1, mat2))
 
 
 @implements("addmm")
 def _addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    made = _scaled_sum(input, _mm(mat1, mat2), beta, alpha)
-    return gathered(made, "AddmmBackward0", (input, mat1, mat2))
+    result = _scaled_sum(input, _mm(mat1, mat2), beta, alpha)
+    return gathered(result, "AddmmBackward0", (input, mat1, mat2))
 
 
 @implements("addmv")
@@ -285,8 +287,8 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     """
     if not isinstance(mat1, SparseTensor) or not isinstance(input, SparseTensor):
         raise RuntimeError("sspaddmm: expected sparse input and mat1, and a dense mat2")
-    made = _rows_of_product(mat1, mat2) * alpha
-    return made if beta == 0 or not input._nnz() else input * beta + made
+    result = _rows_of_product(mat1, mat2) * alpha
+    return result if beta == 0 or not input._nnz() else input * beta + result
 
 
 def _rows_of_product(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
@@ -325,5 +327,5 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
             f"sampled_addmm: shapes do not fit: input {list(input.shape)}, mat1 {list(mat1.shape)}, mat2 {list(mat2.shape)}"
         )
     product = values_of(_sampled(mat1, mat2, input)) * alpha
-    made = like(input._array, product if beta == 0 else values_of(input) * beta + product)
-    return gathered(made, "SparseSampledAddmmBackward0", (input, mat1, mat2))
+    result = like(input._array, product if beta == 0 else values_of(input) * beta + product)
+    return gathered(result, "SparseSampledAddmmBackward0", (input, mat1, mat2))

@@ -89,21 +89,21 @@ def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     layout = source._array.layout
     if layout != "sparse_coo" and not keepdim:
         raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
-    made = _sum_along(to_coo(source), dims)
+    result = _sum_along(to_coo(source), dims)
     if keepdim:
-        made = _with_dims(made, dims, sparse_dims(to_coo(source)))
+        result = _with_dims(result, dims, sparse_dims(to_coo(source)))
         if layout != "sparse_coo":
-            made = convert(made.coalesce(), layout)
-    return gathered(made, "SumBackward1", (input,))
+            result = convert(result.coalesce(), layout)
+    return gathered(result, "SumBackward1", (input,))
 
 
-def _with_dims(made: Any, dims: list[int], sparse: int) -> Any:
+def _with_dims(result: Any, dims: list[int], sparse: int) -> Any:
     """The sum with the dimensions that were summed, of length 1."""
-    if not isinstance(made, SparseTensor):
+    if not isinstance(result, SparseTensor):
         for each in sorted(dims):
-            made = made.unsqueeze(each)
-        return made.to_sparse()
-    indices, values, shape = indices_of(made), values_of(made), list(made.shape)
+            result = result.unsqueeze(each)
+        return result.to_sparse()
+    indices, values, shape = indices_of(result), values_of(result), list(result.shape)
     for each in sorted(dims):
         shape.insert(each, 1)
         if each < sparse:

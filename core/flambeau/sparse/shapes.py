@@ -95,8 +95,8 @@ def _unsqueeze(input: Any, dim: int) -> Any:
             "UnsqueezeBackward0", (input,),
         )  # fmt: skip
     zeros = indices.new_zeros((1, indices.shape[1]))
-    made = build("sparse_coo", [torch.cat([indices[:dim], zeros, indices[dim:]])], values, shape, input._array.coalesced)
-    return gathered(made, "UnsqueezeBackward0", (input,))
+    result = build("sparse_coo", [torch.cat([indices[:dim], zeros, indices[dim:]])], values, shape, input._array.coalesced)
+    return gathered(result, "UnsqueezeBackward0", (input,))
 
 
 def _only_coo(name: str, input: Any) -> Any:
@@ -146,23 +146,23 @@ def _selected(input: SparseTensor, dim: int, index: int) -> Any:
 @implements("__getitem__")
 def _getitem(self: Any, index: Any) -> Any:
     index = index if isinstance(index, tuple) else (index,)
-    made, dim = self, 0
+    result, dim = self, 0
     if Ellipsis in [each for each in index if not isinstance(each, Tensor)]:
         raise NotImplementedError("indexing of sparse tensors takes numbers, full slices and index tensors, but got an ellipsis")
     for each in index:
         if isinstance(each, slice) and each == slice(None):
             dim += 1
         elif isinstance(each, slice):
-            made, dim = _sliced(made, dim, each), dim + 1
+            result, dim = _sliced(result, dim, each), dim + 1
         elif isinstance(each, int) or (isinstance(each, Tensor) and each.ndim == 0):
-            made = made.select(dim, int(each))
+            result = result.select(dim, int(each))
         elif isinstance(each, (list, Tensor)):
             chosen = torch.as_tensor(each, device=self.device)
             chosen = chosen.nonzero().squeeze(1) if chosen.dtype is torch.bool else chosen
-            made, dim = made.index_select(dim, chosen), dim + 1
+            result, dim = result.index_select(dim, chosen), dim + 1
         else:
             raise IndexError(f"indexing of sparse tensors takes numbers, slices and index tensors, but got {type(each).__name__}")
-    return made
+    return result
 
 
 def _sliced(input: Any, dim: int, chosen: slice) -> Any:
@@ -204,8 +204,8 @@ def _index_select(input: Any, dim: int, index: Tensor) -> Any:
     sparse, indices, values = sparse_dims(input), indices_of(input), values_of(input)
     shape = [*input.shape[:dim], len(index), *input.shape[dim + 1 :]]
     if dim >= sparse:
-        made = build("sparse_coo", [indices], values.index_select(dim - sparse + 1, index), shape, input._array.coalesced)
-        return gathered(made, "IndexSelectBackward0", (input,))
+        result = build("sparse_coo", [indices], values.index_select(dim - sparse + 1, index), shape, input._array.coalesced)
+        return gathered(result, "IndexSelectBackward0", (input,))
     order = torch.argsort(index, stable=True)
     ordered, wanted = index[order], indices[dim]
     starts = torch.searchsorted(ordered, wanted)
@@ -215,8 +215,8 @@ def _index_select(input: Any, dim: int, index: Tensor) -> Any:
     kept = indices[:, entry]
     places = order[starts[entry] + within]
     moved, by_place = torch.cat([kept[:dim], places.unsqueeze(0), kept[dim + 1 :]]), torch.argsort(places, stable=True)
-    made = build("sparse_coo", [moved[:, by_place]], values[entry[by_place]], shape, coalesced=False)
-    return gathered(made, "IndexSelectBackward0", (input,))
+    result = build("sparse_coo", [moved[:, by_place]], values[entry[by_place]], shape, coalesced=False)
+    return gathered(result, "IndexSelectBackward0", (input,))
 
 
 @implements("unbind")

@@ -91,8 +91,8 @@ implements("spsolve", "_spsolve")(spsolve)
 def _triangular_solve(b: Tensor, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     if not isinstance(A, SparseTensor) or isinstance(b, SparseTensor):
         raise RuntimeError("triangular_solve: of the two, only the matrix may be sparse")
-    made = torch.triangular_solve(b, to_dense(A), upper, transpose, unitriangular)
-    return type(made)((made[0], A.new_zeros((0,)) if A._array.layout == "sparse_coo" else b.new_zeros(0)))
+    result = torch.triangular_solve(b, to_dense(A), upper, transpose, unitriangular)
+    return type(result)((result[0], A.new_zeros((0,)) if A._array.layout == "sparse_coo" else b.new_zeros(0)))
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Any:
@@ -124,5 +124,5 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     rows = columns - offsets.unsqueeze(1)
     kept = ((rows >= 0) & (rows < shape[0]) & (columns < shape[1])).reshape(-1).nonzero().squeeze(1)
     indices = torch.stack([rows.reshape(-1)[kept], columns.reshape(-1)[kept]])
-    made = build("sparse_coo", [indices], diagonals.reshape(-1)[kept], tuple(shape), coalesced=False)
-    return made if layout in (None, torch.sparse_coo) else to_coo(made).to_sparse(layout=layout)
+    result = build("sparse_coo", [indices], diagonals.reshape(-1)[kept], tuple(shape), coalesced=False)
+    return result if layout in (None, torch.sparse_coo) else to_coo(result).to_sparse(layout=layout)

@@ -201,10 +201,10 @@ def become(self: SparseTensor, result: Any) -> SparseTensor:
 
 def make(array: SparseArray) -> SparseTensor:
     """The tensor of this array, without history."""
-    made = object.__new__(SparseTensor)
-    made._array, made._key, made._requires_grad = array, array.key, False
-    made._node = made._grad = made._storage = made._view = None
-    return made
+    result = object.__new__(SparseTensor)
+    result._array, result._key, result._requires_grad = array, array.key, False
+    result._node = result._grad = result._storage = result._view = None
+    return result
 
 
 def detached(input: SparseTensor) -> SparseTensor:
@@ -236,9 +236,9 @@ class _Build(Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, places: SparseArray) -> SparseTensor:
-        made = make(places.holding(values._array, values._key))
-        ctx.places = made._array
-        return made
+        result = make(places.holding(values._array, values._key))
+        ctx.places = result._array
+        return result
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:

@@ -749,3 +749,12 @@ def test_checksum_option_and_temporary_folder():
     with torch.serialization.mkdtemp() as folder:
         assert os.path.isdir(folder)
     assert not os.path.exists(folder)
+
+
+def test_large_archives(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("flambeau.serialization.archive.ZIP64_LIMIT", 100)  # as if records were beyond 4 GB
+        data = saved([torch.arange(100), torch.ones(2)])
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+    assert loaded(data)[0].tolist() == list(range(100))

@@ -70,6 +70,22 @@ def pickler_class(base: Any) -> Any:
     return Pickler
 
 
+def _pickled_int(number: int) -> bytes:
+    """A number that is not negative."""
+    if number < 0x100:
+        return pickle.BININT1 + bytes((number,))
+    if number < 0x80000000:
+        return pickle.BININT + number.to_bytes(4, "little")
+    return pickle.LONG1 + b"\x09" + number.to_bytes(9, "little")
+
+
+def _pickled_ints(numbers: tuple[int, ...]) -> bytes:
+    """A tuple of numbers that are not negative."""
+    parts = b"".join(map(_pickled_int, numbers))
+    close = _SMALL_TUPLES.get(len(numbers))
+    return parts + close if close else pickle.MARK + parts + pickle.TUPLE
+
+
 @cache
 def standard_pickler() -> Any:
     base: Any = pickler_class(_pickle._Pickler)
@@ -102,21 +118,11 @@ def standard_pickler() -> Any:
             for part in self.persistent_id(storage):
                 self.save(part)
             self.write(pickle.TUPLE + pickle.BINPERSID)
-            self.save_long(offset)
-            self._save_ints(size)
-            self._save_ints(stride)
-            self.write(pickle.NEWTRUE if requires_grad else pickle.NEWFALSE)
+            place = _pickled_int(offset) + _pickled_ints(size) + _pickled_ints(stride)
+            self.write(place + (pickle.NEWTRUE if requires_grad else pickle.NEWFALSE))
             self.save(OrderedDict)
             self.write(pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE)
             self.memoize(obj)
-
-        def _save_ints(self, numbers: tuple[int, ...]) -> None:
-            close = _SMALL_TUPLES.get(len(numbers), pickle.TUPLE)
-            if close is pickle.TUPLE:
-                self.write(pickle.MARK)
-            for number in numbers:
-                self.save_long(number)
-            self.write(close)
 
     return Pickler
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import timedelta
 from multiprocessing.connection import Connection
 
-from .errors import DistBackendError
+from .errors import DistBackendError, DistNetworkError
 from .server import Server, connect, host_identity, own_address
 from .store import Store
 from .wire import decode, encode
@@ -19,6 +19,7 @@ from .wire import decode, encode
 __all__ = ["Watch"]
 
 DIED = "has ended without leaving the job"
+REACH = timedelta(seconds=5)  # to connect to the first process, which is there once its address is known
 GRACE = 1.0  # seconds in which what a process sent before it ended may still arrive on other connections
 
 
@@ -59,7 +60,12 @@ class Watch:
             return
         where = store.get("watch").decode()
         host, _, port = where.rpartition(" ")
-        connection = connect((host, int(port)) if host else where, timeout)
+        try:
+            connection = connect((host, int(port)) if host else where, min(timeout, REACH))
+        except OSError as error:
+            raise DistNetworkError(
+                f"rank {self.rank}: rank 0 ({self._names[0]}) cannot be reached at {where!r}: {error}"
+            ) from error
         self._connections[0] = connection
         connection.send_bytes(b"%d" % self.rank)
         threading.Thread(target=self._hear, args=(connection,), daemon=True).start()

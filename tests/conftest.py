@@ -30,7 +30,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 PER_TEST = 3  # of a test with many parameters, so many are run
 LONG = {  # files and tests that train networks, start processes or build whole models
-    "test_backends_train_alike.py", "test_checkpoint.py", "test_data.py", "test_distributed.py", "test_doctests.py",
+    "test_backends_train_alike.py", "test_checkpoint.py", "test_data.py", "test_distributed.py", "test_distributed_data_parallel.py",
+    "test_distributed_engines.py", "test_distributed_launch.py", "test_doctests.py",
     "test_documents.py", "test_examples.py", "test_gradcheck.py", "test_house.py", "test_launcher.py", "test_multiprocessing.py",
     "test_parallel.py", "test_parallel_layers.py", "test_plugin_loading.py", "test_stubs.py", "test_vision_datasets.py",
     "test_vision_models.py",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import random
 import shutil
 import signal
 import socket
@@ -109,6 +110,54 @@ def first_dies(rank: int, url: str, folder: Path) -> None:
 
 def test_others_notice_that_the_first_rank_has_died(tmp_path: Path) -> None:
     assert in_processes(first_dies, f"tcp://127.0.0.1:{test_distributed.free_port()}", tmp_path) == [1, 0, 0]
+
+
+KILLS = int(os.environ.get("FLAMBEAU_TEST_KILLS", "2"))  # 50 once in a while
+
+
+def works_until_others_die(rank: int, url: str, hosts: int, folder: Path) -> None:
+    join(rank, url, hosts)
+    calls: list[Callable[[], Any]] = [
+        lambda: dist.all_reduce(torch.ones(10)),
+        lambda: dist.all_reduce(torch.ones(2_000_000)),
+        lambda: dist.broadcast(torch.ones(300_000), 1),
+        lambda: dist.all_reduce(torch.ones(500_000), async_op=True).wait(),
+        lambda: dist.all_gather_object([None] * SIZE, {"rank": rank}),
+        lambda: dist.send(torch.ones(9), (rank + 1) % SIZE) or dist.recv(torch.zeros(9), (rank - 1) % SIZE),
+    ]
+    (folder / f"ready {rank}").touch()
+    try:
+        while True:
+            for call in calls:
+                call()
+    except dist.DistBackendError as error:
+        (folder / str(rank)).write_text(f"{time.time()} {error}")
+        os._exit(0)
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+def test_kills_at_random_moments(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    hosts = 1 if seed % 4 or not find_spec("zmq") else 2
+    victim, url, context = (
+        chance.randrange(SIZE),
+        f"tcp://127.0.0.1:{test_distributed.free_port()}",
+        multiprocessing.get_context("fork"),
+    )
+    processes = [context.Process(target=works_until_others_die, args=(rank, url, hosts, tmp_path)) for rank in range(SIZE)]
+    for process in processes:
+        process.start()
+    while len(list(tmp_path.glob("ready *"))) < SIZE:
+        time.sleep(0.01)
+    time.sleep(chance.random())
+    processes[victim].kill()
+    killed = time.time()
+    for process in processes:
+        process.join(15)
+        process.kill()
+    for rank in set(range(SIZE)) - {victim}:
+        when, _, message = (tmp_path / str(rank)).read_text().partition(" ")
+        assert float(when) - killed < LIMIT and (f"rank {victim} (host " if hosts == 1 else "(host ") in message, message
 
 
 # --- disagreements ---

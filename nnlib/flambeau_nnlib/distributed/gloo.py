@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import sys
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -38,8 +40,9 @@ class GlooJob:
         self.rank, self.world_size, self._store = rank, world_size, store
         towards = _master_of(store)
         self._watch = Watch(store, rank, world_size, towards, timeout)
-        self._mailbox = Mailbox(store, self._watch, towards, timeout)
+        self._mailbox = Mailbox(store, self._watch, towards)
         _meet(store, rank, world_size)
+        atexit.register(self._leave_at_exit)
 
     def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
         """A communicator of these processes."""
@@ -50,8 +53,14 @@ class GlooJob:
 
     def leave(self) -> None:
         """Leave the job."""
+        atexit.unregister(self._leave_at_exit)
         self._watch.leave()
         self._mailbox.close()
+
+    def _leave_at_exit(self) -> None:
+        """A program that ends without `destroy_process_group` leaves too, unless an exception has ended it."""
+        if not hasattr(sys, "last_value"):
+            self._watch.leave()
 
 
 class OneHost(SharedMemory):

@@ -71,7 +71,7 @@ class Messages(Letters):
         self._mailbox.send(self._ranks[rank], self._key_of(self.rank, kind), self._call, data)
 
     def _await(self, rank: int, kind: str = "part") -> Any:
-        _, (call, data) = self._mailbox.take([self._ranks[rank]], [self._key_of(rank, kind)], self._timeout)
+        _, (call, data) = self._mailbox.take([self._ranks[rank]], [self._key_of(rank, kind)], self._timeout, self._ranks)
         if call != self._call:
             raise DistBackendError(
                 f"rank {self.rank} of the group: the ranks do not call the same collective: rank {self.rank} calls "

@@ -31,7 +31,7 @@ from .store import Store
 __all__ = ["SharedMemory"]
 
 CHUNK = 1 << 19  # bytes of a tensor that go through a slot in one step
-HALF = 2 * CHUNK  # a half of a slot has room for reduced parts besides
+CROWDED = 1 << 22  # the same where processes share processors: each wait is for others' turns, so there should be few
 DIRECT = 1 << 14  # bytes up to which every process reduces everything itself
 LINE = 1024  # bytes for a process's counter and notes
 NOTE = 160  # bytes of a note: what it was asked to do
@@ -52,10 +52,14 @@ class SharedMemory:
 
     def __init__(self, store: Store, rank: int, size: int, check: Callable[[], None], timeout: timedelta) -> None:
         self.rank, self.size, self._check, self._timeout = rank, size, check, timeout
-        memory, descriptor, path = _open(store, rank, size, -(-size * LINE // mmap.PAGESIZE) * mmap.PAGESIZE + 2 * size * HALF)
+        self._chunk = CHUNK if size <= (os.cpu_count() or 1) else CROWDED
+        self._half = 2 * self._chunk  # there is room for reduced parts besides
+        memory, descriptor, path = _open(
+            store, rank, size, -(-size * LINE // mmap.PAGESIZE) * mmap.PAGESIZE + 2 * size * self._half
+        )
         self._memory, self._bytes = memory, memoryview(memory)
         self._counters = self._bytes[: size * LINE].cast("q")
-        self._data = torch.frombuffer(memory, dtype=torch.uint8)[len(memory) - 2 * size * HALF :]
+        self._data = torch.frombuffer(memory, dtype=torch.uint8)[len(memory) - 2 * size * self._half :]
         self._typed: dict[torch.dtype, list[list[Any]]] = {}
         self._epoch = 0
         self._fence = threading.Lock()  # taking it keeps processors that reorder writes from doing so
@@ -78,7 +82,7 @@ class SharedMemory:
     def _slots(self, dtype: torch.dtype) -> list[list[Any]]:
         """For each half, the slots of all ranks as arrays."""
         if dtype not in self._typed:
-            halves = self._data.reshape(self.size, 2, HALF)
+            halves = self._data.reshape(self.size, 2, self._half)
             self._typed[dtype] = [[arrays(halves[rank, half].view(dtype)) for rank in range(self.size)] for half in (0, 1)]
         return self._typed[dtype]
 
@@ -149,7 +153,7 @@ class SharedMemory:
         """Overwrite the tensor of every rank with the root's."""
         mine, slots = arrays(tensor), self._slots(tensor.dtype)
         call = _call("broadcast", tensor, f" from rank {root}")
-        for part in _chunks(tensor, HALF):
+        for part in _chunks(tensor, self._half):
             half, count = slots[self._epoch & 1], part.stop - part.start
             if self.rank == root:
                 half[root][:count] = mine[part]
@@ -172,7 +176,7 @@ class SharedMemory:
     def _reduce_all_here(self, tensor: Tensor, op: ReduceOp, call: bytes) -> None:
         """Every rank reduces everything: the quickest for two ranks and for short tensors."""
         mine, slots = arrays(tensor), self._slots(tensor.dtype)
-        for part in _chunks(tensor, HALF):
+        for part in _chunks(tensor, self._half):
             half, count = slots[self._epoch & 1], part.stop - part.start
             target = mine[part]
             half[self.rank][:count] = target
@@ -185,9 +189,9 @@ class SharedMemory:
 
     def _reduce_in_parts(self, tensor: Tensor, op: ReduceOp, call: bytes, collects: bool) -> None:
         """Each rank reduces a part of a chunk; the parts are collected in the step that already brings the next chunk."""
-        mine, slots, room = arrays(tensor), self._slots(tensor.dtype), CHUNK // tensor.element_size()
+        mine, slots, room = arrays(tensor), self._slots(tensor.dtype), self._chunk // tensor.element_size()
         before: slice | None = None
-        for part in [*_chunks(tensor, CHUNK), None]:
+        for part in [*_chunks(tensor, self._chunk), None]:
             half = slots[self._epoch & 1]
             if part is not None:
                 half[self.rank][: part.stop - part.start] = mine[part]
@@ -212,7 +216,7 @@ class SharedMemory:
 
     def _collect(self, targets: Sequence[Any], tensor: Tensor, call: bytes) -> None:
         mine, slots = arrays(tensor), self._slots(tensor.dtype)
-        for part in _chunks(tensor, HALF):
+        for part in _chunks(tensor, self._half):
             half, count = slots[self._epoch & 1], part.stop - part.start
             half[self.rank][:count] = mine[part]
             self._meet(call)
@@ -265,7 +269,7 @@ class SharedMemory:
 
     def _room(self, tensor: Tensor) -> int:
         """How many elements a half of a slot has for each rank."""
-        return HALF // tensor.element_size() // self.size
+        return self._half // tensor.element_size() // self.size
 
 
 def _call(name: str, tensor: Tensor, more: str = "") -> bytes:

@@ -23,6 +23,7 @@ from .watch import Watch
 
 __all__ = ["Mailbox"]
 
+REACH = timedelta(seconds=1)  # to connect to a process that is there
 LOOK = 0.2  # seconds between looks for processes that have ended
 
 
@@ -37,8 +38,8 @@ class Mailbox:
         towards: a host that all can reach.
     """
 
-    def __init__(self, store: Store, watch: Watch, towards: str | None, timeout: timedelta) -> None:
-        self._watch, self._timeout = watch, timeout
+    def __init__(self, store: Store, watch: Watch, towards: str | None) -> None:
+        self._watch = watch
         self._messages: defaultdict[bytes, deque[tuple[bytes, Any]]] = defaultdict(deque)
         self._arrived = threading.Condition()
         self._peers: dict[int, Connection] = {}
@@ -83,7 +84,7 @@ class Mailbox:
         else:
             with self._lock:
                 try:
-                    connection = self._peers.get(rank) or self._peers.setdefault(rank, connect(self._near[rank], self._timeout))
+                    connection = self._peers.get(rank) or self._peers.setdefault(rank, connect(self._near[rank], REACH))
                     connection.send_bytes(key)
                     connection.send_bytes(call)
                     connection.send_bytes(data)
@@ -100,11 +101,13 @@ class Mailbox:
             self._watch.check([rank])
             time.sleep(0.05)
 
-    def take(self, senders: Sequence[int], keys: Sequence[bytes], timeout: timedelta) -> tuple[int, tuple[bytes, Any]]:
+    def take(
+        self, senders: Sequence[int], keys: Sequence[bytes], timeout: timedelta, group: Sequence[int] = ()
+    ) -> tuple[int, tuple[bytes, Any]]:
         """The next message with one of these keys, each of the sender at the same place; and the place.
 
         Raises:
-            DistBackendError: none comes in time, or all senders have ended.
+            DistBackendError: none comes in time, all senders have ended, or one of the group has died.
         """
 
         def first() -> int | None:
@@ -114,6 +117,7 @@ class Mailbox:
         with self._arrived:
             while not self._arrived.wait_for(lambda: first() is not None, min(LOOK, max(0.0, end - time.monotonic()))):
                 self._check(senders)
+                self._watch.check(group, only_deaths=True)
                 if time.monotonic() >= end:
                     raise DistBackendError(
                         f"rank {self._watch.rank}: timed out waiting {timeout.total_seconds():g} s for rank "

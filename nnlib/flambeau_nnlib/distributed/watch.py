@@ -11,13 +11,15 @@ from contextlib import suppress
 from datetime import timedelta
 from multiprocessing.connection import Connection
 
-from .errors import DistBackendError
+from .errors import DistBackendError, DistNetworkError
 from .server import Server, connect, host_identity, own_address
 from .store import Store
 from .wire import decode, encode
 
 __all__ = ["Watch"]
 
+DIED = "has ended without leaving the job"
+REACH = timedelta(seconds=5)  # to connect to the first process, which is there once its address is known
 GRACE = 1.0  # seconds in which what a process sent before it ended may still arrive on other connections
 
 
@@ -58,7 +60,12 @@ class Watch:
             return
         where = store.get("watch").decode()
         host, _, port = where.rpartition(" ")
-        connection = connect((host, int(port)) if host else where, timeout)
+        try:
+            connection = connect((host, int(port)) if host else where, min(timeout, REACH))
+        except OSError as error:
+            raise DistNetworkError(
+                f"rank {self.rank}: rank 0 ({self._names[0]}) cannot be reached at {where!r}: {error}"
+            ) from error
         self._connections[0] = connection
         connection.send_bytes(b"%d" % self.rank)
         threading.Thread(target=self._hear, args=(connection,), daemon=True).start()
@@ -74,7 +81,7 @@ class Watch:
             while connection.recv_bytes() != b"leave":
                 pass
             self._left.add(rank)
-        self._note(rank, "has left the job" if rank in self._left else "has ended without leaving the job")
+        self._note(rank, "has left the job" if rank in self._left else DIED)
 
     def _note(self, rank: int, what: str) -> None:
         with self._lock:
@@ -90,16 +97,18 @@ class Watch:
             while True:
                 rank, what = decode(connection.recv_bytes())
                 self._ended.setdefault(int(rank), (time.monotonic(), what.decode()))
-        self._ended.setdefault(0, (time.monotonic(), "has ended without leaving the job"))
+        self._ended.setdefault(0, (time.monotonic(), DIED))
 
-    def check(self, ranks: Sequence[int]) -> None:
-        """Raise DistBackendError if one of these processes has ended."""
+    def check(self, ranks: Sequence[int], only_deaths: bool = False) -> None:
+        """Raise DistBackendError if one of these processes has ended: of the first that has, as others may have followed it."""
         if not self._ended:
             return
-        for rank in ranks:
-            since, what = self._ended.get(rank, (None, ""))
-            if since is not None and rank != self.rank and time.monotonic() - since > GRACE:
-                raise DistBackendError(f"rank {self.rank}: rank {rank} ({self._names[rank]}) {what}")
+        ended = [(*self._ended[rank], rank) for rank in ranks if rank in self._ended and rank != self.rank]
+        if only_deaths:
+            ended = [entry for entry in ended if entry[1] == DIED]
+        if ended and time.monotonic() - min(ended)[0] > GRACE:
+            _, what, rank = min(ended)
+            raise DistBackendError(f"rank {self.rank}: rank {rank} ({self._names[rank]}) {what}")
 
     def leave(self) -> None:
         """Say goodbye, and watch no longer."""

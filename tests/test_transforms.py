@@ -713,3 +713,17 @@ def test_elastic_moves_are_relative_to_the_side_they_go_along():
         wide = transforms.ElasticTransform.get_params([40.0, 40.0], [0.0, 0.0], [10, 40])
         # Without smoothing each move is uniform up to alpha over the side: 40 / 40 along x, 40 / 10 along y.
         assert 0.95 < wide[..., 0].abs().max() <= 1 and 3.8 < wide[..., 1].abs().max() <= 4
+
+
+def test_pictures_of_a_video_at_equal_distances():
+    video = tv_tensors.Video(torch.arange(7).reshape(7, 1, 1, 1).expand(2, 7, 1, 1, 1))
+    for count, places in ((4, [0, 2, 4, 6]), (3, [0, 3, 6]), (1, [0]), (9, [0, 0, 1, 2, 3, 3, 4, 5, 6])):
+        sampled = v2.UniformTemporalSubsample(count)(video)
+        assert type(sampled) is tv_tensors.Video and sampled[1].flatten().tolist() == places
+
+
+def test_dtypes_of_images_alone_are_converted():
+    image = tv_tensors.Image(torch.full((3, 2, 2), 51, dtype=torch.uint8))
+    mask = tv_tensors.Mask(torch.ones(2, 2, dtype=torch.uint8))
+    converted, same = v2.ConvertImageDtype(torch.float32)(image, mask)
+    assert type(converted) is tv_tensors.Image and torch.allclose(converted, torch.full((3, 2, 2), 0.2)) and same is mask

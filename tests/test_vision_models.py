@@ -186,7 +186,9 @@ def test_every_model_has_weights_of_its_own_classes():
         weights = models.get_model_weights(name)
         assert weights.DEFAULT.url.startswith("https://download.pytorch.org/models/")
         assert weights.DEFAULT.url.endswith(".pth") and weights.DEFAULT.meta["num_params"] > 1_000_000
-        assert len(weights.DEFAULT.meta["categories"]) in (21, 91, 1000)
+        module = models.get_model_builder(name).__module__
+        expected = (400,) if ".video." in module else (2,) if "keypoint" in name else (21, 91, 1000)
+        assert len(weights.DEFAULT.meta["categories"]) in expected
 
 
 def test_getting_weights():
@@ -369,12 +371,11 @@ def test_batches_of_images_of_several_sizes():
 
 
 class TinyBackbone(nn.Module):
-    out_channels = 16
-
-    def __init__(self):
+    def __init__(self, width: int = 16):
         super().__init__()
-        layers = [nn.Conv2d(3, 16, 4, 4), nn.ReLU(), nn.Conv2d(16, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 16, 3, 1, 1), nn.ReLU()]
-        self.layers = nn.Sequential(*layers)
+        self.out_channels = width
+        first = [nn.Conv2d(3, 16, 4, 4), nn.ReLU(), nn.Conv2d(16, 16, 3, 2, 1), nn.ReLU()]
+        self.layers = nn.Sequential(*first, nn.Conv2d(16, width, 3, 1, 1), nn.ReLU())
 
     def forward(self, x):
         return {"0": self.layers(x)}
@@ -424,7 +425,13 @@ def tiny_ssd() -> nn.Module:
     return models.detection.SSD(backbone, boxes, (64, 64), 3)
 
 
-@pytest.mark.parametrize("make", [tiny_faster_rcnn, tiny_retinanet, tiny_ssd])
+def tiny_fcos() -> nn.Module:
+    points = models.detection.anchor_utils.AnchorGenerator(((8,),), ((1.0,),))
+    head = models.detection.fcos.FCOSHead(32, 1, 3, num_convs=1)
+    return models.detection.FCOS(TinyBackbone(32), 3, min_size=64, max_size=64, anchor_generator=points, head=head)
+
+
+@pytest.mark.parametrize("make", [tiny_faster_rcnn, tiny_retinanet, tiny_ssd, tiny_fcos])
 def test_detectors_learn_and_answer(make):
     torch.manual_seed(0)
     model, (images, targets) = make(), squares(4, seed=0)
@@ -666,3 +673,15 @@ def test_videos_are_prepared_picture_by_picture():
     assert prepared.shape == (2, 3, 3, 112, 112) and torch.equal(prepare(videos[1]), prepared[1])
     assert torch.equal(prepare(videos[:, 1:2])[:, :, 0], prepared[:, :, 1])
     assert "resize_size=[128, 171]" in repr(prepare)
+
+
+def test_fcos_points_learn_the_smallest_object_around_them():
+    model = tiny_fcos()
+    anchors = torch.tensor([[0.0, 0.0, 8.0, 8.0], [16.0, 16.0, 24.0, 24.0], [40.0, 40.0, 48.0, 48.0]])
+    boxes = torch.tensor([[0.0, 0.0, 40.0, 40.0], [14.0, 14.0, 26.0, 26.0]])  # both around the second point
+    assert model._match(boxes, anchors, [3]).tolist() == [-1, 1, -1]
+    assert model._match(boxes[:1], anchors, [3]).tolist() == [-1, 0, -1]  # the first is too far from the centre
+    assert model._match(boxes[:0], anchors, [3]).tolist() == [-1, -1, -1]
+    with pytest.raises(ValueError, match="should be 1 instead of 2"):
+        several = models.detection.anchor_utils.AnchorGenerator(((8, 16),), ((1.0,),))
+        models.detection.FCOS(TinyBackbone(32), 3, anchor_generator=several)

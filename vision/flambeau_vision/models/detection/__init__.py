@@ -13,6 +13,7 @@ from .faster_rcnn import (
     fasterrcnn_resnet50_fpn,
     fasterrcnn_resnet50_fpn_v2,
 )
+from .fcos import FCOS, FCOS_ResNet50_FPN_Weights, fcos_resnet50_fpn
 from .keypoint_rcnn import (
     KeypointRCNN,
     KeypointRCNN_ResNet50_FPN_Weights,
@@ -35,7 +36,9 @@ from .retinanet import (
 from .ssd import SSD, SSD300_VGG16_Weights, ssd300_vgg16
 
 __all__ = [
+    "FCOS",
     "SSD",
+    "FCOS_ResNet50_FPN_Weights",
     "FasterRCNN",
     "FasterRCNN_MobileNet_V3_Large_320_FPN_Weights",
     "FasterRCNN_MobileNet_V3_Large_FPN_Weights",
@@ -54,6 +57,7 @@ __all__ = [
     "fasterrcnn_mobilenet_v3_large_fpn",
     "fasterrcnn_resnet50_fpn",
     "fasterrcnn_resnet50_fpn_v2",
+    "fcos_resnet50_fpn",
     "keypointrcnn_resnet50_fpn",
     "maskrcnn_resnet50_fpn",
     "maskrcnn_resnet50_fpn_v2",

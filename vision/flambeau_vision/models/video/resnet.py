@@ -170,8 +170,8 @@ class VideoResNet(nn.Module):
         >>> from flambeau_vision.models import video
         >>> parts = ([video.resnet.Conv2Plus1D] * 4, [1, 1, 1, 1], video.resnet.R2Plus1dStem)
         >>> model = video.VideoResNet(video.resnet.BasicBlock, *parts, num_classes=10)
-        >>> model(torch.rand(1, 3, 4, 16, 16)).shape
-        torch.Size([1, 10])
+        >>> model(torch.rand(2, 3, 4, 16, 16)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(

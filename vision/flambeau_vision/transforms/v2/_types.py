@@ -12,6 +12,7 @@ from . import functional as F
 from ._samples import Transform, map_sample
 
 __all__ = [
+    "ConvertImageDtype",
     "Identity",
     "Lambda",
     "PILToTensor",
@@ -20,6 +21,7 @@ __all__ = [
     "ToPILImage",
     "ToPureTensor",
     "ToTensor",
+    "UniformTemporalSubsample",
 ]
 
 
@@ -35,6 +37,63 @@ class Identity(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return inpt
+
+
+class ConvertImageDtype(Transform):
+    """Change the dtype of images and scale their values with it, as `ToDtype` does with `scale`.
+
+    Args:
+        dtype: the dtype of images: floats go from 0 to 1, integers from 0 to their largest.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.ConvertImageDtype(torch.float32)(torch.tensor([[[0, 51, 255]]], dtype=torch.uint8))
+        tensor([[[0.0000, 0.2000, 1.0000]]])
+    """
+
+    kinds = ()
+
+    def __init__(self, dtype: torch.dtype = torch.float32) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return inpt if is_pil_image(inpt) else F.to_dtype(inpt, self.dtype, scale=True)
+
+    def extra_repr(self) -> str:
+        return f"dtype={self.dtype}"
+
+
+class UniformTemporalSubsample(Transform):
+    """Pictures of a video at equal distances, the first and the last among them.
+
+    Args:
+        num_samples: how many; where the video has fewer, some come several times.
+
+    Shape:
+        - Input: `(..., T, C, H, W)`.
+        - Output: `(..., num_samples, C, H, W)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> video = torch.arange(5).reshape(5, 1, 1, 1)
+        >>> v2.UniformTemporalSubsample(3)(video).flatten()
+        tensor([0, 2, 4])
+    """
+
+    kinds = ()
+
+    def __init__(self, num_samples: int) -> None:
+        super().__init__()
+        self.num_samples = num_samples
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.uniform_temporal_subsample(inpt, self.num_samples)
+
+    def extra_repr(self) -> str:
+        return f"num_samples={self.num_samples}"
 
 
 class Lambda(Transform):

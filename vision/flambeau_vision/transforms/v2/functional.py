@@ -70,6 +70,7 @@ __all__ = [
     "to_image",
     "to_pil_image",
     "to_pure_tensor",
+    "uniform_temporal_subsample",
     "vertical_flip",
     "vflip",
 ]
@@ -179,6 +180,13 @@ def permute_channels(inpt: Any, permutation: list[int]) -> Any:
     if is_pil_image(inpt):
         return to_pil_image(pil_to_tensor(inpt)[permutation], mode=inpt.mode)
     return inpt[..., permutation, :, :]
+
+
+@typed
+def uniform_temporal_subsample(inpt: torch.Tensor, num_samples: int) -> torch.Tensor:
+    """`num_samples` pictures of a video `(..., T, C, H, W)` at equal distances, the first and the last among them."""
+    places = torch.linspace(0, inpt.shape[-4] - 1, num_samples, device=inpt.device).long()
+    return torch.index_select(inpt, -4, places)
 
 
 @typed

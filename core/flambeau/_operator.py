@@ -218,7 +218,7 @@ def _make_function(operator: Operator) -> Any:
         found = found if isinstance(found, tuple) else (found,)
         below = ctx.operator_spec.children_specs
         found = [*found, *[None] * (len(below) - len(found))]
-        leaves = []
+        leaves: list[Any] = []
         for grad, spec in zip(found, below, strict=True):
             leaves += [None] * spec.num_leaves if grad is None else spec.flatten_up_to(grad)
         return (None, None, *leaves)

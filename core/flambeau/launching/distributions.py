@@ -63,4 +63,4 @@ def provide_distributions() -> None:
     They come before those that are installed, as the modules of these names do.
     """
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]  # it is called as a finder of modules, too
+        sys.meta_path.insert(0, _Finder())

@@ -24,7 +24,8 @@ _OURS = frozenset({  # parts of flambeau that PyTorch has no module for, or anot
     "tape", "tensors", "transforms", "values",
 })  # fmt: skip
 _OF_FUNCTIONS = ("linalg", "fft", "special")  # whose compiled functions go by `linalg_inv` and live in `torch._C._linalg`
-_ELSEWHERE = {  # public here, and in PyTorch; but defined there in another module than where it is public
+# Public here, and in PyTorch; but defined there in another module than where it is public.
+_ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {
         "torch.functional": (
             "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
@@ -56,7 +57,7 @@ def name_as_torch() -> None:
     for name, module in sorted(sys.modules.items()):
         if isinstance(module, ModuleType) and name == getattr(module, "__name__", None):
             _rename(module)
-    sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]  # it is called as a finder of modules
+    sys.meta_path.insert(0, _Finder())
 
 
 class _Finder:

@@ -14,7 +14,8 @@ class _DecoratorContextManager:
     """A base for context managers: called with a function, a new one of the same kind is open while that runs."""
 
     def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
-        return context_decorator(self.clone, orig_func)
+        decorated: Callable[..., Any] = context_decorator(self.clone, orig_func)
+        return decorated
 
     def __enter__(self) -> Any:
         raise NotImplementedError

@@ -18,7 +18,6 @@ from typing import Any
 import flambeau as torch
 
 from ._schema import FunctionSchema
-from .runtime.aliases import resolve
 
 __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 
@@ -31,6 +30,7 @@ _ATEN_OVERLOADS = re.compile(
     r"(Tensor|Scalar|int|float|bool|complex|str|dim|dims|t|self|names|ScalarOpt|ScalarList|TensorList|List)(_\w+)*"
 )
 
+_ELSEWHERE = {"torchvision": "flambeau_vision.ops"}  # operators that packages above the core have
 _ATEN_FAMILIES = ("linalg", "fft", "special")
 
 
@@ -164,8 +164,8 @@ class _OpNamespace(ModuleType):
         """What flambeau has in the place of one of PyTorch's operators."""
         if self.name == "aten":
             return _aten(name)
-        if self.name == "torchvision" and resolve("torchvision") != "torchvision":  # in programs that run on flambeau
-            return getattr(import_module("torchvision.ops"), name, None)
+        if self.name in _ELSEWHERE:
+            return getattr(import_module(_ELSEWHERE[self.name]), name, None)
         return None
 
 

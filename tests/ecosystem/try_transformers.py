@@ -39,7 +39,7 @@ torch.manual_seed(0)
 t5 = T5ForConditionalGeneration(
     T5Config(vocab_size=60, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0)
 )
-show("t5", t5, input_ids=ids, labels=ids[:, :5])
+show("t5", t5, input_ids=ids, labels=ids[:, :5].contiguous())
 for name, model in (("gpt2", gpt), ("llama", llama)):
     print(name, model.generate(ids[:1], max_new_tokens=6, do_sample=False, pad_token_id=0).tolist())
 torch.manual_seed(1)

@@ -24,7 +24,7 @@ _OURS = frozenset({  # parts of flambeau that PyTorch has no module for, or anot
     "tape", "tensors", "transforms", "values",
 })  # fmt: skip
 _OF_FUNCTIONS = ("linalg", "fft", "special")  # whose compiled functions go by `linalg_inv` and live in `torch._C._linalg`
-# What is public in PyTorch in another module than the one that defines it there.
+# Public here, and in PyTorch; but defined there in another module than where it is public.
 _ELSEWHERE: dict[str, dict[str, tuple[str, ...]]] = {
     "torch": {
         "torch.functional": (

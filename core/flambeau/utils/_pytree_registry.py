@@ -182,7 +182,7 @@ def register_constant(cls: type) -> None:
     Raises:
         TypeError: the type compares by identity, so that no two structures would be the same.
     """
-    if cls.__eq__ is object.__eq__:  # type: ignore[comparison-overlap]  # of a class, not of an instance
+    if getattr(cls, "__eq__", None) is object.__eq__:
         raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation, but got {cls!r}")
     register_pytree_node(cls, lambda value: ([], value), lambda _, value: value)
 

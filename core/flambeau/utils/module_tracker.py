@@ -45,11 +45,11 @@ class ModuleTracker:
         if module not in self._names:
             root = type(module).__name__
             self._names[module] = root
-            for name, inner in module.named_modules():
-                if name:
-                    self._names.setdefault(inner, f"{root}.{name}")
-        tracked: str = self._names[module]
-        return tracked
+            for path, inner in module.named_modules():
+                if path:
+                    self._names.setdefault(inner, f"{root}.{path}")
+        name: str = self._names[module]
+        return name
 
     def _begin(self, module: Any, inputs: Any) -> None:
         name = self._name(module)

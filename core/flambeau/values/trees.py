@@ -34,7 +34,7 @@ class Spec:
 
     def __init__(self, type: Any, context: Any, children_specs: Iterable[Spec]) -> None:
         self.type, self.context, self.children_specs = type, context, list(children_specs)
-        self.num_leaves = 1 if type is None else sum(child.num_leaves for child in self.children_specs)
+        self.num_leaves: int = 1 if type is None else sum(child.num_leaves for child in self.children_specs)
 
     @property
     def num_nodes(self) -> int:

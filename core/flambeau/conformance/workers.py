@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from queue import Queue
+from functools import partial
+from queue import Empty, Queue
 from typing import Any
 
 from .kit import Result, attempt, checks_of
@@ -50,8 +51,9 @@ def _work(waiting: Queue[str], events: Queue[Any], options: Options) -> None:
     """One job: keep a process busy with families, and start a new one where it ended or hung."""
     worker = None
     try:
-        while not waiting.empty():
-            family, position, begin = waiting.get_nowait(), 0, time.perf_counter()
+        for family in iter(partial(_next, waiting), None):
+            begin = time.perf_counter()
+            position: int | None = 0
             while position is not None:
                 worker = worker or _Worker(options)
                 position = worker.check(family, position, events)
@@ -62,6 +64,13 @@ def _work(waiting: Queue[str], events: Queue[Any], options: Options) -> None:
     except BaseException as error:  # for the thread that reads the events
         events.put(error)
     events.put(None)
+
+
+def _next(waiting: Queue[str]) -> str | None:
+    try:
+        return waiting.get_nowait()
+    except Empty:
+        return None
 
 
 class _Worker:

@@ -18,7 +18,6 @@ class MyBackend(Backend):
     device_type = "mylibrary"  # torch.device("mylibrary")
     xp = mylibrary  # a namespace that follows the array API standard
     array_type = type(mylibrary.zeros(()))
-    mutable = False  # True only if arrays can be written to and views share memory, as NumPy's
 
     def to_host(self, array: Any) -> Any:
         return numpy.asarray(array)

@@ -91,7 +91,7 @@ def standard_pickler() -> Any:
     base: Any = pickler_class(_pickle._Pickler)
     plain = {kind: base.dispatch[kind] for kind in (str, int, float, bool, type(None))}
 
-    class Pickler(base):  # type: ignore[misc, valid-type]  # a base given at run time
+    class Pickler(base):  # type: ignore[misc]  # a base given at run time
         """Writes what state dicts consist of without looking for anything else that such objects could be."""
 
         def save(self, obj: Any, save_persistent_id: bool = True) -> None:

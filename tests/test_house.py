@@ -24,7 +24,7 @@ PACKAGES = {
     "vision": ("flambeau_vision", {"flambeau", "flambeau_nnlib", "flambeau_vision", "numpy", "PIL", "tqdm", "scipy", "lmdb",
                                    "pycocotools"}),
 }  # fmt: skip
-OPTIONAL = {"safetensors", "opt_einsum", "scipy", "zmq", "mpi4py"}  # only ever inside a function, where an extra serves
+OPTIONAL = {"safetensors", "opt_einsum", "scipy", "tqdm", "zmq", "mpi4py"}  # only ever inside a function, where an extra serves
 
 
 def imported(path: Path) -> list[tuple[str, bool, int]]:

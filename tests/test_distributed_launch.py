@@ -26,7 +26,9 @@ def main():
     dist.init_process_group()
     total = torch.tensor([dist.get_rank()])
     dist.all_reduce(total)
-    print("rank", dist.get_rank(), "of", dist.get_world_size(), "sum", total.item(), *sys.argv[1:], flush=True)
+    words = ["rank", dist.get_rank(), "of", dist.get_world_size(), "sum", total.item(), *sys.argv[1:]]
+    sys.stdout.write(" ".join(map(str, words)) + chr(10))  # in one piece, for the ranks share a pipe
+    sys.stdout.flush()
     attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
     if "fails" in sys.argv and dist.get_rank() == 1 and attempt == "0":
         raise ValueError("on purpose")

@@ -45,6 +45,11 @@ WITHOUT_SAMPLES = {
         "Tensor.retain_grad Tensor.as_subclass Tensor.module_load"),
     "tests/test_tensor.py: the argument is a function": "Tensor.apply_ Tensor.map_ Tensor.map2_",
     "tests/test_tensor.py: takes first-class dimensions": "Tensor.index",
+    "tests/test_sparse.py: methods of sparse tensors": (
+        "Tensor.ccol_indices Tensor.coalesce Tensor.col_indices Tensor.crow_indices Tensor.dense_dim Tensor.indices Tensor.is_coalesced Tensor.resize_as_sparse_ "
+        "Tensor.row_indices Tensor.smm Tensor.sparse_dim Tensor.sparse_mask Tensor.sparse_resize_ Tensor.sparse_resize_and_clear_ Tensor.sspaddmm "
+        "Tensor.to_sparse Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_coo Tensor.to_sparse_csc Tensor.to_sparse_csr Tensor.values"
+    ),
     "tests/test_transformer.py: tested as a layer": "nn.functional.multi_head_attention_forward",
     "tests/test_linalg.py: of old, other names of what linalg has": "symeig gels btrifact btrisolve",
     "tests/test_linalg.py: removed, and raise": "eig solve lstsq matrix_rank",

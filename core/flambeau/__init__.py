@@ -111,7 +111,6 @@ _PACKAGES = {
     "multiprocessing": "flambeau_nnlib.multiprocessing",
     "distributions": "flambeau_nnlib.distributions",
     "distributed": "flambeau_nnlib.distributed",
-    "futures": "flambeau_nnlib.futures",
     "amp": "flambeau_nnlib.amp",
     "cpu.amp": "flambeau_nnlib.amp.cpu",
     "cuda.amp": "flambeau_nnlib.amp.cuda",

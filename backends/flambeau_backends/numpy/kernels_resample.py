@@ -79,6 +79,8 @@ def resample(input: Any, dim: int, taps: Taps) -> Any:
     size = len(taps.indices)
     if not input.size or not size:
         return np.empty((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
+    if taps.weights is None:
+        return resample_forward(np, input, dim, taps)
     output = _along(np.ascontiguousarray(input), dim, size, _pieces_of(taps, input.dtype))
     if not np.isfinite(output).all():  # 0 * inf would put NaN into outputs that do not depend on the infinity
         return resample_forward(np, input, dim, taps)

@@ -52,7 +52,17 @@ class Work:
 
     def get_future(self) -> torch.futures.Future[Any]:
         """The operation as a future."""
-        return torch.futures.Future.of(self._future)
+        future: torch.futures.Future[Any] = torch.futures.Future()
+
+        def finish(done: Any) -> None:
+            error = done.exception()
+            if error is None:
+                future.set_result(done.result())
+            else:
+                future.set_exception(error)
+
+        self._future.add_done_callback(finish)
+        return future
 
     def source_rank(self) -> int:
         """Which rank a tensor was received from."""

@@ -101,7 +101,9 @@ class DualGraphModule(fx.GraphModule):
         train_graph, eval_graph: the graphs.
         class_name: the name of the module's class.
 
-    >>> traced = fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
+    >>> import copy
+    >>> import flambeau as torch
+    >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
     >>> dual = DualGraphModule(traced, traced.graph, copy.deepcopy(traced.graph))
     >>> dual.eval().graph is dual.eval_graph
     True

@@ -57,6 +57,7 @@ class NodePathTracer(LeafModuleAwareTracer):
     Args:
         *args, **kwargs: as for `LeafModuleAwareTracer`.
 
+    >>> import flambeau as torch
     >>> tracer = NodePathTracer()
     >>> _ = tracer.trace(torch.nn.Sequential(torch.nn.ReLU()))
     >>> list(tracer.node_to_qualname.values())

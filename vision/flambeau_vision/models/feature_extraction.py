@@ -159,6 +159,7 @@ def get_graph_node_names(
     Warns:
         UserWarning: the two differ.
 
+    >>> import flambeau as torch
     >>> get_graph_node_names(torch.nn.Sequential(torch.nn.Linear(2, 1)))[1]
     ['input', '0']
     """
@@ -223,6 +224,7 @@ def create_feature_extractor(
     Raises:
         ValueError: nodes are given in no way, in both, or only for one mode; or the network has no node of a name.
 
+    >>> import flambeau as torch
     >>> network = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> list(create_feature_extractor(network, ["0"])(torch.ones(1, 2)))
     ['0']

@@ -170,6 +170,7 @@ def disagrees(rank: int, url: str, hosts: int, detail: bool) -> None:
         dist.all_reduce(torch.ones(2, 2)) if rank else dist.all_reduce(torch.ones(4 if detail else 5))
     expected = ("[2, 2]", "[4]") if detail else ("all_reduce of 4", "all_reduce of 5")
     assert all(what in str(caught.value) for what in expected), str(caught.value)
+    time.sleep(1)  # the other rank is to see the disagreement before it sees that this one has left
     os._exit(0)
 
 

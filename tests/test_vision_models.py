@@ -671,8 +671,9 @@ def test_videos_are_prepared_picture_by_picture():
     videos = torch.randint(0, 256, (2, 3, 3, 140, 190), dtype=torch.uint8)
     prepared = prepare(videos)
     assert prepared.shape == (2, 3, 3, 112, 112)
-    torch.testing.assert_close(prepare(videos[1]), prepared[1])
-    torch.testing.assert_close(prepare(videos[:, 1:2])[:, :, 0], prepared[:, :, 1])
+    one_level = {"atol": 0.02, "rtol": 0}  # of a byte, by which the rounding of products may differ
+    torch.testing.assert_close(prepare(videos[1]), prepared[1], **one_level)
+    torch.testing.assert_close(prepare(videos[:, 1:2])[:, :, 0], prepared[:, :, 1], **one_level)
     assert "resize_size=[128, 171]" in repr(prepare)
 
 

@@ -84,3 +84,14 @@ def test_scripted_code_runs_as_python():
     net, x = Net(), torch.randn(2, 3)
     assert torch.equal(torch.jit.script(net)(x), net(x)) and torch.equal(torch.jit.trace(net, x)(x), net(x))
     assert not torch.jit.is_scripting()
+
+
+class Typed(nn.Module):
+    def forward(self, x: torch.Tensor, times: int = 2) -> torch.Tensor:
+        return x * times
+
+
+def test_annotations_that_are_strings_become_types():
+    traced = torch.fx.symbolic_trace(Typed())
+    assert "def forward(self, x : torch.Tensor, times : int = 2) -> torch.Tensor:" in traced.code
+    assert pickle.loads(pickle.dumps(traced)).code == traced.code

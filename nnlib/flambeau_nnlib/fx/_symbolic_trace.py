@@ -308,7 +308,7 @@ class Tracer(TracerBase):
         if not name.startswith("*") and signature.parameters[name].default is not inspect.Parameter.empty:
             default = (signature.parameters[name].default,)
         if name not in concrete:
-            return self.create_proxy("placeholder", name, default, {}, type_expr=function.__annotations__.get(name))
+            return self.create_proxy("placeholder", name, default, {}, type_expr=_annotations(function).get(name))
         count = 0
 
         def specialized(value: Any) -> Any:
@@ -360,7 +360,7 @@ class Tracer(TracerBase):
                 patcher.wrap_sizes()
                 for names in (function_globals, *map(vars, self._autowrap_search)):
                     patcher.wrap_globals(names, self._autowrap_function_ids)
-                returned = inspect.get_annotations(inspect.unwrap(runnable)).get("return")
+                returned = _annotations(inspect.unwrap(runnable)).get("return")
                 result = self.create_arg(runnable(*args))
                 self.create_node("output", "output", (result,), {}, type_expr=returned)
             self.submodule_paths = None
@@ -420,6 +420,17 @@ class Tracer(TracerBase):
         for name, value in self.__dict__.items():
             copied.__dict__[name] = copy.copy(value) if name == "_autowrap_search" else copy.deepcopy(value, memo)
         return copied
+
+
+def _annotations(function: Any) -> dict[str, Any]:
+    """The annotations of a function: as types, where they are written as strings and the names in them can be found."""
+    found = inspect.get_annotations(function)
+    if any(isinstance(annotation, str) for annotation in found.values()):
+        try:
+            return inspect.get_annotations(function, eval_str=True)
+        except Exception:  # of what the program has written there
+            return {name: annotation for name, annotation in found.items() if not isinstance(annotation, str)}
+    return found
 
 
 def _is_member(module: nn.Module, name: str) -> bool:

@@ -308,7 +308,7 @@ def operator_named(path: str) -> Callable[..., Any]:
             return _PLAIN[name]
         if name in _LAYERS or name.removesuffix("_") in _LAYERS:
             return _layer(name)
-        function = getattr(torch, name, None) if not name.startswith("_") else None
+        function = getattr(torch, name, None) if name in torch.__all__ and not name.startswith("_") else None
         if isinstance(function, MethodType):  # as the compiled functions of the namespace are; others do more than compute
             return function
         method = vars(torch.Tensor).get(name) if not name.startswith("_") else None

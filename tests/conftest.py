@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -29,17 +30,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 # --- `--quick` ----------------------------------------------------------------------------------------------------
 
 PER_TEST = 3  # of a test with many parameters, so many are run
-LONG = {  # files and tests that train networks, start processes or build whole models
-    "test_backends_train_alike.py", "test_checkpoint.py", "test_data.py", "test_distributed.py", "test_distributed_data_parallel.py",
-    "test_distributed_engines.py", "test_distributed_launch.py", "test_doctests.py",
-    "test_documents.py", "test_examples.py", "test_gradcheck.py", "test_house.py", "test_launcher.py", "test_multiprocessing.py",
-    "test_parallel.py", "test_parallel_layers.py", "test_plugin_loading.py", "test_stubs.py", "test_vision_datasets.py",
-    "test_vision_models.py",
-}  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help=f"run at most {PER_TEST} parameters of each test, and no long files")
+    parser.addoption(
+        "--quick", action="store_true", help=f"run at most {PER_TEST} parameters of each test, and none marked `slow`"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -48,7 +44,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     by_test: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.path.name not in LONG:
+        if item.get_closest_marker("slow") is None:
             by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept: set[pytest.Item] = set()
     for parameters in by_test.values():
@@ -61,5 +57,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if config.getoption("--quick"):
-        files = ", ".join(sorted(LONG))
-        terminalreporter.write_line(f"--quick ran at most {PER_TEST} parameters of each test, and left out: {files}")
+        slow = sorted(file.name for file in Path(__file__).parent.glob("test_*.py") if "pytest.mark.slow" in file.read_text())
+        left_out = f"and left out what is marked slow (`pytest -m slow`): in {', '.join(slow)}"
+        terminalreporter.write_line(f"--quick ran at most {PER_TEST} parameters of each test, {left_out}")

@@ -17,6 +17,8 @@ import pytest
 
 from flambeau.runtime.aliases import alias, face, resolve
 
+pytestmark = pytest.mark.slow
+
 _count = itertools.count()
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # Each program defines `calls`: for each name a function of arrays, and the arrays as NumPy has them.
 SCIPY = """
 from scipy import cluster, fft, integrate, ndimage, signal, special, stats

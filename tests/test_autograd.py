@@ -454,6 +454,7 @@ def test_anomaly_mode_reports_errors_and_ends():
 # --- depth and memory ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["backward", "grad", "views", "in place"])
 def test_a_million_nodes(how):
     x = torch.ones((), requires_grad=True)
@@ -473,6 +474,7 @@ def test_a_million_nodes(how):
     assert x.grad.item() == 1
 
 
+@pytest.mark.slow
 def test_deleting_deep_graphs():
     x = torch.ones((), requires_grad=True)
     y = x

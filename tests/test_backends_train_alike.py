@@ -11,6 +11,8 @@ import pytest
 
 import flambeau
 
+pytestmark = pytest.mark.slow
+
 TRAINING = """
 import json, sys
 import flambeau as torch

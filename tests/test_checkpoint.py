@@ -31,6 +31,8 @@ from flambeau.utils.checkpoint import (
 
 import flambeau as torch
 
+pytestmark = pytest.mark.slow
+
 
 def leaf(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).requires_grad_()

@@ -13,6 +13,8 @@ from pathlib import Path
 import nvrtc
 import pytest
 
+pytestmark = pytest.mark.slow
+
 BACKEND = Path(__file__).parents[1] / "backends/flambeau_backends/cupy"
 KERNELS = BACKEND / "kernels.cu"
 ARCHITECTURES = pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])

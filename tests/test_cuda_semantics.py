@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from standin import run
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_documents_example_of_cuda_semantics() -> None:
     """The notes on CUDA semantics, line by line, on three devices."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from standin import run
+
+pytestmark = pytest.mark.slow
 
 # --- results ----------------------------------------------------------------------------------------------------------
 

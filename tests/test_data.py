@@ -45,6 +45,8 @@ from hypothesis import strategies as st
 
 import flambeau as torch
 
+pytestmark = pytest.mark.slow
+
 FORK = {"multiprocessing_context": "fork"}
 
 

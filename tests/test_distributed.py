@@ -13,6 +13,8 @@ import pytest
 import flambeau as torch
 from flambeau import nn
 
+pytestmark = pytest.mark.slow
+
 SIZE = 3
 
 

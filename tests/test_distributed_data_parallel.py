@@ -16,6 +16,8 @@ from test_distributed_engines import in_processes, join
 import flambeau as torch
 from flambeau import nn
 
+pytestmark = pytest.mark.slow
+
 SIZE = 2
 STEPS = 3
 

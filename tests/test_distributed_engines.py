@@ -25,6 +25,8 @@ import test_distributed
 
 import flambeau as torch
 
+pytestmark = pytest.mark.slow
+
 SIZE = 3
 LIMIT = 5.0  # seconds in which the others notice that one has died
 

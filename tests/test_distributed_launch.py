@@ -16,6 +16,8 @@ from flambeau.distributed.elastic.multiprocessing import ChildFailedError, Std
 from flambeau.distributed.launcher import LaunchConfig, elastic_launch
 from test_distributed import free_port
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import os, sys, time
 import torch, torch.distributed as dist

@@ -14,6 +14,8 @@ import pytest
 
 import flambeau
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = ("flambeau", "flambeau_backends.numpy", "flambeau_nnlib", "flambeau_vision")
 NOT_IMPORTED = {"flambeau.__main__"}  # running it is what importing it does
 

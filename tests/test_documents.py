@@ -16,6 +16,8 @@ from documents.corrections import GIVEN, MISSPELLED
 
 import flambeau
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 
 NAMES = sorted(path.stem for path in (HERE / "documents").glob("*.md"))

@@ -113,6 +113,7 @@ def test_hooks() -> None:
     assert called == [[4, 4]]
 
 
+@pytest.mark.slow
 def test_a_million_nodes_deep() -> None:
     x = leaf(1.0)
     y = x

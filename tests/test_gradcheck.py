@@ -10,6 +10,8 @@ import flambeau as torch
 from flambeau.autograd import Function, gradcheck, gradgradcheck
 from flambeau.autograd.gradcheck import GradcheckError
 
+pytestmark = pytest.mark.slow
+
 
 def double(*sizes, dtype=torch.float64):
     return torch.randn(*sizes, dtype=dtype, generator=torch.Generator().manual_seed(1)).requires_grad_()

@@ -15,6 +15,8 @@ import pytest
 
 import flambeau
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
     "core": ("flambeau", {"flambeau", "pluggy", "array_api_compat"}),

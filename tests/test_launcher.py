@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 LAUNCHER = ("-m", "flambeau")
 FAKE_TORCH = {
     "torch/__init__.py": "import sys; raise SystemExit('the wrong torch: ' + __file__)",

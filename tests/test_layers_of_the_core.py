@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 SOURCES = {"core": "flambeau", "backends": "flambeau_backends", "nnlib": "flambeau_nnlib", "vision": "flambeau_vision"}
 

@@ -17,6 +17,8 @@ import pytest
 
 import flambeau as torch
 
+pytestmark = pytest.mark.slow
+
 METHODS = [method for method in ("fork", "spawn") if method in mp.get_all_start_methods()]
 WAIT = 15  # seconds, for what takes milliseconds
 

@@ -9,6 +9,8 @@ import textwrap
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PRELUDE = """
 import collections, copy, warnings
 import flambeau as torch

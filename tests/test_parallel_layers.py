@@ -17,6 +17,8 @@ import pytest
 import flambeau as torch
 from flambeau import nn
 
+pytestmark = pytest.mark.slow
+
 CASES: list[tuple[str, Callable[[], nn.Module], Callable[[], Any]]] = []
 
 

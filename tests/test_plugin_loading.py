@@ -12,6 +12,8 @@ import pytest
 
 from flambeau.conformance.kit import Check, attempt
 
+pytestmark = pytest.mark.slow
+
 GOOD = """
 import numpy
 from flambeau.backend import Backend, hookimpl

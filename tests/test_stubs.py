@@ -7,6 +7,8 @@ import pytest
 import flambeau
 from flambeau.launching import stubs
 
+pytestmark = pytest.mark.slow
+
 
 def test_stub_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
     assert stubs.main(["--check"]) == 0, capsys.readouterr().out + "(python -m flambeau.launching.stubs writes them)"

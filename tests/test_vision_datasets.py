@@ -26,6 +26,8 @@ from flambeau_vision import datasets
 from flambeau_vision.datasets import utils
 from flambeau_vision.transforms import ToTensor
 
+pytestmark = pytest.mark.slow
+
 
 def md5_of(path: Path) -> str:
     return hashlib.md5(path.read_bytes()).hexdigest()

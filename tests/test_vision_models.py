@@ -13,6 +13,8 @@ from flambeau import nn
 from flambeau_vision import models, ops
 from flambeau_vision.models._features import IntermediateLayerGetter
 
+pytestmark = pytest.mark.slow
+
 # Published numbers of parameters, for models that are quick to build.
 PARAMETERS = {
     "densenet121": 7_978_856,

@@ -423,14 +423,14 @@ class Tracer(TracerBase):
 
 
 def _annotations(function: Any) -> dict[str, Any]:
-    """The annotations of a function: as types, where they are written as strings and the names in them can be found."""
+    """The annotations of a function that say something: as types, also where they are strings whose names can be found."""
     found = inspect.get_annotations(function)
     if any(isinstance(annotation, str) for annotation in found.values()):
         try:
-            return inspect.get_annotations(function, eval_str=True)
+            found = inspect.get_annotations(function, eval_str=True)
         except Exception:  # of what the program has written there
-            return {name: annotation for name, annotation in found.items() if not isinstance(annotation, str)}
-    return found
+            found = {name: annotation for name, annotation in found.items() if not isinstance(annotation, str)}
+    return {name: annotation for name, annotation in found.items() if annotation is not Any}
 
 
 def _is_member(module: nn.Module, name: str) -> bool:

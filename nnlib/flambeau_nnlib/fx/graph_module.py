@@ -197,7 +197,7 @@ class GraphModule(nn.Module):
     >>> import flambeau as torch
     >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 1)))
     >>> print(traced.code.strip())
-    def forward(self, input : _Any_) -> _Any_:
+    def forward(self, input):
         input_1 = input
         _0 = getattr(self, "0")(input_1);  input_1 = None
         return _0

@@ -2,6 +2,7 @@
 
     python benchmarks/compare.py                    every workload, on every installed backend and kernel pack
     python benchmarks/compare.py --only LeNet       workloads with this in their names, or a group: calls, networks, layers, ...
+    python benchmarks/compare.py --against HEAD~3   also this repository as it was at a commit, and the ratio of new to old
     python benchmarks/compare.py --json FILE --markdown FILE.md --plot FILE.png
 
 The sides take turns within one run, with the same number of threads and steps; medians are printed.  A round that something else
@@ -19,10 +20,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sides import Failed, Side, Worker, flambeau_sides, pytorch_side
+from sides import Failed, Side, Worker, checked_out, flambeau_sides, pytorch_side
 from workloads import GROUPS, Workload
 
 TURN = 0.4  # seconds that PyTorch works in its turn
@@ -176,6 +178,21 @@ def agrees(row: Row) -> bool:
     return "error" not in row and row.get("difference", 0.0) <= TOLERANCE
 
 
+def print_changes(rows: Sequence[Row]) -> None:
+    """How the new tree's times are to the old one's: each workload's, and their geometric mean."""
+    times = {(row["workload"], row["side"]): row["ours"] for row in rows if "ours" in row}
+    changes = {
+        key: times[key] / old
+        for (workload, side), old in times.items()
+        if (key := (workload, side.removesuffix(", old"))) != (workload, side)
+    }
+    print("\nnew / old")
+    for (workload, side), ratio in changes.items():
+        print(f"{workload:55s} {side:11s} {ratio:6.2f}")
+    if changes:
+        print(f"{'geometric mean':55s} {'':11s} {statistics.geometric_mean(changes.values()):6.2f}")
+
+
 def machine(threads: int, versions: Sequence[str]) -> Row:
     """Where and when this was measured."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
@@ -272,6 +289,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME", help=f"a group ({', '.join(GROUPS)}) or part of a workload's name")
     parser.add_argument("--backends", metavar="NAMES", help="backends with commas between (default: all that can be used here)")
+    parser.add_argument("--against", metavar="COMMIT", help="measure an earlier tree too, in turns with this one")
     parser.add_argument("--json", metavar="FILE", help="write the rows, and where they were measured")
     parser.add_argument("--markdown", metavar="FILE", help="write the rows as a table")
     parser.add_argument("--plot", metavar="FILE.png", help="draw the ratios (needs matplotlib)")
@@ -287,6 +305,9 @@ def main() -> int:
     if not sides:
         parser.error(f"none of the backends {args.backends!r} can be used here")
     with ExitStack() as stack:
+        if args.against:
+            tree = stack.enter_context(checked_out(args.against))
+            sides += [replace(side, tree=tree) for side in sides if not side.pack]
         workers = [stack.enter_context(Worker(side, args.threads)) for side in sides]
         references = {
             device: stack.enter_context(Worker(pytorch_side(device), args.threads))
@@ -310,6 +331,8 @@ def main() -> int:
         Path(args.markdown).write_text(markdown(facts, rows), encoding="utf-8")
     if args.plot:
         plot(rows, args.plot)
+    if args.against:
+        print_changes(rows)
     if any(row.get("disturbed") for row in rows):
         print(f"* times still spread by more than {SPREAD:.0%} after as many repetitions as rounds")
     return 0 if all(map(agrees, rows)) else 1

@@ -1,4 +1,5 @@
-"""The sides that are compared, each in a process of its own: PyTorch, and flambeau on every backend and kernel pack.
+"""The sides that are compared, each in a process of its own: PyTorch, and flambeau on every backend and kernel pack, as it is
+here and, where that is asked for, as it was at an earlier commit.
 
 Separate processes have separate thread pools, memory statistics and environments.
 """
@@ -9,28 +10,36 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Failed", "Side", "Worker", "flambeau_sides", "pytorch_side"]
+__all__ = ["Failed", "Side", "Worker", "checked_out", "flambeau_sides", "pytorch_side"]
 
+ROOT = Path(__file__).parents[1]
+PARTS = ("core", "backends", "nnlib", "vision")  # of a tree, each with packages
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Side:
-    """A library; for flambeau also the backend and the kernel pack, if any, by the names of its plugin and its distribution."""
+    """A library; for flambeau also the backend and the kernel pack, if any, by the names of its plugin and its distribution, and
+    the tree that it is imported from, where that is another commit's."""
 
     library: str
     backend: str = ""
     pack: str = ""
     distribution: str = ""
     device: str = "cpu"  # where PyTorch computes, to be compared with this side
+    tree: Path | None = None
 
     @property
     def label(self) -> str:
-        return "+".join(filter(None, (self.backend, self.pack))) or "PyTorch"
+        name = "+".join(filter(None, (self.backend, self.pack))) or "PyTorch"
+        return f"{name}, old" if self.tree else name
 
 
 def pytorch_side(device: str) -> Side:
@@ -66,6 +75,18 @@ def flambeau_sides() -> list[Side]:
     return sides
 
 
+@contextmanager
+def checked_out(commit: str) -> Iterator[Path]:
+    """The tree of a commit, in a directory that lasts as long as the context.  Raises `CalledProcessError` for an unknown one."""
+    with tempfile.TemporaryDirectory() as directory:
+        tree = Path(directory) / "tree"
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, commit], cwd=ROOT, check=True)
+        try:
+            yield tree
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=ROOT, check=True)
+
+
 class Failed(Exception):
     """Raised where a worker could not answer a request."""
 
@@ -78,6 +99,8 @@ class Worker:
         environment = {**os.environ, **dict.fromkeys(THREADS, str(threads)), "BENCHMARK_PACK": side.distribution}
         if side.backend:
             environment["FLAMBEAU_BACKEND"] = side.backend
+        if side.tree:
+            environment["PYTHONPATH"] = os.pathsep.join(str(side.tree / part) for part in PARTS)
         command = [sys.executable, Path(__file__).with_name("worker.py"), side.library, side.device, side.pack, str(threads)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 

@@ -328,7 +328,7 @@ def _log_sum_exp_forward(xp: Any, input: Any, /, dim: int) -> Any:
 def _cross_entropy_forward(
     xp: Any, input: Any, log_sum: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    return _nll_loss_forward(xp, input - log_sum[:, :1] - log_sum[:, 1:], target, weight, reduction, ignore_index)
+    return _nll_loss_forward(xp, input - log_sum[:, :1, ...] - log_sum[:, 1:, ...], target, weight, reduction, ignore_index)
 
 
 @formula

@@ -42,6 +42,7 @@ class Backend:
     device_type: str
     xp: Any
     array_type: type
+    scalar_types: tuple[type, ...] = ()  # what the library's functions return in place of 0-d arrays, if they do
     mutable = False
     complete = False  # whether `xp` has all functions and dtypes that forwards use; if not, the CPU computes what they lack
     guarded = False  # whether kernels run on the current device, which must then be set to that of their arrays
@@ -201,6 +202,10 @@ class Backend:
         array = self.xp.reshape(array, ())
         category = self.dtype_of(array).category
         return (bool, int, float, complex)[category](array)
+
+    def number(self, array: Array) -> Any:
+        """`item` for an optimizer's count of steps: where a step is recorded, a number that each replay computes again."""
+        return self.item(array)
 
     def truth(self, array: Array) -> bool:
         """Whether the one element of the array is nonzero."""

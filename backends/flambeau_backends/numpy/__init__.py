@@ -61,6 +61,7 @@ class NumpyBackend(Backend):
     device_type = "cpu"
     xp = namespace
     array_type = np.ndarray
+    scalar_types = (np.generic,)
     mutable = True
     complete = True
     inplace_kernels = kernels.INPLACE

@@ -6,7 +6,7 @@ Everything else is internal and may change in any version.
   `as_float`; the types `Number` and `Dims` for annotations.
 - Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
-- Fused optimizer steps: `has_step`, `fused_step`.
+- Fused optimizer steps: `has_step`, `fused_step`, `step_count`.
 - Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
 - `source(name)`: the Python source of the function that is generated for an operation.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
@@ -23,7 +23,7 @@ from ..operations.relocation import relocate
 from ..subclasses.parameter import Buffer, Parameter
 from ..tape.node import shown_as
 from . import functions
-from .fused_optimizers import fused_step, has_step
+from .fused_optimizers import fused_step, has_step, step_count
 from .kernels import forward_of, kernel_of
 
 __all__ = [
@@ -46,5 +46,6 @@ __all__ = [
     "require_flags",
     "shown_as",
     "source",
+    "step_count",
     "whole_numbers",
 ]

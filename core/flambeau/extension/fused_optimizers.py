@@ -9,7 +9,7 @@ from ..tape.grad_mode import is_grad_enabled
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 
-__all__ = ["fused_step", "has_step"]
+__all__ = ["fused_step", "has_step", "step_count"]
 
 
 def has_step(name: str, param: Tensor) -> bool:
@@ -44,3 +44,14 @@ def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, *
     for tensor in written:
         tensor._bump_version()
     return True
+
+
+def step_count(step: Tensor) -> float:
+    """The number of steps that a 0-d tensor counts, as a number that compiled steps compute again.
+
+    >>> import flambeau as torch
+    >>> step_count(torch.tensor(3.0))
+    3.0
+    """
+    count: float = step._key.backend.number(step._array)
+    return count

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import has_step
+from flambeau.extension import has_step, step_count
 
 from . import check
 from .flat import Flattener
@@ -199,10 +199,7 @@ def real_view(x: Tensor) -> Tensor:
 def tick(state: State, capturable: bool = False) -> Scalar:
     """Count a step and return the count; with `capturable` as a tensor, which does not synchronize with the device."""
     step: Tensor = state["step"].add_(1)
-    if capturable:
-        return step
-    count: float = step.item()
-    return count
+    return step if capturable else step_count(step)
 
 
 def add_(param: Tensor, update: Tensor, scale: Scalar) -> None:

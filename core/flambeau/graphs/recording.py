@@ -265,7 +265,9 @@ class Recording:
             key = getattr(tensor, "_key", None)
             if type(key) is not DispatchKey or key.backend is not self.backend or type(array) is not self.backend.array_type:
                 continue
-            recorded = lifted.get(id(array)) or lifted.setdefault(id(array), self.recorder.lift(array))
+            if id(array) not in lifted:
+                lifted[id(array)] = self.recorder.lift(array)
+            recorded = lifted[id(array)]
             storage = tensor._storage
             version = 0 if storage is None else storage.version
             self.states[id(tensor)] = TensorState(

@@ -6,13 +6,18 @@
 - `program`: the calls that are needed, as a Python function.
 - `differentiation`: the derivative of a recorded function, recorded behind it.
 - `capture`: all of it, for one call of a function.
+- `verification`: the first replay, compared with the call itself.
 """
 
 from __future__ import annotations
 
-from .capture import Captured, capture
-from .program import Program
-from .recorder import LookedAtValue
+from .capture import Captured, Refused, capture, describe, tensors_in
+from .program import CheckFailed, Program
+from .recorder import LookedAtValue, is_own_file, is_recording, place_in_program, refuse, register_own_folder
 from .recording import NotCapturable
+from .verification import verified
 
-__all__ = ["Captured", "LookedAtValue", "NotCapturable", "Program", "capture"]
+__all__ = [
+    "Captured", "CheckFailed", "LookedAtValue", "NotCapturable", "Program", "Refused", "capture", "describe", "is_own_file", "is_recording",
+    "place_in_program", "refuse", "register_own_folder", "tensors_in", "verified",
+]  # fmt: skip

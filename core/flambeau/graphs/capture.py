@@ -8,6 +8,7 @@ from typing import Any
 
 from ..backend import Backend, for_device_type
 from ..runtime.devices import DispatchKey, get_default_device
+from ..tape.engine import edge_of, run
 from ..tensors.tensor import Tensor, wrap
 from ..values.trees import Spec, flatten, unflatten
 from .differentiation import CompiledFunctionBackward, RecordedBackward, record_backward
@@ -16,7 +17,7 @@ from .program import Program, needed_calls
 from .recorder import Reference, RecordedArray, RecordedInteger, RecordedNumber, references_in
 from .recording import NotCapturable, Recording
 
-__all__ = ["Captured", "capture", "tensors_in"]
+__all__ = ["Captured", "Refused", "capture", "describe", "tensors_in"]
 
 
 @dataclass(slots=True)
@@ -27,6 +28,36 @@ class Source:
     position: int
     tensor: Tensor | None
     key: DispatchKey | None
+
+
+@dataclass(slots=True)
+class _Outside:
+    """What a replay expects of a tensor from outside."""
+
+    tensor: Tensor
+    array: Any  # as it was last seen
+    description: Any
+    requires_grad: bool
+    has_gradient: bool | None  # None where that does not matter
+    gradient_description: Any = None  # where the gradient's memory is used
+
+    def holds(self) -> bool:
+        tensor = self.tensor
+        if tensor._requires_grad is not self.requires_grad or tensor._has_hooks:
+            return False
+        if tensor._array is not self.array:
+            if describe(tensor) != self.description:
+                return False
+            self.array = tensor._array
+        if self.has_gradient is not None and (tensor._grad is not None) is not self.has_gradient:
+            return False
+        return self.gradient_description is None or describe(tensor._grad) == self.gradient_description
+
+
+def describe(tensor: Any) -> Any:
+    """What a program relies on of a tensor: type, dispatch key, shape, strides, and whether it wants a gradient."""
+    array = tensor._array
+    return type(tensor), tensor._key, array.shape, getattr(array, "strides", None), tensor._requires_grad, tensor._inference
 
 
 @dataclass(slots=True)
@@ -64,6 +95,15 @@ class Captured:
     differentiable: list[int] = field(default_factory=list)
     inputs: list[Source] = field(default_factory=list)
     watched: list[Source] = field(default_factory=list)
+    generators: list[tuple[Any, Any]] = field(default_factory=list)  # random generators, and what each draws from
+    outside: list[_Outside] = field(default_factory=list)
+
+    def holds(self) -> bool:
+        """Whether the tensors from outside are still what they were: of the same shape and dtype, wanting a gradient or not."""
+        for tensor in self.outside:
+            if not tensor.holds():
+                return False
+        return all(generator._raw is raw for generator, raw in self.generators)
 
     def replay(self, arguments: Sequence[Any]) -> Any:
         """Do it again, with these tensors in place of the arguments' (in the order of `tensors_in`)."""
@@ -105,10 +145,27 @@ class Captured:
             return values[result.position]
         return arguments[result.position] if result.kind == "argument" else result.value
 
-    @property
-    def tensors(self) -> list[Tensor]:
-        """The tensors from outside whose arrays are read."""
-        return [source.tensor for source in self.sources if source.tensor is not None]
+    def touched(self) -> list[Tensor]:
+        """The tensors from outside that it reads or changes."""
+        effects = self.effects
+        tensors = [source.tensor for source in self.sources if source.tensor is not None]
+        tensors += [tensor for tensor, _ in effects.arrays] + [gradient.tensor for gradient in effects.gradients]
+        return tensors + effects.cleared + [tensor for tensor, _ in effects.versions]
+
+    def gradients_of_ones(self, leaves: Sequence[Any]) -> list[Any] | None:
+        """The gradients (arrays, or None) of what it leads to, if those of all results are ones; None if there is no backward."""
+        if self.backward is None:
+            return None
+        outputs = [leaves[position] for position in self.differentiable]
+        roots = [(edge_of(output), wrap(one_like(output), output._key)) for output in outputs]
+        inputs = [source.tensor for source in self.inputs if source.tensor is not None]
+        gradients = run(roots, retain_graph=True, inputs=inputs, capture=True) if inputs else []
+        return [None if gradient is None else gradient._array for gradient in gradients or []]
+
+
+def one_like(tensor: Tensor) -> Any:
+    """An array of ones in the shape and dtype of a tensor."""
+    return tensor._key.backend.xp.ones(tensor._array.shape, dtype=tensor._key.raw_dtype)
 
 
 def tensors_in(args: Any, kwargs: Any) -> list[Tensor]:
@@ -233,7 +290,40 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     inputs = sources.needed_by(needed, outputs, made)
     captured.forward = Program(recorder, needed, inputs, outputs, sources.all_references())
     captured.sources = [sources.source_of(reference) for reference in inputs]
+    captured.outside = _expectations(recording, captured)
+    captured.generators = recording.generators
+    if not captured.forward.checks_before_effects:
+        raise NotCapturable("it compares values after it has changed others")
     return captured
+
+
+def _expectations(recording: Recording, captured: Captured) -> list[_Outside]:
+    """What a replay has to check of tensors from outside."""
+    effects = captured.effects
+    of_gradient = {id(gradient.tensor): gradient.tensor for gradient in effects.gradients}
+    of_gradient |= {id(tensor): tensor for tensor in effects.cleared}
+    uses_gradient = {id(source.tensor) for source in captured.sources if source.kind == "gradient"}
+    tensors = {id(source.tensor): source.tensor for source in captured.sources + captured.inputs if source.tensor is not None}
+    expected = []
+    for tensor in (tensors | of_gradient).values():
+        before = recording.states[id(tensor)]
+        grad = before.grad
+        if tensor._has_hooks:
+            raise NotCapturable("a tensor has hooks")
+        matters = id(tensor) in of_gradient or id(tensor) in uses_gradient
+        expected.append(
+            _Outside(
+                tensor, before.array, _description_before(recording, tensor), before.requires_grad, (grad is not None) if matters else None,
+                _description_before(recording, grad) if grad is not None and id(tensor) in uses_gradient else None,
+            )
+        )  # fmt: skip
+    return expected
+
+
+def _description_before(recording: Recording, tensor: Tensor) -> Any:
+    before = recording.states[id(tensor)]
+    array = before.array
+    return type(tensor), before.key, array.shape, getattr(array, "strides", None), before.requires_grad, tensor._inference
 
 
 class _Sources:

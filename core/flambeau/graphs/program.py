@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .recorder import CHECK, COMPUTE, Call, Recorder, Reference, references_in
+from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
 
 __all__ = ["CheckFailed", "Program", "needed_calls"]
 
@@ -255,6 +255,12 @@ class Program:
         exec(compile(self.code, filename, "exec"), self.namespace)
         run: Callable[[Sequence[Any]], tuple[Any, ...]] = self.namespace[self.name]
         return run
+
+    @property
+    def checks_before_effects(self) -> bool:
+        """Whether all checks come before the first write or draw, so that nothing has been done when one fails."""
+        kinds = [call.kind == CHECK for call in self.calls if call.kind == CHECK or call.kind == EFFECT or call.writes]
+        return kinds == sorted(kinds, reverse=True)
 
     # --- to look at ---
 

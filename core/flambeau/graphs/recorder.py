@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import get_ident
@@ -19,7 +19,7 @@ from ..backend import Backend
 
 __all__ = [
     "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedInteger", "RecordedNumber", "Recorder",
-    "Reference", "place_in_program", "references_in",
+    "Reference", "is_own_file", "is_recording", "place_in_program", "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
 COMPUTE = "compute"  # gives results, and may write to arguments: done where those are needed
@@ -469,6 +469,22 @@ def _number_operators() -> None:
 _number_operators()
 
 
+# --- the recording that is open ------------------------------------------------------------------------------------------------
+
+open_recorders: list[Recorder] = []
+
+
+def is_recording() -> bool:
+    """Whether a step is being recorded."""
+    return bool(open_recorders)
+
+
+def refuse(reason: str) -> None:
+    """Let the step that is being recorded, if one is, run eagerly from now on, for this reason."""
+    for recorder in open_recorders:
+        recorder.spoil(reason)
+
+
 # --- where in the program ------------------------------------------------------------------------------------------------
 
 _OWN_FOLDERS: list[str] = [str(Path(__file__).parents[1])]
@@ -491,8 +507,3 @@ def place_in_program() -> str:
         frame = frame.f_back
     return "unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
-
-def all_references(calls: Iterable[Call]) -> Iterator[Reference]:
-    """All references in the arguments of calls."""
-    for call in calls:
-        yield from references_in((call.args, call.kwargs))

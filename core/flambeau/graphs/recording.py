@@ -21,7 +21,7 @@ from ..tape.node import Node, next_seq
 from ..tape.transforming import open_batches
 from ..tensors.tensor import Tensor
 from ..values.dtypes import COMPLEX
-from .recorder import COMPUTE, EFFECT, RecordedArray, RecordedInteger, RecordedNumber, Recorder, Reference
+from .recorder import COMPUTE, EFFECT, RecordedArray, RecordedInteger, RecordedNumber, Recorder, Reference, open_recorders
 
 __all__ = ["NotCapturable", "Recording", "TensorState"]
 
@@ -241,6 +241,8 @@ class Recording:
     # --- at the beginning ---
 
     def __enter__(self) -> Recording:
+        if open_recorders:
+            raise NotCapturable("another step is being recorded")
         if open_batches() or state.forward_levels or state.mutation_guards or state.anomaly_mode or state.node_observers:
             raise NotCapturable("a transform, anomaly mode or a profiler is on")
         for dtype in self.backend.dtypes:
@@ -256,6 +258,7 @@ class Recording:
             self.numbers.append(number)
             container[key] = number
         self.first_seq = next_seq()
+        open_recorders.append(self.recorder)
         return self
 
     def _lift_tensors(self) -> None:
@@ -318,6 +321,7 @@ class Recording:
 
     def __exit__(self, *exception: object) -> None:
         self.recorder.active = False
+        open_recorders.remove(self.recorder)
         DispatchKey.resolve = staticmethod(self._resolve)
         for key in self._keys:
             self._keys[key].install(key)

@@ -37,6 +37,7 @@ __all__ = ["CompiledFunction", "OptimizedModule", "compile"]
 RECOMPILE_LIMIT = 8
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _ATTEMPTS = 4  # calls that change Python state before a function counts as one that always does
+_CHANGES_STATE = "each call changes Python objects, which a replay would not do again"
 
 
 class _Entry:
@@ -72,6 +73,7 @@ class CompiledFunction:
         self.entries: dict[Any, list[_Entry]] = {}
         self.reason: str | None = None
         self._attempts = 0
+        self._settled = False  # whether a call has changed no Python state
         self._calls = 0
         self._generation = settings.generation()
 
@@ -122,7 +124,18 @@ class CompiledFunction:
         except RuntimeError as error:
             self._give_up(str(error))
             return self.function(*args, **kwargs)
+        if not self._settled and not self.fullgraph:
+            return self._warm_up(dependencies, args, kwargs)
         return self._try(signature, dependencies, args, kwargs)
+
+    def _warm_up(self, dependencies: Dependencies, args: Any, kwargs: Any) -> Any:
+        """Run eagerly until a call changes no Python state, as the first steps of an optimizer do."""
+        result = self.function(*args, **kwargs)
+        self._settled = dependencies.hold()
+        self._attempts += 1
+        if self._attempts > _ATTEMPTS and not self._settled:
+            self._give_up(_CHANGES_STATE)
+        return result
 
     def _try(self, signature: Any, dependencies: Dependencies, args: Any, kwargs: Any) -> Any:
         reason, captured = None, None
@@ -141,7 +154,7 @@ class CompiledFunction:
             captured = None
             if self._attempts <= _ATTEMPTS:
                 return result
-            reason = "each call changes Python objects, which a replay would not do again"
+            reason = _CHANGES_STATE
         if captured is None:
             self._give_up(reason or "it cannot be captured")
             return result

@@ -6,6 +6,7 @@ replay would not change it again.
 
 from __future__ import annotations
 
+import dis
 import functools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -150,9 +151,10 @@ class Dependencies:
 
     def _note_code(self, code: CodeType, names: dict[str, Any]) -> None:
         self.codes.add(code)
-        used = [name for name in code.co_names if name in names]
-        for name in used:
-            value = names[name]
+        for name in _globals_of(code):
+            value = names.get(name, _ABSENT)
+            if value is _ABSENT:
+                continue
             self._names.append((names, name, value))
             self._waiting.append(value)
             if isinstance(value, ModuleType) and not value.__name__.startswith(("flambeau", "torch")):
@@ -160,6 +162,12 @@ class Dependencies:
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
                 self._note_code(constant, names)
+
+
+@functools.cache
+def _globals_of(code: CodeType) -> list[str]:
+    """The names of globals in some code; `co_names` has those of attributes, too."""
+    return [*dict.fromkeys(step.argval for step in dis.get_instructions(code) if step.opname.endswith(("_GLOBAL", "_NAME")))]
 
 
 def _contents(cell: Any) -> Any:

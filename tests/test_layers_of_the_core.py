@@ -23,6 +23,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("operations", {"operations", "linalg", "fft", "special", "signal", "random", "storage"}),
     ("subclasses", {"subclasses"}),
     ("transforms", {"transforms"}),
+    ("graphs", {"graphs"}),
     ("autograd and other interfaces", {
         "autograd", "protocols", "_tensor_str", "_utils", "cuda", "cpu", "mps", "xpu", "accelerator", "backends", "compiler", "utils",
     }),
@@ -118,6 +119,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "array_api",
         "conformance",
         "launching",
+        "graphs",
         "protocols",
         "subclasses",
         "operations",

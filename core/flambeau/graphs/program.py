@@ -145,7 +145,8 @@ class Program:
             self.names[reference] = f"a{number}"
         self._fold_constants()
         dictionaries = sorted(
-            {reference for call in self.calls for reference in references_in((call.args, call.kwargs))} & self.dictionaries - set(self.inputs),
+            {reference for call in self.calls for reference in references_in((call.args, call.kwargs))}
+            & self.dictionaries - set(self.inputs),
             key=lambda reference: reference.index,
         )
         last_use = {
@@ -165,7 +166,8 @@ class Program:
             over = [
                 self.names[reference]
                 for reference in dict.fromkeys(
-                    self._meant(reference) for reference in (*references_in((call.args, call.kwargs)), *references_in(call.results))
+                    self._meant(reference)
+                    for reference in (*references_in((call.args, call.kwargs)), *references_in(call.results))
                 )
                 if last_use[reference] == number and reference not in kept and reference not in self.folded
             ]
@@ -247,7 +249,9 @@ class Program:
             return f"slice({self._text(value.start)}, {self._text(value.stop)}, {self._text(value.step)})"
         if value is ...:
             return "..."
-        return self._global("c" if not hasattr(value, "__name__") else re.sub(r"\W", "_", value.__name__).strip("_") or "c", value)
+        return self._global(
+            "c" if not hasattr(value, "__name__") else re.sub(r"\W", "_", value.__name__).strip("_") or "c", value
+        )
 
     def _compiled(self) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
         filename = f"<flambeau graph {next(_numbers)}>"

@@ -129,7 +129,14 @@ class Recorder:
         return recorded
 
     def call(
-        self, name: str, function: Callable[..., Any], args: Any, kwargs: Any, kind: str = COMPUTE, writes: Any = (), expected: Any = None
+        self,
+        name: str,
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        kind: str = COMPUTE,
+        writes: Any = (),
+        expected: Any = None,
     ) -> Any:
         """Call a function on the real values, and record that."""
         if self.depth:
@@ -506,4 +513,3 @@ def place_in_program() -> str:
     while frame is not None and is_own_file(frame.f_code.co_filename):
         frame = frame.f_back
     return "unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-

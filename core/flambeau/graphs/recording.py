@@ -60,7 +60,11 @@ class RecordingBackend:
         attribute = getattr(self._real, name)
         if not callable(attribute) or isinstance(attribute, type) or name in _AS_IT_IS:
             return attribute
-        value = self._looking(name, attribute) if name in _LOOKS else self._recorder.wrapped(attribute, name, COMPUTE, _WRITES.get(name, ()))
+        value = (
+            self._looking(name, attribute)
+            if name in _LOOKS
+            else self._recorder.wrapped(attribute, name, COMPUTE, _WRITES.get(name, ()))
+        )
         setattr(self, name, value)
         return value
 

@@ -32,7 +32,9 @@ class _Snapshot:
 
     def restore(self) -> None:
         """Bring it all back."""
-        for tensor, array, original, (storage, version) in zip(self.tensors, self.arrays, self.originals, self.versions, strict=True):
+        for tensor, array, original, (storage, version) in zip(
+            self.tensors, self.arrays, self.originals, self.versions, strict=True
+        ):
             tensor._array = original
             if tensor._key.backend.mutable:
                 self._write_back(tensor, array)

@@ -112,7 +112,9 @@ class CompiledFunction:
         stance, count = settings.stance(), sum(map(len, self.entries.values()))
         self._calls += 1
         if count and stance == "fail_on_recompile":
-            raise FailOnRecompile(f"torch.compile: {self.name} would have to be compiled again, but the stance is 'fail_on_recompile'")
+            raise FailOnRecompile(
+                f"torch.compile: {self.name} would have to be compiled again, but the stance is 'fail_on_recompile'"
+            )
         if (count and stance == "eager_on_recompile") or (self._calls == 1 and "eager_then" in stance):
             return self.function(*args, **kwargs)
         if count >= self.recompile_limit:

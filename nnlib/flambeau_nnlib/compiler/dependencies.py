@@ -136,7 +136,9 @@ class Dependencies:
                 continue
             self._seen[id(cls)] = cls
             self._containers.append((vars(cls), dict(vars(cls))))
-            yield from (member for member in vars(cls).values() if isinstance(member, (FunctionType, property, staticmethod, classmethod)))
+            yield from (
+                member for member in vars(cls).values() if isinstance(member, (FunctionType, property, staticmethod, classmethod))
+            )
         for name in getattr(type(value), "__slots__", ()) or ():
             yield getattr(value, name, None)
 

@@ -17,8 +17,9 @@ from types import TracebackType
 from typing import Any
 
 import flambeau as torch
-from flambeau import nn
 from flambeau.utils import _pytree as pytree
+
+from . import nn
 
 __all__ = [
     "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "get_default_backend",

@@ -372,7 +372,7 @@ class _Writer:
             self.body.append(f"\n{self.options.paint('dim', summary)}\n")
 
     def shape_annotation(self, node: Node) -> str:
-        value = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
+        value: Any = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
         if not hasattr(value, "dtype") or not hasattr(value, "shape"):
             return ""
         paint = self.options.paint

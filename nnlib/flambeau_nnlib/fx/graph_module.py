@@ -171,7 +171,7 @@ def _deserialize_graph_module(forward: Any, body: dict[str, Any], graph_module_c
     root = CodeModule(body)
     graph = KeepModules().trace(root, **body.get("_tracer_extras", {}))
     graph._tracer_cls = tracer_cls
-    module = (graph_module_cls or GraphModule)(root, graph, body.get("_graphmodule_cls_name", "GraphModule"))
+    module: nn.Module = (graph_module_cls or GraphModule)(root, graph, body.get("_graphmodule_cls_name", "GraphModule"))
     for name, value in body.items():
         if not hasattr(module, name):
             setattr(module, name, value)

@@ -408,7 +408,8 @@ class ParameterProxy(Proxy):
 
     def size(self) -> torch.Size:
         """The shape of the parameter."""
-        return self.param.size()
+        size: torch.Size = self.param.size()
+        return size
 
     def dim(self) -> int:
         """How many dimensions it has."""
@@ -428,19 +429,21 @@ class ParameterProxy(Proxy):
 
 def _add_operator(name: str) -> None:
     target = getattr(operator, name, None)
+    if target is None:  # there has been no operator.div since Python 2
+        return
 
     def compute(*args: Any, **kwargs: Any) -> Proxy:
-        return args[0].tracer.create_proxy("call_function", target, args, kwargs)
+        proxy: Proxy = args[0]
+        return proxy.tracer.create_proxy("call_function", target, args, kwargs)
 
     def compute_reflected(self: Proxy, other: Any) -> Proxy:
         return self.tracer.create_proxy("call_function", target, (other, self), {})
 
-    if target is not None:  # there has been no operator.div since Python 2
-        compute.__name__ = name
-        setattr(Proxy, f"__{name.strip('_')}__", compute)
-        if name in reflectable_magic_methods:
-            compute_reflected.__name__ = f"__r{name.strip('_')}__"
-            setattr(Proxy, compute_reflected.__name__, compute_reflected)
+    compute.__name__ = name
+    setattr(Proxy, f"__{name.strip('_')}__", compute)
+    if name in reflectable_magic_methods:
+        compute_reflected.__name__ = f"__r{name.strip('_')}__"
+        setattr(Proxy, compute_reflected.__name__, compute_reflected)
 
 
 for _name in magic_methods:

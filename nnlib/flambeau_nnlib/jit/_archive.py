@@ -112,7 +112,7 @@ class Archive:
             from collections import namedtuple
 
             fields = [each.target.id for each in definition.body if isinstance(each, ast.AnnAssign)]  # type: ignore[union-attr]
-            return namedtuple(definition.name, fields)  # type: ignore[misc]
+            return namedtuple(definition.name, fields)
         body: dict[str, Any] = {"original_name": definition.name, "_code": {}, "__module__": __name__, "_path": path}
         declared: dict[str, str] = {}
         lists: dict[str, Any] = {"__parameters__": [], "__buffers__": []}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ._operators import operator_named
 
@@ -66,7 +66,7 @@ class _Translator:
         new = ast.FunctionDef(name=self.function.name, args=arguments, body=body, decorator_list=[])
         return ast.copy_location(new, self.function)
 
-    def refuse(self, node: ast.AST, what: str) -> Any:
+    def refuse(self, node: ast.AST, what: str) -> NoReturn:
         raise RuntimeError(f"{self.file}, line {getattr(node, 'lineno', '?')}: the code of the archive has {what} in it: refused")
 
     def constant(self, value: Any) -> ast.expr:
@@ -88,7 +88,7 @@ class _Translator:
     def statement(self, node: ast.stmt) -> ast.stmt:
         if not isinstance(node, _STATEMENTS):
             self.refuse(node, f"a statement of the kind {type(node).__name__}")
-        new: Any
+        new: ast.stmt
         if isinstance(node, ast.Assign):
             new = ast.Assign([self.target(each) for each in node.targets], self.expression(node.value))
         elif isinstance(node, ast.AnnAssign):
@@ -117,14 +117,14 @@ class _Translator:
             if node.attr.startswith("__") or not isinstance(node.value, ast.Name) or node.value.id not in self.locals:
                 self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
             return ast.Attribute(ast.Call(self.constant(script_only), [owner], []), node.attr, ast.Store())
-        return self.refuse(node, f"an assignment to {ast.unparse(node)!r}")  # type: ignore[no-any-return]
+        return self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def expression(self, node: ast.expr) -> ast.expr:
-        translate = getattr(self, f"expression_{type(node).__name__}", None)
+        translate: Callable[[Any], ast.expr] | None = getattr(self, f"expression_{type(node).__name__}", None)
         if translate is None:
-            return self.refuse(node, f"an expression of the kind {type(node).__name__}")  # type: ignore[no-any-return]
+            return self.refuse(node, f"an expression of the kind {type(node).__name__}")
         return ast.copy_location(translate(node), node)
 
     def expression_Constant(self, node: ast.Constant) -> ast.expr:
@@ -140,7 +140,7 @@ class _Translator:
             return ast.Name(self.local(node.id), ast.Load())
         if node.id in ("inf", "nan", "infj", "nanj"):
             return self.constant(complex(node.id) if node.id.endswith("j") else float(node.id))
-        return self.refuse(node, f"the name {node.id!r}")  # type: ignore[no-any-return]
+        return self.refuse(node, f"the name {node.id!r}")
 
     def expression_Tuple(self, node: ast.Tuple) -> ast.expr:
         return ast.Tuple([self.expression(each) for each in node.elts], ast.Load())
@@ -205,7 +205,7 @@ class _Translator:
             return self.attribute(node.args[0], str(node.args[1].value), node)
         if name in _BUILTINS:
             return ast.Call(self.constant(_BUILTINS[name]), [self.expression(each) for each in node.args], [])
-        return self.refuse(node, f"a call of {name!r}")  # type: ignore[no-any-return]
+        return self.refuse(node, f"a call of {name!r}")
 
 
 _MEMBERS = ("_parameters", "_buffers", "_modules")

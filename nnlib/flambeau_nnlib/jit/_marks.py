@@ -67,7 +67,8 @@ def unused(fn: Any) -> Any:
     Args:
         fn: the method, or a property.
     """
-    for function in (fn.fget, fn.fset) if builtins.isinstance(fn, property) else (fn,):
+    functions: tuple[Any, ...] = (fn.fget, fn.fset) if builtins.isinstance(fn, property) else (fn,)
+    for function in functions:
         if function is not None:
             function._torchscript_modifier = "unused"
     return fn

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-from flambeau.nn import functional as F
-
 import flambeau as torch
+
+from ..amp.autocast_mode import is_autocast_enabled
+from ..nn import functional as F
 
 __all__ = ["operator_named"]
 
@@ -94,7 +95,8 @@ def _slice(value: Any, *args: Any) -> Any:
     """Part of a tensor (by dimension, start, end, step) or of a list or string (by start, end, step)."""
     if not isinstance(value, torch.Tensor):
         return value[slice(*(args or (None,)))]
-    dim, start, end, step = (*args, *(0, None, None, 1)[len(args) :])
+    defaults: tuple[Any, ...] = (0, None, None, 1)
+    dim, start, end, step = (*args, *defaults[len(args) :])
     index: list[Any] = [slice(None)] * value.dim()
     index[dim] = slice(start, end, step)
     return value[tuple(index)]
@@ -228,8 +230,8 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "is_floating_point": torch.is_floating_point,
     "is_grad_enabled": torch.is_grad_enabled,
     "set_grad_enabled": _set_grad_enabled,
-    "is_autocast_enabled": lambda *device: torch.is_autocast_enabled(*device),
-    "is_autocast_cpu_enabled": lambda: torch.is_autocast_enabled("cpu"),
+    "is_autocast_enabled": is_autocast_enabled,
+    "is_autocast_cpu_enabled": lambda: is_autocast_enabled("cpu"),
     "_convolution": _convolution,
     "to": _to,
     "type_as": lambda value, other: value.type_as(other),
@@ -311,7 +313,7 @@ def operator_named(path: str) -> Callable[..., Any]:
         function = getattr(torch, name, None) if name in torch.__all__ and not name.startswith("_") else None
         if isinstance(function, MethodType):  # as the compiled functions of the namespace are; others do more than compute
             return function
-        method = vars(torch.Tensor).get(name) if not name.startswith("_") else None
+        method: Callable[..., Any] | None = vars(torch.Tensor).get(name) if not name.startswith("_") else None
         if callable(method) and name not in _NOT_OPERATORS:
             return method
 

@@ -185,10 +185,10 @@ class _Pickler:
         self.out.append(b"((")
         self.write("storage")
         self.write_global("torch", name)
-        for each in (key, "cpu", storage.nbytes() // plain.element_size()):
-            self.write(each)
+        for part in (key, "cpu", storage.nbytes() // plain.element_size()):
+            self.write(part)
         self.out.append(b"tQ")
-        for each in (plain.storage_offset(), tuple(plain.shape), tuple(plain.stride()), value.requires_grad):
-            self.write(each)
+        for argument in (plain.storage_offset(), tuple(plain.shape), tuple(plain.stride()), value.requires_grad):
+            self.write(argument)
         self.write_global("collections", "OrderedDict")
         self.out.append(b")RtR")

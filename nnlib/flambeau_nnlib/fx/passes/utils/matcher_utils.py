@@ -139,13 +139,13 @@ class SubgraphMatcher:
             roots = pattern_node.graph.owning_module, node.graph.owning_module
             kinds = [type(_get_attr(root, each.target)) for root, each in zip(roots, (pattern_node, node), strict=True)]
             return kinds[0] is kinds[1]
-        return pattern_node.target == node.target
+        return bool(pattern_node.target == node.target)
 
     @staticmethod
     def _same_attribute(pattern_node: Node, node: Node) -> bool:
         roots = pattern_node.graph.owning_module, node.graph.owning_module
         if roots[0] is None or roots[1] is None:
-            return pattern_node.target == node.target
+            return bool(pattern_node.target == node.target)
         ours, theirs = _get_attr(roots[0], pattern_node.target), _get_attr(roots[1], node.target)
         return isinstance(ours, torch.Tensor) and isinstance(theirs, torch.Tensor)
 
@@ -192,7 +192,7 @@ class SubgraphMatcher:
         if pattern_node.op != "placeholder":
             return False
         if pattern_node in match.nodes_map:
-            return match.nodes_map[pattern_node] == value
+            return bool(match.nodes_map[pattern_node] == value)
         match.nodes_map[pattern_node] = value
         return True
 

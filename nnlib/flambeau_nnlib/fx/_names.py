@@ -138,7 +138,7 @@ CUSTOM_BUILTINS: dict[str, tuple[str, Any]] = {
 
 @functools.cache
 def _taken() -> dict[str, Any]:
-    names: dict[str, Any] = {each: object() for each in keyword.kwlist}
+    names: dict[str, Any] = {word: object() for word in keyword.kwlist}
     return names | vars(builtins) | {name: value for name, (_, value) in CUSTOM_BUILTINS.items()}
 
 

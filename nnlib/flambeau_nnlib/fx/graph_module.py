@@ -207,7 +207,7 @@ class GraphModule(nn.Module):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         # Each instance has a class of its own, which holds its `forward`.
-        cls = next(each for each in cls.__mro__ if each.__qualname__.split(".")[-1] != "GraphModuleImpl")
+        cls = next(base for base in cls.__mro__ if base.__qualname__.split(".")[-1] != "GraphModuleImpl")
 
         class GraphModuleImpl(cls):  # type: ignore[misc, valid-type]
             pass

@@ -79,7 +79,7 @@ def _convolution(
 def _to(value: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     """All ways to write `to`: device and dtype, dtype alone, or as another tensor, each with three flags."""
     kwargs = _named(kwargs)
-    plain = [each for each in args if not isinstance(each, bool) and each is not None]
+    plain = [argument for argument in args if not isinstance(argument, bool) and argument is not None]
     for given in plain:
         if isinstance(given, torch.Tensor):
             kwargs.update(dtype=given.dtype, device=given.device)
@@ -103,12 +103,12 @@ def _slice(value: Any, *args: Any) -> Any:
 
 
 def _index(value: torch.Tensor, indices: list[Any]) -> torch.Tensor:
-    return value[tuple(slice(None) if each is None else each for each in indices)]
+    return value[tuple(slice(None) if index is None else index for index in indices)]
 
 
 def _index_put_(value: torch.Tensor, indices: list[Any], values: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
-    if any(each is None for each in indices):
-        value[tuple(slice(None) if each is None else each for each in indices)] = values
+    if any(index is None for index in indices):
+        value[tuple(slice(None) if index is None else index for index in indices)] = values
         return value
     return value.index_put_(tuple(indices), values, accumulate)
 
@@ -132,7 +132,7 @@ def _reduction(name: str) -> Callable[..., Any]:
 
 def _creation(name: str) -> Callable[..., Any]:
     function = getattr(torch, name)
-    return lambda *args, **kwargs: function(*(each for each in args if each is not None), **_named(kwargs))
+    return lambda *args, **kwargs: function(*(argument for argument in args if argument is not None), **_named(kwargs))
 
 
 def _like(name: str) -> Callable[..., Any]:
@@ -283,7 +283,7 @@ _PRIMITIVE: dict[str, Callable[..., Any]] = {
     "requires_grad": lambda value: value.requires_grad,
     "type": lambda value: value.type if isinstance(value, torch.device) else type(value).__name__,
     "unchecked_unwrap_optional": lambda value: value,
-    "AutogradAnyNonZero": lambda *values: any(each is not None for each in values),
+    "AutogradAnyNonZero": lambda *values: any(value is not None for value in values),
 }
 
 # Layers and activations that are functions of `torch.nn.functional` here, with the arguments that the operators have.

@@ -137,7 +137,7 @@ class SubgraphMatcher:
             and node.graph.owning_module is not None
         ):
             roots = pattern_node.graph.owning_module, node.graph.owning_module
-            kinds = [type(_get_attr(root, each.target)) for root, each in zip(roots, (pattern_node, node), strict=True)]
+            kinds = [type(_get_attr(root, call.target)) for root, call in zip(roots, (pattern_node, node), strict=True)]
             return kinds[0] is kinds[1]
         return bool(pattern_node.target == node.target)
 
@@ -152,7 +152,7 @@ class SubgraphMatcher:
     def _match_nodes(self, pattern_node: Node, node: Node, match: InternalMatch) -> bool:
         if pattern_node in match.nodes_map:
             return match.nodes_map[pattern_node] is node
-        if any(each is node for each in match.nodes_map.values()) and pattern_node.op != "placeholder":
+        if any(matched is node for matched in match.nodes_map.values()) and pattern_node.op != "placeholder":
             return False
         if not self._alike(pattern_node, node):
             return False
@@ -167,7 +167,7 @@ class SubgraphMatcher:
         args, kwargs = pattern_node.args, pattern_node.kwargs
         other_args, other_kwargs = node.args, node.kwargs
         if len(args) != len(other_args) or list(kwargs) != list(other_kwargs):
-            normalized = [each.normalized_arguments(each.graph.owning_module, None, None, True) for each in (pattern_node, node)]
+            normalized = [call.normalized_arguments(call.graph.owning_module, None, None, True) for call in (pattern_node, node)]
             if None in normalized:
                 return False
             (args, kwargs), (other_args, other_kwargs) = normalized  # type: ignore[misc]
@@ -200,11 +200,11 @@ class SubgraphMatcher:
 def _plain(value: Any) -> Any:
     """Arguments in ordinary lists and dictionaries, which trees are made of."""
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_plain(element) for element in value]
     if isinstance(value, tuple):
-        return tuple(_plain(each) for each in value)
+        return tuple(_plain(element) for element in value)
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(element) for key, element in value.items()}
     return value
 
 

@@ -198,6 +198,10 @@ def __getattr__(name: str) -> _Any:
         value = getattr(import_module(f"flambeau.{_LATE[name]}"), name)
         globals()[name] = value
         return value
+    if name.startswith("_foreach_"):
+        functions = import_module("flambeau.operations.foreach").FUNCTIONS
+        if name in functions:
+            return functions[name]
     if (name == "__config__" or not name.startswith("__")) and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")
     raise AttributeError(f"module 'flambeau' has no attribute '{name}'")

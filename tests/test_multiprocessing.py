@@ -451,3 +451,31 @@ def test_older_names_warn():
         mp.spawn(sleep, (0,), nprocs=0, start_method="fork")
     with pytest.warns(UserWarning, match="SpawnContext is renamed to ProcessContext"):
         mp.SpawnContext([], [])
+
+
+# --- Hogwild ---
+
+
+def take_steps(index, model, features, targets, until):
+    """Train until the loss on all examples is small: with the steps of the other processes, or else never."""
+    optimizer = torch.optim.SGD([list(model.parameters())[index]], lr=0.1)  # only one of the parameters is this process's
+    for _ in range(20_000):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(features), targets)
+        if loss.item() < until:
+            return
+        loss.backward()
+        optimizer.step()
+    raise AssertionError(f"the loss is still {loss.item()}")
+
+
+def test_processes_train_one_model_together():
+    torch.manual_seed(0)
+    features = torch.randn(50, 3)
+    targets = features @ torch.tensor([[1.0], [-2.0], [0.5]]) + 3
+    model = torch.nn.Linear(3, 1)
+    model.share_memory()
+    assert all(parameter.is_shared() for parameter in model.parameters())
+    mp.spawn(take_steps, args=(model, features, targets, 1e-4), nprocs=2)
+    assert torch.allclose(model.weight, torch.tensor([[1.0, -2.0, 0.5]]), atol=0.05)
+    assert torch.allclose(model.bias, torch.tensor([3.0]), atol=0.05)

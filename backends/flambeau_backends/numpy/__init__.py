@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from math import prod
-from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -189,12 +188,12 @@ class NumpyBackend(Backend):
         return bool(np.may_share_memory(array, other))
 
     def is_shared(self, array: Any) -> bool:
-        return isinstance(lender(array), mmap)
+        return getattr(lender(array), "is_shared", False)  # of a file in memory, or on disk
 
     def share(self, array: Any) -> Any:
         from flambeau.multiprocessing.shared import SharedBlock  # knows how to send it to another process
 
-        shared = np.frombuffer(SharedBlock.create(array.nbytes), array.dtype, array.size)
+        shared = np.asarray(SharedBlock.create(array.nbytes))[: array.nbytes].view(array.dtype)
         shared[...] = array
         return shared
 

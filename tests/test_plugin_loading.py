@@ -369,6 +369,18 @@ try:
 except RuntimeError as error:
     said = str(error)
 assert "the mine backend has no torch.float64" in said and "torch.float32" in said and ".cpu()" in said, said
+asking = {
+    "double": lambda: x.to("mine").double(), "to": lambda: x.to("mine", torch.float64), "sum": lambda: x.to("mine").sum(dtype=torch.double),
+    "float_power": lambda: torch.float_power(x.to("mine"), 2), "zeros": lambda: torch.zeros(2, dtype=torch.double, device="mine"),
+    "tensor": lambda: torch.tensor([1.0], dtype=torch.double, device="mine"),
+}
+for name, call in asking.items():
+    try:
+        call()
+    except RuntimeError as error:
+        assert str(error).startswith(name + "(): the mine backend has no torch.float64"), (name, error)
+    else:
+        raise AssertionError(name)
 print("done")
 """
 

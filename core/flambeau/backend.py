@@ -21,7 +21,7 @@ from .runtime.hookspecs import hookimpl
 from .values import dtypes
 from .values.dtypes import dtype
 
-__all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected"]
+__all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected", "without_aliases"]
 
 Array = Any  # an array of whichever library the backend wraps
 GROUP = "flambeau.backends"

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from .. import backend as backends
 from ..backend import Backend
 from ..values.dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, dtype, meant
+from .caller import called_function
 from .state import state
 
 __all__ = ["DispatchKey", "device", "dispatch_key", "get_default_device", "set_default_device"]
@@ -259,8 +260,10 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         super().__init__()
         if dtype not in backend.dtypes:
             has = ", ".join(map(repr, backend.dtypes))
+            function = called_function()
             raise RuntimeError(
-                f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
+                (f"{function}(): " if function else "")
+                + f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
                 "Convert to one of these, such as by .float(), or compute on the CPU: .cpu() keeps the dtype"
             )
         self.dtype = dtype

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from flambeau.backend import contiguous_strides
 
-__all__ = ["NO_DATA", "Memory", "MetaArray", "common_order", "described", "like", "ordered"]
+__all__ = ["NO_DATA", "Memory", "MetaArray", "common_order", "described", "in_order", "like", "ordered"]
 
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
@@ -161,18 +161,25 @@ def like(array: MetaArray, dtype: Any = None) -> MetaArray:
     return ordered(array.shape, dtype or array.dtype, [array])
 
 
-def ordered(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> MetaArray:
-    """A new array with its dimensions in the order that NumPy chooses for the result of a ufunc of these operands."""
-    shape = tuple(shape)
-    layouts = [o.layout for o in operands if isinstance(o, MetaArray) and o.ndim]
-    if all(layout.flags.c_contiguous for layout in layouts) and all(layout.shape == shape for layout in layouts):
-        return described(shape, dtype)
-    strides = [0] * len(shape)
-    step = 1
-    for dim in reversed(common_order(shape, [_aligned(layout, shape) for layout in layouts])):
+def in_order(shape: Sequence[int], dtype: Any, order: Sequence[int]) -> MetaArray:
+    """A new array whose dimensions lie in memory in this order, from the slowest to the fastest."""
+    strides, step = [0] * len(shape), 1
+    for dim in reversed(order):
         strides[dim] = step
         step *= max(shape[dim], 1)
     return described(shape, dtype, strides)
+
+
+def ordered(shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> MetaArray:
+    """A new array with its dimensions in the order that NumPy chooses for the result of a ufunc of these operands."""
+    shape = tuple(shape)
+    layouts = [operand.layout for operand in operands if isinstance(operand, MetaArray) and operand.ndim]
+    alike = all(layout.shape == shape for layout in layouts)
+    if alike and all(layout.flags.c_contiguous for layout in layouts):
+        return described(shape, dtype)
+    if alike and all(layout.flags.f_contiguous for layout in layouts):
+        return in_order(shape, dtype, range(len(shape))[::-1])
+    return in_order(shape, dtype, common_order(shape, [_aligned(layout, shape) for layout in layouts]))
 
 
 def _aligned(layout: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:

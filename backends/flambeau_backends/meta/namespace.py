@@ -259,8 +259,7 @@ def concat(arrays: Sequence[MetaArray], /, *, axis: int | None = 0) -> MetaArray
         if any(a != b for d, (a, b) in enumerate(zip(arrays[0].shape, array.shape, strict=True)) if d != axis):
             raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
     length = builtin_sum(array.shape[axis] for array in arrays)
-    shape = [length if d == axis else n for d, n in enumerate(arrays[0].shape)]
-    return ordered(shape, dtype, [array for array in arrays if 0 not in array.shape])
+    return described([length if d == axis else n for d, n in enumerate(arrays[0].shape)], dtype)
 
 
 def stack(arrays: Sequence[MetaArray], /, *, axis: int = 0) -> MetaArray:
@@ -315,6 +314,7 @@ def _data_dependent(name: str) -> Callable[..., Any]:
 
 namespace = ModuleType("flambeau_backends.meta.namespace", __doc__)
 builtin_sum = sum
+namespace.has_data = False  # type: ignore[attr-defined]  # forwards ask for it before they look at values
 _names = {
     **{name: value for name, value in vars(np).items() if isinstance(value, np.ufunc)},
     **{name: value for name, value in globals().items() if inspect.isfunction(value) and not name.startswith("_")},

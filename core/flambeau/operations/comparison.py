@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..calls.codegen import NAMESPACE
-from ..calls.dispatch import refusing, require_operands, require_tensors, result_dtype
+from ..calls.dispatch import refusing, require_data, require_operands, require_tensors, result_dtype
 from ..calls.op import composite, op
 from ..calls.record import Out
 from ..calls.wrappers import as_method
@@ -318,6 +318,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     require_tensors("equal", input=input, other=other)
     if input.shape != other.shape:
         return False
+    require_data("equal", input, other)
     return bool((input == other).all())
 
 

@@ -25,9 +25,14 @@ __all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "install
 
 Array = Any  # an array of whichever library the backend wraps
 GROUP = "flambeau.backends"
-BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy", "meta": "flambeau_backends.meta"}
+BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
+WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # found by its device type, and not for selection
 INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
-DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy", "meta": "meta"}  # the backend of each device type, known before it is imported
+DEVICE_TYPE_OWNER = {
+    "cpu": "numpy",
+    "cuda": "cupy",
+    "meta": "meta",
+}  # of each device type, known before the import
 
 
 class Backend:
@@ -470,9 +475,9 @@ def find(name: str) -> Backend:
 
 
 def _plugin_of(name: str) -> Any:
-    if name in BUILTIN:
+    if name in BUILTIN or name in WITHOUT_DATA:
         try:
-            return importlib.import_module(BUILTIN[name])
+            return importlib.import_module((BUILTIN | WITHOUT_DATA)[name])
         except ImportError as error:
             hint = INSTALL_HINT.get(name, "is its library installed?")
             raise RuntimeError(f"flambeau backend {name!r} could not be imported: {error}; {hint}") from error

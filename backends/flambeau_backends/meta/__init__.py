@@ -1,7 +1,7 @@
 """The backend of device `meta`: arrays with a shape, a dtype and strides, and no elements.
 
-Operations run their array-API forwards on descriptions (`arrays.py`, `namespace.py`), so whatever can be computed has its shape here,
-at the same small price for any size.
+Operations run their array-API forwards on descriptions (`arrays.py`, `namespace.py`), so whatever can be computed has its shape
+here, at the same small price for any size.
 """
 
 from __future__ import annotations

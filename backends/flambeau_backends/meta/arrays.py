@@ -1,8 +1,8 @@
 """Arrays that are descriptions: a shape, a dtype and strides over memory that is never allocated.
 
-The description is itself a NumPy array, `layout`, which claims memory that it does not have. Only what NumPy computes from shapes and
-strides alone is ever asked of it: transposing, basic slicing, reshaping without a copy. Its elements are never read or written, so a
-`MetaArray` lets nobody at them.
+The description is itself a NumPy array, `layout`, which claims memory that it does not have. Only what NumPy computes from shapes
+and strides alone is ever asked of it: transposing, basic slicing, reshaping without a copy. Its elements are never read or
+written, so a `MetaArray` lets nobody at them.
 """
 
 from __future__ import annotations
@@ -106,11 +106,6 @@ class MetaArray:
     def __reduce__(self) -> tuple[Any, ...]:
         return described, (self.shape, self.dtype, self.strides)
 
-    def __array_namespace__(self, api_version: str | None = None) -> Any:
-        from .namespace import namespace
-
-        return namespace
-
     # --- views and indexing ---
 
     def __getitem__(self, index: Any) -> MetaArray:
@@ -124,7 +119,7 @@ class MetaArray:
     def __setitem__(self, index: Any, value: Any) -> None:
         """Nothing is written; the index and the shape of the value are checked."""
         items = index if isinstance(index, tuple) else (index,)
-        if any(getattr(item, "dtype", None) == bool for item in items):
+        if any(map(_is_mask, items)):
             return  # how many elements a mask chooses is not known
         target, given = self[index].shape, getattr(value, "shape", ())
         while len(given) > len(target) and given[0] == 1:
@@ -224,19 +219,26 @@ def _is_advanced(item: Any) -> bool:
     return isinstance(item, (MetaArray, np.ndarray, list, bool))
 
 
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, (MetaArray, np.ndarray)) and item.dtype.kind == "b"
+
+
 def _advanced_shape(array: MetaArray, items: Sequence[Any]) -> tuple[int, ...]:
     """The shape of `array[items]`, where some items are arrays of integers, by NumPy's rules."""
-    items = [np.asarray(item) if isinstance(item, (list, bool)) else item for item in items]
-    if any(isinstance(item, (MetaArray, np.ndarray)) and item.dtype == bool for item in items):
+    given = [np.asarray(item) if isinstance(item, (list, bool)) else item for item in items]
+    if any(_is_mask(item) and isinstance(item, MetaArray) for item in given):
         raise NotImplementedError(
             "indexing with a mask: the number of elements that it chooses depends on data, which meta tensors do not have"
         )
+    items = [part for item in given for part in (np.nonzero(item) if _is_mask(item) else (item,))]
     used = sum(item is not None and item is not ... for item in items)
     if ... not in [item for item in items if item is ...]:
         items.append(...)
     place = next(position for position, item in enumerate(items) if item is ...)
     items[place : place + 1] = [slice(None)] * (array.ndim - used)
-    chosen = [(position, item) for position, item in enumerate(items) if isinstance(item, (MetaArray, np.ndarray, int, np.integer))]
+    chosen = [
+        (position, item) for position, item in enumerate(items) if isinstance(item, (MetaArray, np.ndarray, int, np.integer))
+    ]
     index_shape = np.broadcast_shapes(*[getattr(item, "shape", ()) for _, item in chosen])
     positions = [position for position, _ in chosen]
     together = positions[-1] - positions[0] + 1 == len(positions)

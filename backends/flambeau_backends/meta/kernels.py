@@ -67,6 +67,10 @@ def _view_as_real(input: MetaArray) -> MetaArray:
     return input.view(as_strided(real, (*input.shape, 2), (*input.layout.strides, real.itemsize)))
 
 
+def _view_as_complex(input: MetaArray) -> MetaArray:
+    return input.view(input.layout.view(np.complex128 if input.dtype == np.float64 else np.complex64)[..., 0])
+
+
 def _extremes_so_far(input: MetaArray, dim: int) -> tuple[MetaArray, MetaArray]:
     return like(input), like(input, np.int64)
 
@@ -90,8 +94,9 @@ def _of_row_major(name: str) -> Kernel:
 
 
 _ROW_MAJOR = (
-    "avg_pool2d_windows", "avg_pool3d_windows", "avg_pool_backward", "col2im", "complex", "cumprod", "cumsum", "group_norm", "layer_norm", "log_softmax", "logcumsumexp", "masked_fill",
-    "nll_loss_backward", "resample_backward", "roll", "softmax", "tril", "triu",
+    "avg_pool2d_windows", "avg_pool3d_windows", "avg_pool_backward", "col2im", "complex", "cumprod", "cumsum", "group_norm",
+    "layer_norm", "log_softmax", "logcumsumexp", "masked_fill", "nll_loss_backward", "resample_backward", "roll", "softmax",
+    "tril", "triu",
 )  # fmt: skip
 
 
@@ -100,7 +105,9 @@ def _of_image_format(name: str) -> Kernel:
 
     def kernel(image: MetaArray, *args: Any, **kwargs: Any) -> Any:
         results = forward_of(name)(namespace, image, *args, **kwargs)
-        channels_last = image.ndim > 3 and not image.layout.flags.c_contiguous and np.moveaxis(image.layout, 1, -1).flags.c_contiguous
+        channels_last = (
+            image.ndim > 3 and not image.layout.flags.c_contiguous and np.moveaxis(image.layout, 1, -1).flags.c_contiguous
+        )
         order = (0, *range(2, image.ndim), 1) if channels_last else range(image.ndim)
         arranged = [in_order(r.shape, r.dtype, order) for r in (results if isinstance(results, (tuple, list)) else (results,))]
         return tuple(arranged) if isinstance(results, (tuple, list)) else arranged[0]
@@ -109,8 +116,8 @@ def _of_image_format(name: str) -> Kernel:
 
 
 _IMAGES = (
-    "batch_norm", "constant_pad", "convolution", "convolution_transposed", "fixed_norm", "max_pool2d", "max_pool_indices", "resample",
-    "resample_nearest",
+    "batch_norm", "constant_pad", "convolution", "convolution_transposed", "fixed_norm", "max_pool2d", "max_pool_indices",
+    "resample", "resample_nearest",
 )  # fmt: skip
 
 
@@ -142,6 +149,7 @@ KERNELS: Mapping[str, Kernel] = {
     "cummin": _extremes_so_far,
     "diagonal": _diagonal,
     "unsqueeze": _unsqueeze,
+    "view_as_complex": _view_as_complex,
     "view_as_real": _view_as_real,
     "pairs_of_complex": _view_as_real,
     "gather_along": _gather_along,

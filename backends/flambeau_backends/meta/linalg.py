@@ -103,7 +103,8 @@ def _vector_norm(x: MetaArray, /, *, axis: Any = None, keepdims: bool = False, o
 namespace = ModuleType("flambeau_backends.meta.linalg", __doc__)
 namespace.__dict__.update(
     matmul=matmul, tensordot=tensordot, vecdot=vecdot, svd=_svd, svdvals=_svdvals, qr=_qr, eigh=_eigh, eig=_eig,
-    eigvalsh=lambda x, /: described(x.shape[:-1], _real(x.dtype)), eigvals=lambda x, /: described(x.shape[:-1], _complex(x.dtype)),
+    eigvalsh=lambda x, /: described(x.shape[:-1], _real(x.dtype)),
+    eigvals=lambda x, /: described(x.shape[:-1], _complex(x.dtype)),
     inv=_same, cholesky=_same, solve=_solve, det=lambda x, /: described(x.shape[:-2], x.dtype),
     slogdet=lambda x, /: _Slogdet(described(x.shape[:-2], x.dtype), described(x.shape[:-2], _real(x.dtype))),
     matrix_transpose=lambda x, /: x.mT, vector_norm=_vector_norm,

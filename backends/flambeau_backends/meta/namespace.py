@@ -98,9 +98,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     return described((length,), dtype)
 
 
-def linspace(
-    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
-) -> MetaArray:
+def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True) -> MetaArray:
     return described((num,), dtype or np.result_type(_dtype_of(start), _dtype_of(stop), np.float64))
 
 
@@ -178,8 +176,11 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
         axes = {operator.index(a) for a in np.lib.array_utils.normalize_axis_tuple(tuple(axes), x.ndim)}
         dtype = function(_probe(x), **({"dtype": options["dtype"]} if options.get("dtype") is not None else {})).dtype
         kept = [d for d in range(x.ndim) if d not in axes]
-        result = ordered([x.shape[d] for d in kept], dtype, [x.view(x.layout.transpose([*kept, *axes])[(..., *[0] * len(axes))])]
-                         if 0 not in x.shape else [])
+        result = ordered(
+            [x.shape[d] for d in kept],
+            dtype,
+            [x.view(x.layout.transpose([*kept, *axes])[(..., *[0] * len(axes))])] if 0 not in x.shape else [],
+        )
         return reshape(result, [1 if d in axes else x.shape[d] for d in range(x.ndim)]) if keepdims else result
 
     return reduce
@@ -312,49 +313,60 @@ def _data_dependent(name: str) -> Callable[..., Any]:
     return refuse
 
 
-namespace = ModuleType("flambeau_backends.meta.namespace", __doc__)
+# --- the namespace ------------------------------------------------------------------------------------------------
+
 builtin_sum = sum
-namespace.has_data = False  # type: ignore[attr-defined]  # forwards ask for it before they look at values
-_names = {
-    **{name: value for name, value in vars(np).items() if isinstance(value, np.ufunc)},
-    **{name: value for name, value in globals().items() if inspect.isfunction(value) and not name.startswith("_")},
-    **{name: getattr(np, name) for name in ("inf", "nan", "pi", "e", "newaxis", "iinfo")},
-    **{
-        name: np.dtype(name)
-        for name in (
-            "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-            "complex64", "complex128",
-        )
-    },
-}  # fmt: skip
-namespace.__dict__.update(
-    {name: _elementwise(value) if isinstance(value, np.ufunc) else value for name, value in _names.items()},
-    **{name: _reduced(getattr(np, name)) for name in ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all", "argmin", "argmax", "count_nonzero")},
-    **{name: _along(function) for name, function in (("cumulative_sum", np.cumsum), ("cumulative_prod", np.cumprod))},
-    **{name: _viewing(getattr(np, name)) for name in ("broadcast_to", "permute_dims", "matrix_transpose", "moveaxis", "squeeze")},
-    **{name: _data_dependent(name) for name in ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")},
-    **{name: _copied for name in ("flip", "roll", "sort")},
-    zeros=empty, ones=empty, zeros_like=empty_like, ones_like=empty_like, triu=tril, isdtype=isdtype, finfo=finfo,
-    matmul=linalg.matmul, matrix_multiply=linalg.matmul, tensordot=linalg.tensordot, vecdot=linalg.vecdot, linalg=linalg.namespace, fft=transforms.namespace,
+_REDUCTIONS = ("all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var")
+_VIEWS = ("broadcast_to", "matrix_transpose", "moveaxis", "permute_dims", "squeeze")
+_OF_UNKNOWN_SHAPE = ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values")
+_DTYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
 )  # fmt: skip
 
+namespace = ModuleType("flambeau_backends.meta.namespace", __doc__)
+namespace.__dict__.update(
+    {name: _elementwise(ufunc) for name, ufunc in vars(np).items() if isinstance(ufunc, np.ufunc)}
+    | {name: function for name, function in globals().items() if inspect.isfunction(function) and not name.startswith("_")}
+    | {name: getattr(np, name) for name in ("inf", "nan", "pi", "e", "newaxis", "iinfo")}
+    | {name: np.dtype(name) for name in _DTYPES}
+    | {name: _reduced(getattr(np, name)) for name in _REDUCTIONS}
+    | {name: _viewing(getattr(np, name)) for name in _VIEWS}
+    | {name: _data_dependent(name) for name in _OF_UNKNOWN_SHAPE}
+    | dict.fromkeys(("flip", "roll", "sort"), _copied)
+    | {"zeros": empty, "ones": empty, "zeros_like": empty_like, "ones_like": empty_like, "triu": tril}
+    | {"cumulative_sum": _along(np.cumsum), "cumulative_prod": _along(np.cumprod), "isdtype": isdtype, "finfo": finfo}
+    | {name: getattr(linalg, name) for name in ("matmul", "tensordot", "vecdot")}
+    | {"linalg": linalg.namespace, "fft": transforms.namespace}
+    | {"has_data": False}  # forwards ask for it before they look at values
+)
 
-def _operator(name: str, reflected: bool) -> Callable[..., Any]:
+# --- the operators of arrays --------------------------------------------------------------------------------------
+
+
+def _operator(name: str) -> Callable[..., Any]:
     function = getattr(namespace, name)
-    return (lambda self, other: function(other, self)) if reflected else (lambda self, other: function(self, other))
+    return lambda *operands: function(*operands)
 
 
-for _symbol, _function in {
+def _reflected(name: str) -> Callable[..., Any]:
+    function = getattr(namespace, name)
+    return lambda self, other: function(other, self)
+
+
+_BINARY = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
     "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift", "matmul": "matmul",
-}.items():  # fmt: skip
-    setattr(MetaArray, f"__{_symbol}__", _operator(_function, reflected=False))
-    setattr(MetaArray, f"__r{_symbol}__", _operator(_function, reflected=True))
-for _symbol, _function in {
+}  # fmt: skip
+_OTHERS = {
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-}.items():  # fmt: skip
-    setattr(MetaArray, f"__{_symbol}__", _operator(_function, reflected=False))
-for _symbol, _function in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
-    setattr(MetaArray, f"__{_symbol}__", lambda self, function=getattr(namespace, _function): function(self))
+    "neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert",
+}  # fmt: skip
+
+for _symbol, _name in (_BINARY | _OTHERS).items():
+    setattr(MetaArray, f"__{_symbol}__", _operator(_name))
+for _symbol, _name in _BINARY.items():
+    setattr(MetaArray, f"__r{_symbol}__", _reflected(_name))
+MetaArray.__array_namespace__ = lambda self, api_version=None: namespace  # type: ignore[attr-defined]  # a method
 MetaArray.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]  # a class with __eq__ loses it

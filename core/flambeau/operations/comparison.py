@@ -316,9 +316,9 @@ attach(__invert__=_invert)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     require_tensors("equal", input=input, other=other)
+    require_data("equal", input, other)
     if input.shape != other.shape:
         return False
-    require_data("equal", input, other)
     return bool((input == other).all())
 
 

@@ -275,9 +275,7 @@ def _for_sampler(parameter: Tensor) -> Any:
 
 def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
     input = _in_batch(input)
-    return _sampled(
-        getattr(raw_generator(generator, input.device), sampler)(_for_sampler(input), *args), input._key
-    )
+    return _sampled(getattr(raw_generator(generator, input.device), sampler)(_for_sampler(input), *args), input._key)
 
 
 def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:

@@ -185,7 +185,7 @@ def _cpu_if_selected() -> device | None:
 
 
 def canonical(place: device) -> device:
-    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, `meta` has none, other types always have one."""
+    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, `meta` never, others always."""
     index = place.index
     count = CPU_DEVICES if place.type == "cpu" else None
     if place.type == "cpu":

@@ -39,12 +39,12 @@ from .memory import all_of, as_dtype, is_alone, keep_freed_memory, lender, windo
 from .namespace import namespace
 from .quiet import quiet, quiet_in_place
 
-__all__ = ["NumpyBackend"]
+__all__ = ["NumpyBackend", "without_new_axes"]
 
 _FEW = 1 << 10  # elements up to which the overhead of calls outweighs the computation
 
 
-def _without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[int, ...]:
+def without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[int, ...]:
     """Strides as PyTorch reports them: those of length-1 dimensions that NumPy has as 0 get the stride of a contiguous array."""
     result, extent = [], 1
     for n, stride in zip(reversed(shape), reversed(strides), strict=True):
@@ -154,7 +154,7 @@ class NumpyBackend(Backend):
         if 0 in array.shape:
             return contiguous_strides(array.shape)
         strides = tuple([stride // itemsize for stride in array.strides])
-        return _without_new_axes(array.shape, strides) if 0 in strides else strides
+        return without_new_axes(array.shape, strides) if 0 in strides else strides
 
     def is_contiguous(self, array: Any) -> bool:
         return array.flags.c_contiguous

@@ -175,7 +175,7 @@ def get_default_device() -> device:
         return canonical(device(backend.device_type, backends.SELECTED_INDEX))
     return (
         device(chosen.type, backends.for_device_type(chosen.type).current_device())
-        if (chosen.index is None and chosen.type != "cpu")
+        if (chosen.index is None and chosen.type not in ("cpu", "meta"))
         else chosen
     )
 
@@ -186,7 +186,7 @@ def _cpu_if_selected() -> device | None:
 
 
 def canonical(place: device) -> device:
-    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, other types always have one."""
+    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, `meta` never, others always."""
     index = place.index
     count = CPU_DEVICES if place.type == "cpu" else None
     if place.type == "cpu":
@@ -198,6 +198,8 @@ def canonical(place: device) -> device:
                 f"Invalid device 'cpu:{index}': this process has {count} CPU device(s); FLAMBEAU_CPU_DEVICES sets their number"
             )
         return device("cpu", index)
+    if place.type == "meta":  # there is only one, whatever index is given
+        return device("meta")
     backend = backends.for_device_type(place.type)
     backend.prepare()
     index = backend.current_device() if index is None else index
@@ -352,7 +354,7 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
             )  # one object, so that devices can be compared by identity
             key = DispatchKey(dtype, exact, backends.for_device_type(exact.type))
             _keys[dtype, exact.type, exact.index] = key
-        if place.type == "cpu" or place.index is not None:  # another device may be current next time
+        if place.type in ("cpu", "meta") or place.index is not None:  # another device may be current next time
             _keys[dtype, place.type, place.index] = key
     return key
 

@@ -6,7 +6,7 @@ of the step are compared between the two.
 
 from __future__ import annotations
 
-from . import calls, inference, layers, networks, startup
+from . import calls, files, inference, layers, loaders, networks, startup
 from .workload import Workload
 
 __all__ = ["GROUPS", "Workload", "find"]
@@ -16,6 +16,8 @@ GROUPS: dict[str, list[Workload]] = {
     "networks": networks.WORKLOADS,
     "layers": layers.WORKLOADS,
     "inference": inference.WORKLOADS,
+    "files": files.WORKLOADS,
+    "loaders": loaders.WORKLOADS,
     "startup": startup.WORKLOADS,
 }
 

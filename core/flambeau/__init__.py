@@ -15,13 +15,14 @@ from typing import Any as _Any
 
 from . import backend, operations, version
 from ._tensor_str import set_printoptions
-from ._utils import _assert
+from ._utils import _assert as _assert
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .calls import overriding, wrappers
 from .calls import tables as _tables
 from .calls import transform_hooks as _hooks
 from .calls.dispatch import broadcast_shapes
-from .operations.sampling import _sample_dirichlet, _standard_gamma
+from .operations.sampling import _sample_dirichlet as _sample_dirichlet
+from .operations.sampling import _standard_gamma as _standard_gamma
 from .protocols import interchange as _interchange
 from .protocols import pickling as _pickling
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
@@ -102,7 +103,9 @@ for _generated in (overriding.PUBLISHED, TENSOR_TYPES["cpu"], STORAGE_CLASSES):
     globals().update(_generated)
     __all__ += (name for name in _generated if not name.startswith("_"))
 Storage = globals()["FloatStorage"]
-bool, float, int = dtypes.bool_, dtypes.float_, dtypes.int_
+bool: dtype = dtypes.bool_
+float: dtype = dtypes.float_
+int: dtype = dtypes.int_
 
 # Packages outside the core, which are imported when they are first used.
 _PACKAGES = {
@@ -195,6 +198,10 @@ def __getattr__(name: str) -> _Any:
         value = getattr(import_module(f"flambeau.{_LATE[name]}"), name)
         globals()[name] = value
         return value
+    if name.startswith("_foreach_"):
+        functions = import_module("flambeau.operations.foreach").FUNCTIONS
+        if name in functions:
+            return functions[name]
     if (name == "__config__" or not name.startswith("__")) and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")
     raise AttributeError(f"module 'flambeau' has no attribute '{name}'")

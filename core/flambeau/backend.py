@@ -21,13 +21,18 @@ from .runtime.hookspecs import hookimpl
 from .values import dtypes
 from .values.dtypes import dtype
 
-__all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected"]
+__all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected", "without_aliases"]
 
 Array = Any  # an array of whichever library the backend wraps
 GROUP = "flambeau.backends"
 BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
+WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # found by its device type, and not for selection
 INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
-DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy"}  # the backend of each device type, known before it is imported
+DEVICE_TYPE_OWNER = {
+    "cpu": "numpy",
+    "cuda": "cupy",
+    "meta": "meta",
+}  # of each device type, known before the import
 
 
 class Backend:
@@ -46,6 +51,7 @@ class Backend:
     mutable = False
     complete = False  # whether `xp` has all functions and dtypes that forwards use; if not, the CPU computes what they lack
     guarded = False  # whether kernels run on the current device, which must then be set to that of their arrays
+    has_data = True  # whether arrays have elements; if not, values are not checked, as on the device `meta`
     asynchronous = False  # whether work is queued, so that errors about values may be raised later, or never
     inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which write into `target`
     default_generator: ClassVar[Callable[[Backend, int], Any]]  # fallbacks on the CPU, for libraries without their own: this one
@@ -474,9 +480,9 @@ def find(name: str) -> Backend:
 
 
 def _plugin_of(name: str) -> Any:
-    if name in BUILTIN:
+    if name in BUILTIN or name in WITHOUT_DATA:
         try:
-            return importlib.import_module(BUILTIN[name])
+            return importlib.import_module((BUILTIN | WITHOUT_DATA)[name])
         except ImportError as error:
             hint = INSTALL_HINT.get(name, "is its library installed?")
             raise RuntimeError(f"flambeau backend {name!r} could not be imported: {error}; {hint}") from error

@@ -224,6 +224,8 @@ def fork_rng(
 
 def raw_generator(generator: Generator | None, place: device) -> Any:
     """The backend's generator to sample from."""
+    if place.type == "meta":  # nothing is drawn, whatever the generator
+        generator = None
     if generator is not None and generator.device.type != place.type:
         raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{generator.device.type}'")
     raw = default_for(place).raw if generator is None else generator.raw

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from math import prod
-from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -40,12 +39,12 @@ from .memory import all_of, as_dtype, is_alone, keep_freed_memory, lender, windo
 from .namespace import namespace
 from .quiet import quiet, quiet_in_place
 
-__all__ = ["NumpyBackend"]
+__all__ = ["NumpyBackend", "without_new_axes"]
 
 _FEW = 1 << 10  # elements up to which the overhead of calls outweighs the computation
 
 
-def _without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[int, ...]:
+def without_new_axes(shape: Sequence[int], strides: tuple[int, ...]) -> tuple[int, ...]:
     """Strides as PyTorch reports them: those of length-1 dimensions that NumPy has as 0 get the stride of a contiguous array."""
     result, extent = [], 1
     for n, stride in zip(reversed(shape), reversed(strides), strict=True):
@@ -156,7 +155,7 @@ class NumpyBackend(Backend):
         if 0 in array.shape:
             return contiguous_strides(array.shape)
         strides = tuple([stride // itemsize for stride in array.strides])
-        return _without_new_axes(array.shape, strides) if 0 in strides else strides
+        return without_new_axes(array.shape, strides) if 0 in strides else strides
 
     def is_contiguous(self, array: Any) -> bool:
         return array.flags.c_contiguous
@@ -190,12 +189,12 @@ class NumpyBackend(Backend):
         return bool(np.may_share_memory(array, other))
 
     def is_shared(self, array: Any) -> bool:
-        return isinstance(lender(array), mmap)
+        return getattr(lender(array), "is_shared", False)  # of a file in memory, or on disk
 
     def share(self, array: Any) -> Any:
         from flambeau.multiprocessing.shared import SharedBlock  # knows how to send it to another process
 
-        shared = np.frombuffer(SharedBlock.create(array.nbytes), array.dtype, array.size)
+        shared = np.asarray(SharedBlock.create(array.nbytes))[: array.nbytes].view(array.dtype)
         shared[...] = array
         return shared
 

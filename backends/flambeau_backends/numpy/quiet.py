@@ -70,4 +70,16 @@ def quiet_in_place(ufunc: np.ufunc) -> Callable[..., None]:
         finally:
             _free.append(run)
 
+    def binary_by_keyword(target: Any, other: Any) -> None:
+        try:
+            run = _free.pop()
+        except IndexError:
+            run = _new()
+        try:
+            run(ufunc, target, other, out=target)
+        finally:
+            _free.append(run)
+
+    if ufunc in (np.maximum, np.minimum):  # for these NumPy deprecates a third positional argument
+        return binary_by_keyword
     return unary if ufunc.nin == 1 else binary

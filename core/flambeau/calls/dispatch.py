@@ -32,6 +32,7 @@ __all__ = [
     "explain",
     "refusing",
     "require_constant",
+    "require_data",
     "require_dtype",
     "require_factor",
     "require_flags",
@@ -253,6 +254,14 @@ def whole_numbers(name: str, value: Any) -> tuple[int, ...]:
         if isinstance(number, bool) or not hasattr(number, "__index__"):
             raise TypeError(f"argument '{name}' must be tuple of ints, not {type(number).__name__}")
     return tuple(map(operator.index, values))
+
+
+def require_data(name: str, *tensors: Tensor) -> None:
+    """Refuse tensors without data, as those on the device `meta`: for functions whose result, or its shape, depends on values."""
+    if not all(tensor._key.backend.has_data for tensor in tensors):
+        raise NotImplementedError(
+            f"aten::{name}: attempted to run this operator with Meta tensors, which have no data, and its result depends on data"
+        )
 
 
 def require_operands(name: str, **operands: Any) -> None:

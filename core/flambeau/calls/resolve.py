@@ -19,7 +19,7 @@ from ..values.promotion import DTYPES, PROMOTIONS
 from .record import Operation
 from .tables import FORMULAS, FUSED, OPS, PUBLIC
 
-__all__ = ["raw_kernel", "resolve"]
+__all__ = ["is_on_host", "raw_kernel", "resolve"]
 
 
 def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
@@ -59,7 +59,7 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
     backend = key.backend
     kernel = backend.all_kernels.get(name)
     if kernel is None:
-        if record.requires and not _has(backend.xp, record.requires):
+        if is_on_host(record, backend):
             kernel = kernel_on_host(name, key.to(compute))
         else:
             kernel = _kernel_of_forward(record, backend)
@@ -88,6 +88,11 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         promotions = record.result_promotions or ("same",) * len(record.results)
         keys = tuple(key.to(PROMOTIONS[promotion](result)[1]) for promotion in promotions)
     return kernel, keys
+
+
+def is_on_host(record: Operation, backend: Backend) -> bool:
+    """Whether the CPU computes an operation because a library lacks the optional part of the standard that it needs."""
+    return record.requires is not None and record.name not in backend.all_kernels and not _has(backend.xp, record.requires)
 
 
 @cache

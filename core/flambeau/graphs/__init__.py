@@ -18,6 +18,6 @@ from .recording import NotCapturable
 from .verification import verified
 
 __all__ = [
-    "Captured", "CheckFailed", "LookedAtValue", "NotCapturable", "Program", "Refused", "capture", "describe", "is_own_file", "is_recording",
-    "place_in_program", "refuse", "register_own_folder", "tensors_in", "verified",
+    "Captured", "CheckFailed", "LookedAtValue", "NotCapturable", "Program", "Refused", "capture", "describe", "is_own_file",
+    "is_recording", "place_in_program", "refuse", "register_own_folder", "tensors_in", "verified",
 ]  # fmt: skip

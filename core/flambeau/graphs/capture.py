@@ -14,7 +14,7 @@ from ..values.trees import Spec, flatten, unflatten
 from .differentiation import CompiledFunctionBackward, RecordedBackward, record_backward
 from .effects import Effects
 from .program import Program, needed_calls
-from .recorder import Reference, RecordedArray, RecordedInteger, RecordedNumber, references_in
+from .recorder import RecordedArray, RecordedInteger, RecordedNumber, Reference, references_in
 from .recording import NotCapturable, Recording
 
 __all__ = ["Captured", "Refused", "capture", "describe", "tensors_in"]
@@ -313,7 +313,8 @@ def _expectations(recording: Recording, captured: Captured) -> list[_Outside]:
         matters = id(tensor) in of_gradient or id(tensor) in uses_gradient
         expected.append(
             _Outside(
-                tensor, before.array, _description_before(recording, tensor), before.requires_grad, (grad is not None) if matters else None,
+                tensor, before.array, _description_before(recording, tensor), before.requires_grad,
+                (grad is not None) if matters else None,
                 _description_before(recording, grad) if grad is not None and id(tensor) in uses_gradient else None,
             )
         )  # fmt: skip

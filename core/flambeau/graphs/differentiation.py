@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..runtime.devices import DispatchKey
 from ..tape.engine import edge_of, run
 from ..tape.grad_mode import is_grad_enabled
-from ..tape.node import Node, Output, next_seq
-from ..tape.saved import RELEASED
+from ..tape.node import RELEASED, Node, Output, next_seq
 from ..tensors.tensor import Tensor, wrap
 from .program import Program
 from .recorder import Reference
@@ -139,7 +137,8 @@ class CompiledFunctionBackward(Node):
             if _version(tensor) != version:
                 raise RuntimeError(
                     "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                    f"[{tensor.type()} {list(tensor.shape)}] is at version {_version(tensor)}; expected version {version} instead."
+                    f"[{tensor.type()} {list(tensor.shape)}] is at version {_version(tensor)}; expected version {version} "
+                    "instead."
                 )
         values = self.program.run([*self.saved, *g])
         return tuple([None if position is None else values[position] for position in self.positions])

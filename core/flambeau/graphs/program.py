@@ -92,7 +92,7 @@ class Program:
     # --- which calls, in which order ---
 
     def _checks_first(self, calls: list[Call]) -> list[Call]:
-        """The calls with checks, and what they need, before all else where that reads no memory that an earlier call writes to."""
+        """The checks, and what they need, before all other calls, where they read no memory that those write to."""
         group = self.recorder.group
         maker = {reference: call for call in calls for reference in references_in(call.results)}
         written = {group(reference) for call in calls for reference in call.writes}

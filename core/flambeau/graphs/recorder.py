@@ -1,8 +1,8 @@
 """The recorder: a list of the calls that a step makes on arrays, and the opaque arrays that it makes them on.
 
-While a step is recorded, every array is a `RecordedArray`: the real array, and a reference that says where it came from.  A recorded
-call takes the real arrays out of its arguments, computes, and wraps its results.  Nothing is simulated, so recording a step also
-does it.
+While a step is recorded, every array is a `RecordedArray`: the real array, and a reference that says where it came from.  A
+recorded call takes the real arrays out of its arguments, computes, and wraps its results.  Nothing is simulated, so recording a
+step also does it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Recorder:
     # --- calls ---
 
     def wrapped(self, function: Callable[..., Any], name: str, kind: str = COMPUTE, writes: Any = ()) -> Callable[..., Any]:
-        """A function that records its calls.  `writes` are the positions of the arguments that it writes to, or a function of them."""
+        """A function that records its calls; `writes` are the positions of arguments that it writes to, or a function of them."""
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             return self.call(name, function, args, kwargs, kind, writes)
@@ -271,7 +271,8 @@ class Recorder:
 class RecordedArray:
     """An opaque array: the real one, and a reference to it in what is recorded.
 
-    It has the attributes, methods and operators of the real one, and records their use.  To look at its elements spoils the recording.
+    It has the attributes, methods and operators of the real one, and records their use.  To look at its elements spoils the
+    recording.
     """
 
     __slots__ = ("__weakref__", "_recorder", "_reference", "_value")
@@ -349,6 +350,10 @@ def _binary(name: str, function: Callable[[Any, Any], Any]) -> None:
             setattr(RecordedArray, f"__i{name}__", _in_place(f"i{name}", in_place, function))
 
 
+def _unary(name: str, function: Callable[[Any], Any]) -> None:
+    setattr(RecordedArray, f"__{name}__", lambda self: self._recorder.call(name, function, (self,), {}))
+
+
 def _in_place(name: str, function: Callable[[Any, Any], Any], plain: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def compute(self: RecordedArray, other: Any) -> Any:
         mutable = self._recorder.backend.mutable
@@ -365,11 +370,7 @@ for _name in (
 ):  # fmt: skip
     _binary(_name, getattr(operator, f"{_name}_" if _name in ("and", "or") else _name))
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(
-        RecordedArray,
-        f"__{_name}__",
-        lambda self, name=_name, function=getattr(operator, _name): self._recorder.call(name, function, (self,), {}),
-    )
+    _unary(_name, getattr(operator, _name))
 
 
 class _Recorded:

@@ -1,8 +1,9 @@
 """A stretch of time in which all kernels of a backend go through a recorder.
 
-All doors to kernels are in the dispatch keys: their tables, their `F` and their backend. While a recording is open, the keys of one
-backend have others: a `RecordingBackend` in place of the backend, and tables that are filled with recorded kernels. All tensors that
-live, and numbers that may change from step to step, such as learning rates, become recorded values. At the end all is as before.
+All doors to kernels are in the dispatch keys: their tables, their `F` and their backend.  While a recording is open, the keys of
+one backend have others: a `RecordingBackend` in place of the backend, and tables that are filled with recorded kernels.  All
+tensors that live, and numbers that may change from step to step, such as learning rates, become recorded values.  At the end, all
+is as before.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ class NotCapturable(RuntimeError):
 
 
 # Functions of a namespace, and operations, whose results have a shape that depends on values.
-_SHAPE_FROM_VALUES = frozenset(
-    "nonzero argwhere flatnonzero unique unique_all unique_counts unique_inverse unique_values extract compress repeat bincount "
-    "masked_select unique_consecutive repeat_interleave histogram".split()
-)
+_SHAPE_FROM_VALUES = frozenset({
+    "argwhere", "bincount", "compress", "extract", "flatnonzero", "histogram", "masked_select", "nonzero", "repeat",
+    "repeat_interleave", "unique", "unique_all", "unique_consecutive", "unique_counts", "unique_inverse", "unique_values",
+})  # fmt: skip
 _LOOKS = frozenset({"item", "truth", "tolist", "to_host", "to_host_later", "to_dlpack", "copied_to"})
 _WRITES = {"write": (0,), "add_to": (0,)}
 _AS_IT_IS = frozenset({"computed", "undisturbed", "compiled", "bind", "guard", "prepare", "synchronize"})
@@ -53,7 +54,7 @@ class RecordingBackend:
 
     @staticmethod
     def _written_by_step(name: str) -> Any:
-        """An optimizer's kernel writes to all its arrays except the gradient, which is the second; other kernels write to none."""
+        """An optimizer's kernel writes to all its arrays but the second, which is the gradient; other kernels write to none."""
         return (lambda args: [i for i in range(len(args)) if i != 1]) if name.endswith("_step") else ()
 
     def __getattr__(self, name: str) -> Any:
@@ -103,7 +104,7 @@ class RecordingBackend:
         low, high = real(array._value)
         references = self._recorder.new_reference(), self._recorder.new_reference()
         self._recorder.add("extremes", real, (array,), references)
-        return tuple(  # type: ignore[return-value]  # two
+        return tuple(
             (RecordedNumber if isinstance(value, float) else RecordedInteger).of(value, reference, self._recorder)
             for value, reference in zip((low, high), references, strict=True)
         )
@@ -236,7 +237,7 @@ class Recording:
     def __init__(self, backend: Backend, numbers: Sequence[tuple[dict[Any, Any], Any]] = (), strict: bool = False) -> None:
         self.backend, self.recorder = backend, Recorder(backend, strict)
         self.places = list(numbers)
-        self.numbers: list[Any] = []  # the recorded ones, in the order of the places
+        self.numbers: list[RecordedNumber] = []  # the recorded ones, in the order of the places
         self.states: dict[int, TensorState] = {}  # of the tensors that were there, by id
         self.generators: list[tuple[Generator, Any]] = []
         self.first_seq = 0.0
@@ -251,9 +252,10 @@ class Recording:
             raise NotCapturable("a transform, anomaly mode or a profiler is on")
         for dtype in self.backend.dtypes:
             dispatch_key(dtype, device(self.backend.device_type))
-        self._lift_tensors()
+        tensors, generators = _instances(Tensor, Generator)
+        self._lift(tensors)
         self._replace_keys()
-        for generator in _instances(Generator):
+        for generator in generators:
             if generator.device.type == self.backend.device_type:
                 self.generators.append((generator, generator.raw))
                 generator._raw = RecordingGenerator(generator.raw, self.recorder)
@@ -265,9 +267,9 @@ class Recording:
         open_recorders.append(self.recorder)
         return self
 
-    def _lift_tensors(self) -> None:
+    def _lift(self, tensors: Sequence[Tensor]) -> None:
         lifted: dict[int, RecordedArray] = {}
-        for tensor in _instances(Tensor):
+        for tensor in tensors:
             array = getattr(tensor, "_array", None)
             key = getattr(tensor, "_key", None)
             if type(key) is not DispatchKey or key.backend is not self.backend or type(array) is not self.backend.array_type:
@@ -334,11 +336,12 @@ class Recording:
         for (container, key), number in zip(self.places, self.numbers, strict=True):
             if container.get(key) is number:
                 container[key] = number.plain
-        for tensor in _instances(Tensor):
+        tensors, nodes = _instances(Tensor, Node)
+        for tensor in tensors:
             array = getattr(tensor, "_array", None)
             if type(array) is RecordedArray:
                 tensor._array = self.backend.wrap(array._value)
-        for node in _instances(Node):
+        for node in nodes:
             if getattr(node, "seq", -1.0) >= self.first_seq:
                 _restore_saved(node)
 
@@ -354,15 +357,25 @@ class Recording:
         return any(container.get(key) is not number for (container, key), number in zip(self.places, self.numbers, strict=True))
 
 
-def _instances(cls: type) -> list[Any]:
-    return [found for found in gc.get_objects() if issubclass(type(found), cls)]
+def _instances(*classes: type) -> list[list[Any]]:
+    """The live objects of each of the classes, found in one pass over all objects."""
+    found: dict[type, list[Any] | None] = {}
+    lists: list[list[Any]] = [[] for _ in classes]
+    for candidate in gc.get_objects():
+        cls = type(candidate)
+        if cls not in found:
+            found[cls] = next((lists[i] for i, wanted in enumerate(classes) if issubclass(cls, wanted)), None)
+        instances = found[cls]
+        if instances is not None:
+            instances.append(candidate)
+    return lists
 
 
 def _restore_saved(node: Node) -> None:
     """Put real arrays in the place of recorded ones in what a node keeps."""
     names = {name for cls in type(node).__mro__ for name in _slots(cls)} | set(node.__dict__)
     for name in names - {"__dict__", "__weakref__", "edges", "hooks"}:
-        value = getattr(node, name, None)
+        value: Any = getattr(node, name, None)
         if hasattr(value, "_saved"):  # the context of a Function
             value._saved = _without_recorded(value._saved)
         restored = _without_recorded(value)

@@ -26,8 +26,8 @@ usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau a
        python -m flambeau -c code [arg] ...       run code given here
        python -m flambeau - [arg] ...             run a program read from standard input
        python -m flambeau env                     print versions, backends, devices and threads
-       python -m flambeau backends                print the backends that can be selected
-       python -m flambeau conformance NAME [FAMILY] ... [--quick] [--help]
+       python -m flambeau backends                print the backends that can be selected, and what each has and lacks
+       python -m flambeau conformance NAME [FAMILY] ... [--quick] [--resume] [--help]
                                                   check that all of flambeau works on a backend
        python -m flambeau inspect FILE ... | --diff A B
                                                   list the tensors of files, or how two files differ
@@ -135,12 +135,12 @@ def _print_env() -> None:
 
 def _print_backends() -> None:
     from ..backend import SELECTED_NAME, installed
+    from .listing import listing
 
-    backends = installed()
-    for name, source in sorted(backends.items()):
-        print(f"{'*' if name == SELECTED_NAME else ' '} {name:<10} {source}")
-    if SELECTED_NAME not in backends:
-        sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is none of these")
+    for line in listing():
+        print(line, flush=True)  # what takes long is the import of a library
+    if SELECTED_NAME not in installed():
+        sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is none of these: pip install flambeau-{SELECTED_NAME}")
 
 
 def _conformance(arguments: list[str]) -> int:

@@ -67,7 +67,7 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     if isinstance(input, Tensor) and isinstance(other, Tensor):
         other = other.to(common)
         if other.dtype in dtypes.HALF:  # PyTorch rounds the factor and the sum, but not the product
-            return input.float(), other.float() * other.new_tensor(alpha).item()
+            return input.float(), other.float() * other.new_tensor(alpha, device="cpu").item()
     return input, other & bool(alpha) if common is dtypes.bool_ else other * alpha
 
 
@@ -345,6 +345,8 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args:
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
     terms = _wide(input, tensor1, tensor2)
+    if isinstance(value, float) and all(tensor._key.dtype.category < dtypes.FLOATING for tensor in terms):
+        value = int(value)  # the value has the dtype of the tensors
     result = terms[0] + (terms[1] if value == 1 else terms[1] * value) * terms[2]
     result = result if terms[0] is input else result.to(result_dtype((input, tensor1, tensor2)))
     require_dtype("addcmul_cpu_out", result, "numbers")

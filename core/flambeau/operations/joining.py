@@ -225,6 +225,10 @@ def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, plac
     """Each position as often as `repeats` says."""
     from .creation import tensor
 
+    if isinstance(repeats, Tensor) and not repeats._key.backend.has_data:
+        if output_size is None:
+            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+        return repeats.new_empty(output_size, dtype=dtypes.int64)
     counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
     counts = counts if isinstance(counts, list) else [counts]
     counts = counts * length if len(counts) == 1 else counts

@@ -165,7 +165,7 @@ def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) 
     order = place.argsort(stable=True)
     ordered = place[order]
     rank = _rank_among_equals(ordered)
-    depth = rank._key.backend.extremes(rank._array)[1] + 1
+    depth = rank._key.backend.extremes(rank._array)[1] + 1 if rank._key.backend.has_data else 1
     neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
     rows = input.new_full((size, depth), neutral)
     rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
@@ -437,7 +437,8 @@ def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None
     if lengths is None:
         return bounds.contiguous()
     total = sizes.sum(-1)
-    if not unsafe and total.numel() and total._key.backend.extremes(total._array) != (data.shape[axis],) * 2:
+    low, high = total._key.backend.extremes(total._array) if total.numel() else (data.shape[axis],) * 2
+    if not unsafe and (low < data.shape[axis] or high > data.shape[axis]):
         raise RuntimeError(
             "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
         )

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from .. import backend as backends
 from ..backend import Backend
 from ..values.dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, dtype, meant
+from .caller import called_function
 from .state import state
 
 __all__ = ["DispatchKey", "device", "dispatch_key", "get_default_device", "set_default_device"]
@@ -174,7 +175,7 @@ def get_default_device() -> device:
         return canonical(device(backend.device_type, backends.SELECTED_INDEX))
     return (
         device(chosen.type, backends.for_device_type(chosen.type).current_device())
-        if (chosen.index is None and chosen.type != "cpu")
+        if (chosen.index is None and chosen.type not in ("cpu", "meta"))
         else chosen
     )
 
@@ -185,7 +186,7 @@ def _cpu_if_selected() -> device | None:
 
 
 def canonical(place: device) -> device:
-    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, other types always have one."""
+    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, `meta` never, others always."""
     index = place.index
     count = CPU_DEVICES if place.type == "cpu" else None
     if place.type == "cpu":
@@ -197,6 +198,8 @@ def canonical(place: device) -> device:
                 f"Invalid device 'cpu:{index}': this process has {count} CPU device(s); FLAMBEAU_CPU_DEVICES sets their number"
             )
         return device("cpu", index)
+    if place.type == "meta":  # there is only one, whatever index is given
+        return device("meta")
     backend = backends.for_device_type(place.type)
     backend.prepare()
     index = backend.current_device() if index is None else index
@@ -259,8 +262,10 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
         super().__init__()
         if dtype not in backend.dtypes:
             has = ", ".join(map(repr, backend.dtypes))
+            function = called_function()
             raise RuntimeError(
-                f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
+                (f"{function}(): " if function else "")
+                + f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
                 "Convert to one of these, such as by .float(), or compute on the CPU: .cpu() keeps the dtype"
             )
         self.dtype = dtype
@@ -349,7 +354,7 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
             )  # one object, so that devices can be compared by identity
             key = DispatchKey(dtype, exact, backends.for_device_type(exact.type))
             _keys[dtype, exact.type, exact.index] = key
-        if place.type == "cpu" or place.index is not None:  # another device may be current next time
+        if place.type in ("cpu", "meta") or place.index is not None:  # another device may be current next time
             _keys[dtype, place.type, place.index] = key
     return key
 

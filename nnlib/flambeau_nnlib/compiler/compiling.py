@@ -1,7 +1,7 @@
 """`torch.compile`: calls are captured as they run, and replayed while all that they depend on is as it was.
 
-A call that changes Python state, as one does in which an optimizer makes its state, runs eagerly.  The next is captured while it runs;
-the one after that is replayed and also run, from the same state, and compared; from then on it is replayed.
+A call that changes Python state, as one does in which an optimizer makes its state, runs eagerly.  The next is captured while it
+runs; the one after that is replayed and also run, from the same state, and compared; from then on it is replayed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import flambeau as torch
-from flambeau import Tensor, nn
+from flambeau import Tensor
 from flambeau.graphs import (
     Captured,
     CheckFailed,
@@ -27,6 +27,7 @@ from flambeau.graphs import (
 )
 from flambeau.utils import _pytree as pytree
 
+from .. import nn
 from . import settings
 from .dependencies import Dependencies
 from .errors import FailOnRecompile, Unsupported
@@ -275,9 +276,9 @@ def compile(
 
     A function of tensors, a module, or a whole training step (forward, backward and the optimizer's step in one function) can be
     compiled.  Its calls are recorded at the kernels, and replayed as straight-line code while what they depend on is the same:
-    shapes, dtypes and strides of the arguments, modes, globals, closures, attributes of modules.  Otherwise it is compiled again.  A
-    function that looks at a value (`.item()`, `if x > 0`) or has other effects than on tensors (`print`) runs eagerly, and a warning
-    says why.
+    shapes, dtypes and strides of the arguments, modes, globals, closures, attributes of modules.  Otherwise it is compiled again.
+    A function that looks at a value (`.item()`, `if x > 0`) or has other effects than on tensors (`print`) runs eagerly, and a
+    warning says why.
 
     Args:
         model: the function or module.
@@ -320,8 +321,8 @@ def compile(
     settings.check_backend(backend)
     if model is None:
         return functools.partial(
-            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, name=name, disable=disable,
-            recompile_limit=recompile_limit,
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, name=name,
+            disable=disable, recompile_limit=recompile_limit,
         )  # fmt: skip
     if not callable(model):
         raise RuntimeError(f"torch.compile: expected a function or a module, got {type(model).__name__}")
@@ -329,7 +330,7 @@ def compile(
         return model
 
     chosen = settings.get_default_backend() if backend is None else backend
-    shown = name or getattr(model, "__name__", type(model).__name__)
+    shown = str(name or getattr(model, "__name__", type(model).__name__))
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         if callable(chosen):

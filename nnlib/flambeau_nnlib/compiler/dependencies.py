@@ -9,13 +9,15 @@ from __future__ import annotations
 import dis
 import functools
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.graphs import is_own_file
+
+from ..amp.autocast_mode import get_autocast_dtype, is_autocast_enabled
 
 __all__ = ["Dependencies"]
 
@@ -79,7 +81,7 @@ class Dependencies:
     def _walk(self) -> None:
         while self._waiting:
             value = self._waiting.pop()
-            if isinstance(value, _PLAIN) or isinstance(value, _LEAVES) or id(value) in self._seen:
+            if isinstance(value, (*_PLAIN, *_LEAVES)) or id(value) in self._seen:
                 continue
             self._seen[id(value)] = value
             if len(self._seen) > _MOST:
@@ -188,12 +190,9 @@ def _is_own(cls: type) -> bool:
     return cls.__module__.partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision", "flambeau_backends", "torch")
 
 
-_QUESTIONS: list[Callable[[], Any]] = [
-    torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.get_default_dtype, torch.is_anomaly_enabled,
-    torch.are_deterministic_algorithms_enabled, lambda: torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu"),
-]  # fmt: skip
-
-
 def environment() -> tuple[Any, ...]:
     """The modes and defaults that what is computed depends on."""
-    return tuple([question() for question in _QUESTIONS])
+    return (
+        torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled(),
+        torch.are_deterministic_algorithms_enabled(), is_autocast_enabled("cpu") and get_autocast_dtype("cpu"),
+    )  # fmt: skip

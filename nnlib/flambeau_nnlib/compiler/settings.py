@@ -17,6 +17,7 @@ import flambeau as torch
 from flambeau.graphs import is_recording, refuse
 from flambeau.utils import _pytree as pytree
 
+from .. import nn
 from .errors import InvalidBackend
 
 __all__ = [
@@ -97,7 +98,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
-    if isinstance(fn, torch.nn.Module):
+    if isinstance(fn, nn.Module):
         fn.forward = disable(fn.forward, recursive, reason=reason)  # type: ignore[method-assign]  # for this module alone
         return fn
     if isinstance(fn, type):
@@ -168,9 +169,9 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def on_tensors(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: each.numpy(), (args, kwargs))
+        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.numpy(), (args, kwargs))
         return pytree.tree_map(
-            lambda each: torch.as_tensor(each) if hasattr(each, "__array_interface__") else each, fn(*args, **kwargs)
+            lambda value: torch.as_tensor(value) if hasattr(value, "__array_interface__") else value, fn(*args, **kwargs)
         )
 
     return on_tensors
@@ -218,9 +219,9 @@ class set_stance:
     """Say how compiled functions are to behave: at once, or, as a context or decorator, within it.
 
     Args:
-        stance: `"default"`; `"force_eager"`: run them eagerly; `"eager_on_recompile"`: replay what has been compiled, run all else
-            eagerly; `"fail_on_recompile"`: raise there; `"eager_then_compile"`, `"aot_eager_then_compile"`: run each function's first
-            call eagerly.
+        stance: `"default"`; `"force_eager"`: run them eagerly; `"eager_on_recompile"`: replay what has been compiled, run all
+            else eagerly; `"fail_on_recompile"`: raise there; `"eager_then_compile"`, `"aot_eager_then_compile"`: run each
+            function's first call eagerly.
         skip_guard_eval_unsafe, force_backend: accepted.
 
     Raises:

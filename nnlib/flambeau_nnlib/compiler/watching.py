@@ -16,7 +16,7 @@ _MODULES = frozenset({"time", "_random", "_socket", "_io", "_thread", "_datetime
 
 
 class Watch:
-    """Context that notes which code of the program runs, and refuses the recording where it does what a replay would not do again.
+    """Context that notes which code of the program runs, and refuses the recording where a replay would not do the same.
 
     Attributes:
         codes: the code objects that ran, with their globals.

@@ -1,0 +1,401 @@
+"""`torch._foreach_*`: one operation on each tensor of a list, under PyTorch's private names.
+
+Optimizers, moving averages and clippers of gradients that are written for PyTorch call them.  They are made from `_TABLE` of the
+operations on one tensor, whose derivatives, dtypes and errors they therefore have; a few with arguments of their own follow it.
+`torch` looks here for a name that begins with `_foreach_`.
+
+>>> import flambeau as torch
+>>> parameters, steps = [torch.ones(2), torch.zeros(3)], [torch.ones(2), torch.ones(3)]
+>>> torch._foreach_add_(parameters, steps, alpha=-0.5)
+[tensor([0.5000, 0.5000]), tensor([-0.5000, -0.5000, -0.5000])]
+>>> torch._foreach_norm(parameters)
+(tensor(0.7071), tensor(0.8660))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, NamedTuple
+
+from ..calls.dispatch import result_dtype
+from ..calls.inplace import in_place
+from ..calls.overriding import handle_torch_function, relevant, wanted
+from ..calls.tables import PUBLIC
+from ..linalg.norms import vector_norm
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .from_data import tensor
+from .matrix import mm
+
+__all__: list[str] = []  # `torch._foreach_add` and so on are private names
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}  # by name
+
+# --- the table ----------------------------------------------------------------------------------------------------
+
+
+class _Row(NamedTuple):
+    """A function with operands: what computes it for one tensor, and what it may be called with after the tensors."""
+
+    compute: Callable[..., Any]
+    forms: dict[str, tuple[str, str]]
+    """What the last operand may be: the name that it has then, and how the name of the result's `grad_fn` ends."""
+    lists: tuple[str, ...] = ()
+    """The names of operands before it, all lists of tensors."""
+    default: Any = None
+    """The last operand where it is not given, unless that is None."""
+    alpha: bool = False
+    """Whether it takes `alpha`, beside a tensor or a list of them."""
+    keeps_tensor: bool = False
+    """Whether a 0-d tensor is no number, and decides about dtypes as a tensor does."""
+
+
+_UNARY = (
+    "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma", "log",
+    "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh",
+    "trunc",
+)  # fmt: skip
+
+
+def _maximum(input: Tensor, other: Any) -> Any:
+    return PUBLIC["maximum"](input, _beside(input, other))
+
+
+def _minimum(input: Tensor, other: Any) -> Any:
+    return PUBLIC["minimum"](input, _beside(input, other))
+
+
+def _beside(input: Tensor, other: Any) -> Tensor:
+    """The other operand as a tensor, if it is a number: of the dtype that it gives to the result."""
+    return other if isinstance(other, Tensor) else tensor(other, dtype=result_dtype([input, other]), device=input.device)
+
+
+def _pow(input: Tensor | complex, exponent: Any) -> Any:
+    return PUBLIC["pow"](input, exponent)
+
+
+def _addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Any:
+    return PUBLIC["addcmul"](input, tensor1, tensor2, value=value)
+
+
+def _addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Any:
+    return PUBLIC["addcdiv"](input, tensor1, tensor2, value=value)
+
+
+def _operand(scalar: str, of_list: str, of_scalars: str, of_tensor: str = "") -> dict[str, tuple[str, str]]:
+    """The forms of a function of two operands, from the endings of its nodes' names."""
+    forms = {"Scalar": ("scalar", scalar), "List": ("other", of_list), "ScalarList": ("scalars", of_scalars)}
+    return {**forms, "Tensor": ("other", of_tensor)} if of_tensor else forms
+
+
+def _factor() -> dict[str, tuple[str, str]]:
+    return {"Scalar": ("value", "0Scalar"), "ScalarList": ("scalars", "0ScalarList"), "Tensor": ("scalars", "0Tensor")}
+
+
+_TABLE = {
+    "add": _Row(PUBLIC["add"], _operand("1Scalar", "0List", "1ScalarList", "0Tensor"), alpha=True),
+    "sub": _Row(PUBLIC["sub"], _operand("1Scalar", "0List", "1ScalarList"), alpha=True),
+    "mul": _Row(PUBLIC["mul"], _operand("1Scalar", "0List", "1ScalarList", "0Tensor"), keeps_tensor=True),
+    "div": _Row(PUBLIC["div"], _operand("1Scalar", "0", "1ScalarList", "0Tensor"), keeps_tensor=True),
+    "clamp_max": _Row(PUBLIC["clamp_max"], _operand("0Scalar", "1List", "0ScalarList")),
+    "clamp_min": _Row(PUBLIC["clamp_min"], _operand("0Scalar", "1List", "0ScalarList")),
+    "maximum": _Row(_maximum, _operand("0", "0List", "1")),
+    "minimum": _Row(_minimum, _operand("0", "0List", "1")),
+    "pow": _Row(_pow, {"Scalar": ("exponent", "0Scalar"), "List": ("exponent", "0"), "ScalarList": ("exponent", "1")}),
+    "lerp": _Row(
+        PUBLIC["lerp"],
+        {"Scalar": ("weight", "0Scalar"), "List": ("weights", "1List"), "ScalarList": ("weight", "0ScalarList")},
+        lists=("tensors1",),
+    ),
+    "addcmul": _Row(_addcmul, _factor(), lists=("tensor1", "tensor2"), default=1, keeps_tensor=True),
+    "addcdiv": _Row(_addcdiv, _factor(), lists=("tensor1", "tensor2"), default=1, keeps_tensor=True),
+}
+
+# --- what the functions are made of -------------------------------------------------------------------------------
+
+
+def _node_name(name: str, ending: str) -> str:
+    """What PyTorch calls the node: as `ForeachAddBackward0List`."""
+    camel = "".join(part.capitalize() for part in name.split("_"))
+    return f"Foreach{camel.replace('1p', '1P')}Backward{ending}"
+
+
+def _register(name: str, function: Callable[..., Any], doc: str) -> None:
+    """Publish a function as `torch._foreach_NAME`, whose calls are offered to modes and to the types of the tensors."""
+    public = f"_foreach_{name}"
+    function.__name__ = function.__qualname__ = public  # in Python's messages about its arguments
+
+    @wraps(function)
+    def offered(*args: Any, **kwargs: Any) -> Any:
+        values = relevant((*args, *kwargs.values()))
+        if wanted(values, name=public):
+            return handle_torch_function(offered, values, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    offered.__module__, offered.__doc__ = "flambeau", doc
+    FUNCTIONS[public] = offered
+
+
+def _check_list(function: str, parameter: str, position: int, tensors: Any) -> None:
+    if not isinstance(tensors, (list, tuple)):
+        raise TypeError(
+            f"{function}(): argument '{parameter}' (position {position + 1}) must be tuple of Tensors, not {_name_of(tensors)}"
+        )
+    for index, element in enumerate(tensors):
+        if not isinstance(element, Tensor):
+            raise TypeError(f"expected Tensor as element {index} in argument {position}, but got {type(element).__name__}")
+
+
+def _check_first(tensors: Sequence[Tensor]) -> None:
+    if not tensors:
+        raise RuntimeError("Tensor list must have at least one tensor.")
+
+
+def _check_lengths(tensors: Sequence[Tensor], *others: Sequence[Tensor]) -> None:
+    _check_first(tensors)
+    for other in others:
+        if len(other) != len(tensors):
+            raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}")
+
+
+def _name_of(value: Any) -> str:
+    return "Tensor" if isinstance(value, Tensor) else type(value).__name__
+
+
+# --- functions of one list ----------------------------------------------------------------------------------------
+
+
+def _add_unary(name: str) -> None:
+    compute, write = PUBLIC[name], getattr(Tensor, f"{name}_")
+    node = _node_name(name, "0")
+
+    def function(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        _check_list(f"_foreach_{name}", "self", 0, self)
+        _check_first(self)
+        return tuple(shown_as(compute(t), node) for t in self)
+
+    def function_(self: Any) -> Any:
+        _check_list(f"_foreach_{name}_", "self", 0, self)
+        _check_first(self)
+        for t in self:
+            write(t)
+        return self
+
+    _register(name, function, f"`{name}` of each tensor, in a tuple.")
+    _register(f"{name}_", function_, f"`{name}_` of each tensor.  Returns the list.")
+
+
+# --- functions with operands --------------------------------------------------------------------------------------
+
+
+def _add_from_row(name: str, row: _Row) -> None:
+    method = getattr(Tensor, f"{name}_", None)
+    write: Any = method if name not in ("addcmul", "addcdiv") and method is not None else in_place(name, row.compute)
+
+    def function(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        if name == "pow" and args and _is_number(args[0]):  # a number to the power of each tensor
+            exponents: Any = args[1] if len(args) > 1 else kwargs.get("exponent")
+            _check_list("_foreach_pow", "exponent", 1, exponents)
+            _check_first(exponents)
+            return tuple(shown_as(_pow(args[0], exponent), _node_name(name, "2")) for exponent in exponents)
+        form, tensors, operands, options = _bound(f"_foreach_{name}", row, args, kwargs)
+        node = _node_name(name, row.forms[form][1])
+        return tuple(shown_as(row.compute(*each, **options), node) for each in zip(tensors, *operands, strict=True))
+
+    def function_(*args: Any, **kwargs: Any) -> Any:
+        _, tensors, operands, options = _bound(f"_foreach_{name}_", row, args, kwargs)
+        for each in zip(tensors, *operands, strict=True):
+            write(*each, **options)
+        return tensors
+
+    forms = ", ".join(_FORMS[form][0] for form in row.forms)
+    _register(name, function, f"`{name}` of each tensor and an operand: {forms}.  A tuple of the results.")
+    _register(f"{name}_", function_, f"`{name}_` of each tensor and an operand: {forms}.  Returns the list.")
+
+
+_FORMS = {  # by PyTorch's name for it: what it is, and how PyTorch's messages declare it
+    "Scalar": ("a number", "Number {}"),
+    "ScalarList": ("a list of numbers", "tuple of Scalars {}"),
+    "Tensor": ("a tensor", "Tensor {}"),
+    "List": ("a list of tensors", "tuple of Tensors {}"),
+}
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return not value.ndim and not value.requires_grad
+    return isinstance(value, (bool, int, float, complex)) or (getattr(value, "shape", None) == () and hasattr(value, "item"))
+
+
+def _bound(
+    function: str, row: _Row, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[str, Sequence[Tensor], list[Sequence[Any]], dict[str, Any]]:
+    """The form of a call, its tensors, a sequence of operands for each argument, and `alpha` if that is given.
+
+    Raises:
+        TypeError: the arguments are those of no form.
+        RuntimeError: the lists are of different lengths, or empty; a tensor that stands for numbers has a wrong shape.
+    """
+    names = ("self", *row.lists)
+    values = dict(zip((*names, ""), args, strict=False))  # "" is the last operand, which has a name in each form
+    options = {}
+    forms = dict(row.forms)
+    excess = len(args) > len(names) + 1
+    for key, value in kwargs.items():
+        if key == "alpha" and row.alpha:
+            options["alpha"] = value
+            forms = {form: named for form, named in forms.items() if form in ("List", "Tensor")}
+            continue
+        slot = key if key in names else ""
+        excess = excess or slot in values or (not slot and all(key != named for named, _ in row.forms.values()))
+        if not slot:
+            forms = {form: named for form, named in forms.items() if named[0] == key}
+        values[slot] = value
+    if row.default is not None and len(values) == len(names) and "" not in values:
+        values[""] = row.default
+    form = None if excess or len(values) <= len(names) else _form_of(values[""], forms, row.keeps_tensor)
+    if form is None or any(not isinstance(values[name], (list, tuple)) for name in names):
+        raise _mismatch(function, row, args, kwargs)
+    for position, name in enumerate(names):
+        _check_list(function, name, position, values[name])
+    tensors, lists, last = values["self"], [values[name] for name in row.lists], values[""]
+    if form == "List":
+        _check_list(function, row.forms[form][0], len(names), last)
+        _check_lengths(tensors, *lists, last)
+        return form, tensors, [*lists, last], options
+    _check_lengths(tensors, *lists)
+    return form, tensors, [*lists, _for_each(form, row, last, len(tensors))], options
+
+
+def _form_of(last: Any, forms: Mapping[str, Any], keeps_tensor: bool) -> str | None:
+    """What the last operand is, if that is one of the forms."""
+    if isinstance(last, Tensor):
+        choice = "Scalar" if _is_number(last) and "Scalar" in forms and not keeps_tensor else "Tensor"
+    elif isinstance(last, (list, tuple)):
+        numbers = not any(isinstance(element, Tensor) for element in last) and all(map(_is_number, last))
+        choice = "ScalarList" if numbers and "ScalarList" in forms else "List"
+    else:
+        choice = "Scalar" if _is_number(last) else ""
+    return choice if choice in forms else None
+
+
+def _for_each(form: str, row: _Row, last: Any, count: int) -> Sequence[Any]:
+    """The last operand for each of the tensors, where it is not a list of tensors."""
+    if form == "Scalar":
+        return [last.item() if isinstance(last, Tensor) else last] * count
+    if form == "ScalarList":
+        if len(last) != count:
+            raise RuntimeError("Tensor list must have same number of elements as scalar list.")
+        return list(last)
+    if row.lists:  # a vector of factors
+        if last.ndim != 1:
+            raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {last.ndim} instead.")
+        if len(last) != count:
+            raise RuntimeError(f"Expected length of scalars to match input of length {count} but got {len(last)} instead.")
+        return list(last.tolist())
+    if last.ndim:
+        raise RuntimeError(f"scalar tensor expected to be 0 dim but it has {last.ndim} dimensions and {last.numel()} elements.")
+    return [last] * count
+
+
+def _mismatch(function: str, row: _Row, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TypeError:
+    got = ", ".join([*map(_name_of, args), *(f"{key}={_name_of(value)}" for key, value in kwargs.items())])
+    lines = []
+    for form, (name, _) in row.forms.items():
+        lists = "".join(f"tuple of Tensors {operand}, " for operand in row.lists)
+        alpha = ", *, Number alpha = 1" if row.alpha and form in ("List", "Tensor") else ""
+        lines.append(f" * (tuple of Tensors self, {lists}{_FORMS[form][1].format(name)}{alpha})\n")
+    return TypeError(
+        f"{function}() received an invalid combination of arguments - got ({got}), but expected one of:\n{''.join(lines)}"
+    )
+
+
+# --- those with arguments of their own ----------------------------------------------------------------------------
+
+
+def _clone(self: Sequence[Tensor], *, memory_format: Any = None) -> tuple[Tensor, ...]:
+    _check_list("_foreach_clone", "self", 0, self)
+    _check_first(self)
+    copies = (t.clone() if memory_format is None else t.clone(memory_format=memory_format) for t in self)
+    return tuple(shown_as(copy, _node_name("clone", "0")) for copy in copies)
+
+
+def _copy_(self: Any, src: Sequence[Tensor], non_blocking: bool = False) -> Any:
+    _check_list("_foreach_copy_", "self", 0, self)
+    _check_list("_foreach_copy_", "src", 1, src)
+    _check_lengths(self, src)
+    for target, source in zip(self, src, strict=True):
+        target.copy_(source, non_blocking)
+    return self
+
+
+def _zero_(self: Any) -> Any:
+    _check_list("_foreach_zero_", "self", 0, self)
+    _check_first(self)
+    for t in self:
+        t.zero_()
+    return self
+
+
+def _max(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    _check_list("_foreach_max", "self", 0, self)
+    _check_first(self)
+    if not all(t.numel() for t in self):
+        raise RuntimeError("_foreach_max cannot compute the maximum of an empty tensor; max over zero elements is undefined.")
+    return tuple(shown_as(t.max(), _node_name("max", "1")) for t in self)
+
+
+def _mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    _check_list("_foreach_mm", "self", 0, self)
+    _check_list("_foreach_mm", "mat2", 1, mat2)
+    if len(self) != len(mat2):
+        raise RuntimeError("_foreach_mm: self and mat2 must have the same number of tensors")
+    return tuple(mm(left, right) for left, right in zip(self, mat2, strict=True))
+
+
+def _norm(self: Sequence[Tensor], ord: Any = 2, dtype: dtypes.dtype | None = None) -> tuple[Tensor, ...]:
+    ord = _order("_foreach_norm", self, ord)
+    if ord == math.inf and not all(t.numel() for t in self):
+        raise RuntimeError(
+            "_foreach_norm cannot compute the infinity norm on an empty tensor because the operation does not have an identity"
+        )
+    return tuple(shown_as(vector_norm(t, ord, dtype=dtype), _node_name("norm", "0")) for t in self)
+
+
+def _powsum(self: Sequence[Tensor], ord: Any = 2, dtype: dtypes.dtype | None = None) -> tuple[Tensor, ...]:
+    ord = _order("_foreach_powsum", self, ord)
+    return tuple(_sum_of_powers(t if dtype is None else t.to(dtype), ord) for t in self)
+
+
+def _sum_of_powers(t: Tensor, ord: float) -> Tensor:
+    if t.dtype.category < dtypes.FLOATING:
+        raise NotImplementedError(f"\"powsum_cpu\" not implemented for '{t.dtype.legacy_name}'")
+    magnitudes = t.abs()
+    wide = magnitudes.float() if magnitudes.dtype in dtypes.HALF else magnitudes
+    return wide.pow(ord).sum().to(magnitudes.dtype)
+
+
+def _order(function: str, tensors: Any, ord: Any) -> float:
+    _check_list(function, "self", 0, tensors)
+    if not _is_number(ord):
+        raise TypeError(f"{function}(): argument 'ord' (position 2) must be Number, not {_name_of(ord)}")
+    _check_first(tensors)
+    if isinstance(ord, complex):
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    return float(ord)
+
+
+for _name in _UNARY:
+    _add_unary(_name)
+for _name, _row in _TABLE.items():
+    _add_from_row(_name, _row)
+_register("clone", _clone, "A copy of each tensor.")
+_register("copy_", _copy_, "Copy each tensor of `src` into that of `self`.  Returns `self`.")
+_register("zero_", _zero_, "Fill each tensor with zeros.  Returns the list.")
+_register("max", _max, "The largest element of each tensor.  RuntimeError for an empty one.")
+_register("mm", _mm, "The product of each matrix with that of `mat2`.")
+_register("norm", _norm, "The norm of order `ord` of each tensor's elements; see `torch.linalg.vector_norm`.")
+_register("powsum", _powsum, "The sum of `abs(x) ** ord` over each tensor's elements.")

@@ -108,13 +108,10 @@ class Captured:
     def replay(self, arguments: Sequence[Any]) -> Any:
         """Do it again, with these tensors in place of the arguments' (in the order of `tensors_in`)."""
         arrays = [self._array(source, arguments) for source in self.sources]
-        self.effects.clear_gradients()
+        self.effects.clear_gradients(arguments)
         values = self.forward.run(arrays)
         arrays = []
-        if self.effects_from < self.saved_from:
-            self.effects.apply(list(values[self.effects_from : self.saved_from]))
-        else:
-            self.effects.apply([])
+        self.effects.apply(values[self.effects_from : self.saved_from], arguments)
         leaves = [self._leaf(result, values, arguments) for result in self.results]
         if self.backward is not None:
             CompiledFunctionBackward.attach(
@@ -147,10 +144,7 @@ class Captured:
 
     def touched(self) -> list[Tensor]:
         """The tensors from outside that it reads or changes."""
-        effects = self.effects
-        tensors = [source.tensor for source in self.sources if source.tensor is not None]
-        tensors += [tensor for tensor, _ in effects.arrays] + [gradient.tensor for gradient in effects.gradients]
-        return tensors + effects.cleared + [tensor for tensor, _ in effects.versions]
+        return [source.tensor for source in self.sources if source.tensor is not None] + self.effects.tensors()
 
     def gradients_of_ones(self, leaves: Sequence[Any]) -> list[Any] | None:
         """The gradients (arrays, or None) of what it leads to, if those of all results are ones; None if there is no backward."""
@@ -268,7 +262,7 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     recorder = recording.recorder
     leaves, spec = flatten(result)
     backward = record_backward(recording, leaves)
-    effects = Effects.of(recording)
+    effects = Effects.of(recording, arguments)
     if recorder.spoiled:
         raise NotCapturable(recorder.spoiled)
     if recording.spoiled_numbers():
@@ -300,8 +294,11 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
 def _expectations(recording: Recording, captured: Captured) -> list[_Outside]:
     """What a replay has to check of tensors from outside."""
     effects = captured.effects
-    of_gradient = {id(gradient.tensor): gradient.tensor for gradient in effects.gradients}
-    of_gradient |= {id(tensor): tensor for tensor in effects.cleared}
+    of_gradient = {
+        id(place.tensor): place.tensor
+        for place in (*(gradient.tensor for gradient in effects.gradients), *effects.cleared)
+        if place.tensor is not None
+    }
     uses_gradient = {id(source.tensor) for source in captured.sources if source.kind == "gradient"}
     tensors = {id(source.tensor): source.tensor for source in captured.sources + captured.inputs if source.tensor is not None}
     expected = []

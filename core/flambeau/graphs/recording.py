@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from ..backend import Backend
+from ..calls.tables import OPS
 from ..random import Generator
 from ..runtime.devices import DispatchKey, _keys, device, dispatch_key, kernels_of
 from ..runtime.state import state
@@ -321,7 +322,7 @@ class Recording:
             DispatchKey.resolve = staticmethod(resolve_recorded)
             for other, key_state in recorded.items():
                 key_state.install(other)
-        return self.recorder.wrapped(kernel, name), result
+        return self.recorder.wrapped(kernel, name, COMPUTE, OPS[name].writes), result
 
     # --- at the end ---
 

@@ -419,7 +419,7 @@ def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
     return input
 
 
-op("setitem_in_place", _setitem_in_place, public=False, method=False, out=False)
+op("setitem_in_place", _setitem_in_place, public=False, method=False, out=False, writes=(0,))
 attach(__getitem__=_getitem_method, __setitem__=_setitem_method)
 
 

@@ -12,7 +12,7 @@ __all__ = ["Watch"]
 
 # Functions that do what a replay would not do again, or give something else each time.
 _NOT_REPEATED = frozenset({("builtins", "print"), ("builtins", "input"), ("io", "open"), ("_io", "open"), ("posix", "urandom")})
-_MODULES = frozenset({"time", "_random", "_socket", "_io", "_thread", "_datetime"})
+_MODULES = frozenset({"time", "_random", "_socket", "_io", "_datetime"})
 
 
 class Watch:

@@ -202,13 +202,13 @@ def capture(
         >>> print(captured.forward.code)
         def step(inputs):
             a0, = inputs
-            v2 = mul(constant, a0)
+            v3 = mul(a0, constant)
             del a0
-            v3 = relu(v2)
-            del v2
-            v4 = add(v3, constant_1)
+            v4 = relu(v3)
             del v3
-            return (v4,)
+            v5 = add(v4, constant_1)
+            del v4
+            return (v5,)
         <BLANKLINE>
     """
     kwargs = kwargs or {}

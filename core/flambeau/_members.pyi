@@ -345,7 +345,6 @@ class Members:
     def is_conj(self) -> _bool: ...
     def is_contiguous(self, *, memory_format: Any = ...) -> _bool: ...
     is_maia: Any
-    is_meta: Any
     is_mkldnn: Any
     is_mps: Any
     is_mtia: Any

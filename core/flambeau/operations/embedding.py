@@ -276,7 +276,9 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes != -1 and largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    classes = arange(int(input.max()) + 1 if num_classes == -1 else num_classes, device=input.device)
+    if num_classes == -1:
+        num_classes = int(largest if input._key.backend.has_data else input.max().item()) + 1
+    classes = arange(num_classes, device=input.device)
     return (input.unsqueeze(-1) == classes).long()
 
 

@@ -14,8 +14,6 @@ from multiprocessing import reduction, util
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import flambeau as torch
 from flambeau.extension import relocate
 
@@ -259,4 +257,4 @@ def _share_storage(tensor: torch.Tensor) -> SharedBlock:
 def block_tensor(block: SharedBlock, dtype: torch.dtype) -> torch.Tensor:
     """The memory of `block` as a 1-D tensor."""
     whole = len(block) // dtype.itemsize * dtype.itemsize
-    return torch.from_numpy(np.asarray(block)[:whole]).view(dtype)
+    return torch.as_tensor(block)[:whole].view(dtype)

@@ -108,3 +108,8 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     places, terms = _places(result, index, dim), src[tuple(map(slice, index.shape))]
     np.add.at(result.reshape(-1), places.reshape(-1), terms.reshape(-1))  # many times faster on vectors
     return result.astype(input.dtype, copy=False)
+
+
+@kernel
+def repeated_positions(repeats: Any, total: int) -> Any:
+    return np.arange(len(repeats)).repeat(repeats)

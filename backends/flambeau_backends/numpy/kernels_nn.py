@@ -76,6 +76,16 @@ def sum_rows(input: Any, indices: Any, count: int) -> Any:
 
 
 @kernel
+def largest_rows(input: Any, segments: Any, count: int) -> Any:
+    """The segments are consecutive, so that each is one run of rows."""
+    largest = np.full((count, input.shape[1]), -np.inf, input.dtype)
+    if segments.size:
+        starts = np.flatnonzero(np.concatenate(([True], segments[1:] != segments[:-1])))
+        largest[segments[starts]] = np.maximum.reduceat(input, starts, 0)
+    return largest
+
+
+@kernel
 def index_frequencies(input: Any, indices: Any) -> Any:
     counts = np.bincount(indices.reshape(-1))
     return counts[indices][..., None].astype(input.dtype)

@@ -45,6 +45,7 @@ from . import (  # noqa: F401  # each registers its own
     resampling,
     sampling,
     scatter,
+    segments,
     shuffling,
     softmax,
     sorting,

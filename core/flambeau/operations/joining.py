@@ -205,7 +205,8 @@ def repeat_interleave(
     if alone and isinstance(repeats, Tensor):
         if repeats.ndim != 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-        input, dim = arange(len(repeats), device=repeats.device), 0
+        whole = repeats.dtype if repeats.dtype is dtypes.int32 else dtypes.int64
+        input, dim = arange(len(repeats), dtype=whole, device=repeats.device), 0
     if not isinstance(repeats, Tensor) and type(repeats) is not int:
         raise TypeError(f"repeat_interleave(): argument 'repeats' must be Tensor or int, not {type(repeats).__name__}")
     if not isinstance(input, Tensor):
@@ -220,26 +221,32 @@ def repeat_interleave(
     return input.index_select(dim, _repeated(repeats, input.shape[dim], dim, output_size, input.device))  # type: ignore[no-any-return]  # `input` is Any
 
 
+repeated_positions = op(
+    "repeated_positions", lambda xp, repeats, /, total: xp.searchsorted(
+        xp.cumulative_sum(repeats), xp.arange(total, dtype=repeats.dtype), side="right"),
+    public=False, method=False, out=False,
+)  # fmt: skip
+
+
 @one_by_one
 def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
     """Each position as often as `repeats` says."""
-    from .creation import tensor
+    from .creation import full
 
     if isinstance(repeats, Tensor) and not repeats._key.backend.has_data:
         if output_size is None:
             raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
         return repeats.new_empty(output_size, dtype=dtypes.int64)
-    counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
-    counts = counts if isinstance(counts, list) else [counts]
-    counts = counts * length if len(counts) == 1 else counts
-    if len(counts) != length:
+    counts = repeats.reshape(-1) if isinstance(repeats, Tensor) else full((1,), repeats, dtype=dtypes.int64, device=place)
+    counts = counts.expand(length) if counts.shape[0] == 1 else counts
+    if counts.shape[0] != length:
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{len(counts)} and input.size({dim}) = {length}"
+            f"{counts.shape[0]} and input.size({dim}) = {length}"
         )
-    if counts and min(counts) < 0:
+    if length and counts._key.backend.extremes(counts._array)[0] < 0:
         raise RuntimeError("repeats can not be negative")
-    where = [position for position, count in enumerate(counts) for _ in range(count)]
-    if output_size is not None and output_size != len(where):
-        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {len(where)} but got {output_size}")
-    return tensor(where, dtype=dtypes.int64, device=repeats.device if isinstance(repeats, Tensor) else place)
+    total = int(counts.sum())
+    if output_size is not None and output_size != total:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {total} but got {output_size}")
+    return repeated_positions(counts, total)

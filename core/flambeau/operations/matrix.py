@@ -19,6 +19,7 @@ from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
 from ..values.scalars import converted
+from .joining import cat, stack
 from .views import reshaped_copy
 
 # `F.mm` serves plain and batched products alike; the public functions broadcast batches first.
@@ -293,5 +294,64 @@ def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *legacy: Any, beta: Any = 1
 
 _addbmm_.__name__ = "addbmm_"
 attach(addbmm_=checked(_addbmm_))
+
+# --- groups of products -------------------------------------------------------------------------------------------
+
+
+@composite(method=False, grad_fn="GroupedMmBackward0")
+def _grouped_mm(
+    input: Tensor,
+    mat2: Tensor,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """Products of the groups of rows, or columns, that `offs` says where they end; `torch.nn.functional.grouped_mm`."""
+    for name, matrix in (("mat_a", input), ("mat_b", mat2)):
+        if matrix.dtype not in (dtypes.float32, *dtypes.HALF):
+            raise RuntimeError(f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {matrix.dtype.legacy_name}")
+        if matrix.ndim not in (2, 3):
+            raise RuntimeError(f"{name} has to be 2 or 3d")
+    if input.dtype is not mat2.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {input.dtype.name} != {mat2.dtype.name}")
+    if input.shape[-1] != mat2.shape[-2]:
+        raise RuntimeError("contraction dimension of mat_a and mat_b must match")
+    if (offs is None) != (input.ndim == mat2.ndim == 3):
+        raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
+    if bias is not None:
+        raise RuntimeError("Bias not supported yet")
+    if out_dtype is not None and out_dtype is not input.dtype:
+        raise RuntimeError("Grouped gemm output dtype must match `mat_a` dtype")
+    if offs is None:
+        if input.shape[0] != mat2.shape[0]:
+            raise RuntimeError("batched dimension has to match")
+        return _bmm(input, mat2)
+    return _of_groups(input, mat2, offs)
+
+
+def _of_groups(input: Tensor, mat2: Tensor, offs: Tensor) -> Tensor:
+    """The products where a dimension of a 2-D matrix is divided into groups; what is behind the last one gives zeros."""
+    if offs.ndim != 1:
+        raise RuntimeError("offs has to be 1D")
+    if offs.dtype is not dtypes.int32:
+        raise RuntimeError("Offsets have to be int32")
+    if any(matrix.ndim == 3 and matrix.shape[0] != offs.shape[0] for matrix in (input, mat2)):
+        raise RuntimeError("matrix batch sizes have to match")
+    length = input.shape[0] if mat2.ndim == 3 else mat2.shape[1] if input.ndim == 3 else input.shape[1]
+    ends = [int(end) for end in offs.tolist()]
+    sizes = [end - begin for begin, end in zip([0, *ends], [*ends, length], strict=True)]
+    if any(size < 0 for size in sizes):
+        raise RuntimeError(f"grouped_mm: the offsets {ends} do not divide a dimension of {length} elements")
+    if mat2.ndim == 3:
+        *groups, rest = input.split(sizes)
+        products = [_mm(group, matrix) for group, matrix in zip(groups, mat2.unbind(), strict=True)]
+        return cat([*products, rest.new_zeros(rest.shape[0], mat2.shape[2])])
+    if input.ndim == 3:
+        *groups, rest = mat2.split(sizes, 1)
+        products = [_mm(matrix, group) for matrix, group in zip(input.unbind(), groups, strict=True)]
+        return cat([*products, rest.new_zeros(input.shape[1], rest.shape[1])], 1)
+    pairs = zip(input.split(sizes, 1)[:-1], mat2.split(sizes)[:-1], strict=True)
+    return stack([_mm(left, right) for left, right in pairs])
+
 
 RECORDED.mm = _mm  # derivative rules multiply batches as well

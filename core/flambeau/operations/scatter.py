@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,16 +10,13 @@ from ..calls.dispatch import require_dtype
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
 from ..calls.record import Out
-from ..calls.tables import PUBLIC
 from ..calls.wrappers import as_method
 from ..runtime.warning import warn_once
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
-from .creation import arange
 from .indexing import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
 from .joining import cat
-from .sorting import searchsorted
 from .standard_indexing import getitem, overwrite
 from .views import diagonal, wrap_dim
 
@@ -181,7 +177,6 @@ _rank_among_equals = op(
 
 
 def _join(first: Tensor, rows: Tensor) -> Tensor:
-    from .joining import cat
 
     return cat([first, rows], 1)
 
@@ -343,109 +338,6 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     spread = index.reshape(shape).expand_as(source)
     return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self)
 
-
-# --- segments -----------------------------------------------------------------------------------------------------
-
-_OF_NOTHING = {"sum": 0.0, "mean": math.nan, "prod": 1.0, "amax": -math.inf, "amin": math.inf}
-_SEGMENT_REDUCTIONS = {"max": "amax", "min": "amin", **{name: name for name in _OF_NOTHING}}
-
-
-def segment_reduce(
-    data: Tensor,
-    reduce: str,
-    *,
-    lengths: Tensor | None = None,
-    indices: Tensor | None = None,
-    offsets: Tensor | None = None,
-    axis: int = 0,
-    unsafe: bool = False,
-    initial: Number | None = None,
-) -> Tensor:
-    """The "sum", "mean", "prod", "max" or "min" of each segment of `axis`, beginning with `initial`.
-
-    Segments are consecutive, of these `lengths`, or begin and end at consecutive `offsets`: tensors whose last dimension is
-    that of the segments, after all dimensions before `axis`.
-
-    Args:
-        data: floating-point numbers.
-        reduce: how to combine a segment.
-        lengths, offsets: one of the two.
-        indices: is refused, as in PyTorch.
-        axis: the dimension that the segments divide.
-        unsafe: whether lengths need not add up to that of `axis`.
-        initial: what an empty segment gives, by default the neutral element (NaN for the mean).
-
-    >>> import flambeau as torch
-    >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([2, 1]))
-    tensor([3., 3.])
-    """
-    if reduce not in _SEGMENT_REDUCTIONS:
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if indices is not None:
-        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
-    require_dtype("_segment_reduce_cpu", data, "floating")
-    axis, how = wrap_dim(axis, data.ndim), _SEGMENT_REDUCTIONS[reduce]
-    bounds = _segment_bounds(data, lengths, offsets, axis, unsafe)
-    count, size = bounds.shape[-1] - 1, data.shape[axis]
-    places = arange(size, device=data.device).expand(*data.shape[:axis], size).contiguous()
-    segments = searchsorted(bounds, places, right=True) - 1
-    outside = (segments < 0) | (segments >= count)
-    segments = segments.masked_fill(outside, count).reshape(*data.shape[: axis + 1], *[1] * (data.ndim - axis - 1))
-    output = _reduced_segments(data, how, segments.expand(data.shape), axis, count, initial)
-    if how == "mean":
-        sizes = bounds.diff().reshape(*bounds.shape[:-1], count, *[1] * (data.ndim - axis - 1))
-        empty = _OF_NOTHING["mean"] if initial is None else initial
-        output = (output / sizes.clamp_min(1)).masked_fill(sizes == 0, empty)
-    return gathered(output, "SegmentReduceBackward0", (data,))
-
-
-def _reduced_segments(data: Tensor, how: str, segments: Tensor, axis: int, count: int, initial: Any) -> Tensor:
-    """The reduced segments, with sums instead of means; `segments` has for each element the number of its segment."""
-    shape = (*data.shape[:axis], count + 1, *data.shape[axis + 1 :])  # the last is for elements that are in no segment
-    if how in ("amax", "amin"):  # where the limit is reached, all of the gradient is the data's
-        output = data.new_full(shape, _OF_NOTHING[how]).scatter_reduce(axis, segments, data, how).narrow(axis, 0, count)
-        if initial is None:
-            return output
-        beyond = output < initial if how == "amax" else output > initial
-        return output.masked_fill(beyond, initial)
-    start = initial or 0.0 if how == "mean" else _OF_NOTHING[how] if initial is None else initial
-    by = "prod" if how == "prod" else "sum"
-    return data.new_full(shape, start).scatter_reduce(axis, segments, data, by).narrow(axis, 0, count)
-
-
-def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
-    """Where segments begin and end, as offsets."""
-    bounds, name = (offsets, "offsets") if lengths is None else (lengths, "lengths")
-    if bounds is None:
-        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
-    if bounds.dtype not in (dtypes.int32, dtypes.int64):
-        raise NotImplementedError(f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{bounds.dtype.legacy_name}'")
-    if bounds.ndim - 1 != axis:
-        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}.")
-    if bounds.shape[:-1] != data.shape[:axis]:
-        raise RuntimeError(
-            f"segment_reduce(): Expected {name} to have the sizes of data before axis, but got "
-            f"{list(bounds.shape)} for {list(data.shape)}"
-        )
-    sizes = bounds.diff() if lengths is None else bounds
-    if sizes.numel() and sizes._key.backend.extremes(sizes._array)[0] < 0:
-        raise RuntimeError(
-            "lengths contains negative value!"
-            if lengths is not None
-            else "segment_reduce(): Expected offsets in ascending order."
-        )
-    if lengths is None:
-        return bounds.contiguous()
-    total = sizes.sum(-1)
-    low, high = total._key.backend.extremes(total._array) if total.numel() else (data.shape[axis],) * 2
-    if not unsafe and (low < data.shape[axis] or high > data.shape[axis]):
-        raise RuntimeError(
-            "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
-        )
-    return cat([sizes.new_zeros(*sizes.shape[:-1], 1), sizes.cumsum(-1, dtype=sizes.dtype)], -1)
-
-
-PUBLIC["segment_reduce"] = segment_reduce
 
 # --- as if flattened ----------------------------------------------------------------------------------------------
 

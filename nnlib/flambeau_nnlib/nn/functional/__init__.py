@@ -12,7 +12,7 @@ from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_tr
 from flambeau.extension import open_to_overrides
 from flambeau.extension.functions import linear
 
-from . import activation, attention, distance, loss, margin_loss, normalization, padding, pooling, vision, warping
+from . import activation, attention, distance, loss, margin_loss, matrix, normalization, padding, pooling, vision, warping
 from . import dropout as dropping
 from . import embedding as embeddings
 from .activation import *  # noqa: F403
@@ -22,6 +22,7 @@ from .dropout import *  # noqa: F403
 from .embedding import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .margin_loss import *  # noqa: F403
+from .matrix import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pooling import *  # noqa: F403
@@ -37,6 +38,7 @@ for _module in (
     embeddings,
     loss,
     margin_loss,
+    matrix,
     normalization,
     padding,
     pooling,

@@ -1,0 +1,41 @@
+"""Products of groups of matrices."""
+
+from __future__ import annotations
+
+import flambeau as torch
+from flambeau import Tensor
+
+__all__ = ["grouped_mm"]
+
+
+def grouped_mm(
+    mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: torch.dtype | None = None
+) -> Tensor:
+    """Products of groups of rows or columns with a matrix for each: the experts of a mixture, each with its own tokens.
+
+    Args:
+        mat_a: the left matrices, of single or half precision.
+        mat_b: the right ones, of the same dtype.
+        offs: int32, where each group ends in the dimension that is divided; None if both have three dimensions.
+        bias: not supported; as in PyTorch.
+        out_dtype: the dtype of `mat_a`, or None.
+
+    Shape:
+        - Rows in groups: `(n, k)` and `(groups, k, m)` give `(n, m)`; rows behind the last group give zeros.
+        - Columns in groups: `(groups, n, k)` and `(k, m)` give `(n, m)`.
+        - What is summed over in groups: `(n, k)` and `(k, m)` give `(groups, n, m)`.
+        - One group each: `(groups, n, k)` and `(groups, k, m)` give `(groups, n, m)`.
+
+    Raises:
+        RuntimeError: the dtypes, the shapes or the offsets do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> tokens, experts = torch.ones(3, 2), torch.stack([torch.eye(2), 2 * torch.eye(2)])
+        >>> F.grouped_mm(tokens, experts, offs=torch.tensor([1, 3], dtype=torch.int32))
+        tensor([[1., 1.],
+                [2., 2.],
+                [2., 2.]])
+    """
+    return torch._grouped_mm(mat_a, mat_b, offs=offs, bias=bias, out_dtype=out_dtype)

@@ -252,7 +252,7 @@ def test_the_collector_rests_while_files_are_written_and_read(tmp_path):
     class Watching:
         def __reduce__(self):
             states.append(gc.isenabled())
-            return OrderedDict, ()
+            return collections.OrderedDict, ()
 
     path = tmp_path / "model.pt"
     torch.save([Watching(), torch.ones(2)], path)

@@ -14,8 +14,6 @@ from multiprocessing import reduction, util
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import flambeau as torch
 from flambeau.extension import relocate
 
@@ -88,6 +86,7 @@ class SharedBlock:
     """
 
     is_shared = True  # what backends ask of the object that lends an array its memory
+    __array_interface__: dict[str, Any]  # by which array libraries find the memory
 
     def __init__(self, descriptor: int, path: Path | None) -> None:
         """Map an open file; the block owns both arguments. One with a path needs no descriptor any more, and closes it."""
@@ -258,4 +257,4 @@ def _share_storage(tensor: torch.Tensor) -> SharedBlock:
 def block_tensor(block: SharedBlock, dtype: torch.dtype) -> torch.Tensor:
     """The memory of `block` as a 1-D tensor."""
     whole = len(block) // dtype.itemsize * dtype.itemsize
-    return torch.from_numpy(np.asarray(block)[:whole]).view(dtype)
+    return torch.from_numpy(block)[:whole].view(dtype)

@@ -211,6 +211,7 @@ def _release(descriptor: int | None, path: Path | None) -> None:
 
 def _reduce_block(block: SharedBlock) -> tuple[Any, ...]:
     if block.path is None:
+        assert block.descriptor is not None
         return _open_descriptor, (reduction.DupFd(block.descriptor),)
     # Every message uses a new hard link to the file, so that it can be opened even after the sender has ended.
     path = _new_path()

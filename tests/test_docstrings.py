@@ -22,6 +22,7 @@ NAMESPACES = [
     "flambeau.optim",
     "flambeau.optim.lr_scheduler",
     "flambeau.optim.swa_utils",
+    "flambeau.utils.benchmark",
     "flambeau.utils.data",
     "flambeau.distributions",
     "flambeau.distributions.transforms",

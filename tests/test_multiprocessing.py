@@ -139,7 +139,7 @@ def test_sharing_moves_the_tensor_in_place():
     tensor = torch.arange(6.0).reshape(2, 3)
     assert not mp.is_shared(tensor)
     block = mp.share(tensor)
-    assert mp.is_shared(tensor) and mp.is_shared(tensor[1:])
+    assert mp.is_shared(tensor) and mp.is_shared(tensor[1:]) and tensor.is_shared() and tensor[1:].is_shared()
     assert tensor.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert mp.share(tensor) is block
     leaf = torch.ones(2, requires_grad=True)

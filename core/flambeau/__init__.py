@@ -127,6 +127,8 @@ _PACKAGES = {
     "utils.data": "flambeau_nnlib.data",
     "utils.data._utils": "flambeau_nnlib.data",
     "utils.checkpoint": "flambeau_nnlib.checkpoint",
+    "utils.benchmark": "flambeau_nnlib.benchmark",
+    "utils.benchmark.utils": "flambeau_nnlib.benchmark",
     "utils.model_zoo": "flambeau_nnlib.model_zoo",
     "utils.ffi": "flambeau_nnlib.ffi",
 }

@@ -35,7 +35,7 @@ from . import (  # noqa: F401
     sums,
     threads,
 )
-from .memory import all_of, as_dtype, is_alone, keep_freed_memory, lender, window
+from .memory import all_of, as_dtype, is_alone, is_shared, keep_freed_memory, lender, window
 from .namespace import namespace
 from .quiet import quiet, quiet_in_place
 
@@ -188,8 +188,7 @@ class NumpyBackend(Backend):
     def shares_memory(self, array: Any, other: Any) -> bool:
         return bool(np.may_share_memory(array, other))
 
-    def is_shared(self, array: Any) -> bool:
-        return getattr(lender(array), "is_shared", False)  # of a file in memory, or on disk
+    is_shared = staticmethod(is_shared)
 
     def share(self, array: Any) -> Any:
         from flambeau.multiprocessing.shared import SharedBlock  # knows how to send it to another process

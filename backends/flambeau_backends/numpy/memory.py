@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-__all__ = ["all_of", "as_dtype", "is_alone", "keep_freed_memory", "lender", "window"]
+__all__ = ["all_of", "as_dtype", "is_alone", "is_shared", "keep_freed_memory", "lender", "window"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 _KEPT = 512 << 20  # bytes that may stay free at the top of the heap
@@ -98,6 +98,14 @@ def lender(array: Any) -> Any:
     """The object that owns the memory of an array, such as a mapped file; None if NumPy owns it."""
     below = _base(array).base
     return below.obj if isinstance(below, memoryview) else below
+
+
+def is_shared(array: Any) -> bool:
+    """Whether the object that lends the memory says that other processes may map it too."""
+    owner = lender(array)
+    while isinstance(owner, _Window):
+        owner = lender(owner.base)
+    return getattr(owner, "is_shared", False)
 
 
 def is_alone(array: Any) -> bool:

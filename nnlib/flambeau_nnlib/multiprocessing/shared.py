@@ -86,6 +86,7 @@ class SharedBlock:
     """
 
     is_shared = True  # what backends ask of the object that lends an array its memory
+    __array_interface__: dict[str, Any]  # by which array libraries find the memory
 
     def __init__(self, descriptor: int, path: Path | None) -> None:
         """Map an open file; the block owns both arguments. One with a path needs no descriptor any more, and closes it."""
@@ -210,7 +211,7 @@ def _release(descriptor: int | None, path: Path | None) -> None:
 
 def _reduce_block(block: SharedBlock) -> tuple[Any, ...]:
     if block.path is None:
-        assert block.descriptor is not None  # it has one or the other
+        assert block.descriptor is not None
         return _open_descriptor, (reduction.DupFd(block.descriptor),)
     # Every message uses a new hard link to the file, so that it can be opened even after the sender has ended.
     path = _new_path()

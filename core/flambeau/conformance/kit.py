@@ -143,6 +143,7 @@ def checks_of(family: str, device: str, quick: bool = False) -> Iterator[Check]:
     elif family == "nn layers":
         yield from (Check(name, partial(networks.layer, name, device)) for name in networks.LAYERS)
     elif family == "training":
+        yield from (Check(name, partial(networks.optimizer, name, device)) for name in networks.OPTIMIZERS)
         yield Check("a convolutional network", partial(networks.training, device))
     else:
         yield from _checks_of_operations(family, Checker(device, quick), quick)

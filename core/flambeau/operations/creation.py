@@ -377,6 +377,8 @@ def _progression(
     requires_grad: bool | None,
     pin_memory: bool | None = False,
 ) -> Tensor:
+    if key.dtype in dtypes.FLOAT8:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{key.dtype.legacy_name}'")
     backend, index = key.backend, key.device.index or 0
     with backend.guard(index):
         if key.dtype.category <= dtypes.INTEGER:
@@ -437,6 +439,8 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
     _refuse_bools("linspace_cpu", key.dtype, steps)
+    if key.dtype in dtypes.FLOAT8:
+        raise NotImplementedError(f"\"linspace_cpu\" not implemented for '{key.dtype.legacy_name}'")
     step = (end - start) / max(steps - 1, 1)
     backend, index = key.backend, key.device.index or 0
     wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, key.raw_dtype)

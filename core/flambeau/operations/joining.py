@@ -246,7 +246,7 @@ def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, plac
         )
     if length and counts._key.backend.extremes(counts._array)[0] < 0:
         raise RuntimeError("repeats can not be negative")
-    total = int(counts.sum())
+    total = repeats * length if isinstance(repeats, int) else int(counts.sum())
     if output_size is not None and output_size != total:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {total} but got {output_size}")
     return repeated_positions(counts, total)

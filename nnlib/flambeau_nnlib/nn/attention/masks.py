@@ -238,10 +238,10 @@ class BlockMask:
         _check_lists(kv_indices, full_kv_num_blocks, full_kv_indices, "kv")
         if dq_kv_order is not None and not isinstance(dq_kv_order, (bool, Tensor)):
             raise ValueError("dq_kv_order must be a bool, Tensor, or None")
-        by_columns: list[Tensor | None] = [None] * 4
+        by_columns: list[Any] = [None] * 4
         if compute_q_blocks:
             by_columns[:2] = _transposed(kv_num_blocks, kv_indices)
-            if full_kv_num_blocks is not None:
+            if full_kv_num_blocks is not None and full_kv_indices is not None:
                 by_columns[2:] = _transposed(full_kv_num_blocks, full_kv_indices)
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         return cls(
@@ -251,8 +251,8 @@ class BlockMask:
             full_kv_num_blocks,
             full_kv_indices,
             *by_columns,
-            BLOCK_SIZE=size,
-            mask_mod=mask_mod or noop_mask,
+            size,
+            mask_mod or noop_mask,
             dq_write_order=dq_write_order,
             dq_write_order_full=dq_write_order_full,
             dq_kv_order=dq_kv_order if isinstance(dq_kv_order, Tensor) else None,
@@ -342,7 +342,7 @@ class BlockMask:
             for item, length in zip(items, lengths, strict=True)
         )
         return self._with_rows(
-            *(None if lists is None else lists[chosen] for lists in self._rows()), self.seq_lengths, _no_mask_of_a_part
+            (None if lists is None else lists[chosen] for lists in self._rows()), self.seq_lengths, _no_mask_of_a_part
         )
 
     def _adjust(self, new_q_len: int, new_kv_len: int) -> BlockMask:
@@ -350,27 +350,20 @@ class BlockMask:
         if self.dq_kv_order is not None:
             raise NotImplementedError("Adjusting BlockMask with tensor dq_kv_order is not supported")
         rows, columns = -(-new_q_len // self.BLOCK_SIZE[0]), -(-new_kv_len // self.BLOCK_SIZE[1])
-        cut: list[Tensor | None] = []
+        cut: list[Any] = []
         for counts, indices in (self._rows()[:2], self._rows()[2:]):
             if counts is None or indices is None:
                 cut += [None, None]
                 continue
             dense = _unlisted(counts, indices, indices.shape[-1])[:, :, :rows, :columns]
             cut += _listed(dense)
-        return self._with_rows(*cut, (new_q_len, new_kv_len), self.mask_mod)
+        return self._with_rows(cut, (new_q_len, new_kv_len), self.mask_mod)
 
-    def _rows(self) -> tuple[Tensor | None, ...]:
+    def _rows(self) -> tuple[Any, ...]:
         return self.kv_num_blocks, self.kv_indices, self.full_kv_num_blocks, self.full_kv_indices
 
-    def _with_rows(
-        self,
-        counts: Any,
-        indices: Any,
-        full_counts: Tensor | None,
-        full_indices: Tensor | None,
-        lengths: tuple[int, int],
-        mask_mod: MaskMod,
-    ) -> BlockMask:
+    def _with_rows(self, rows: Iterable[Any], lengths: tuple[int, int], mask_mod: MaskMod) -> BlockMask:
+        counts, indices, full_counts, full_indices = rows
         mask = BlockMask.from_kv_blocks(
             counts,
             indices,
@@ -400,7 +393,7 @@ class BlockMask:
     def to(self, device: Any) -> BlockMask:
         """The mask with its tensors on a device."""
         tensors = {name: getattr(self, name) for name in self._TENSOR_ATTRS}
-        moved = {name: None if tensor is None else tensor.to(device) for name, tensor in tensors.items()}
+        moved: dict[str, Any] = {name: None if tensor is None else tensor.to(device) for name, tensor in tensors.items()}
         return BlockMask(self.seq_lengths, **moved, **self._settings())
 
     def _settings(self) -> dict[str, Any]:
@@ -426,7 +419,8 @@ def _flatten(mask: BlockMask) -> tuple[list[Any], Any]:
 
 def _unflatten(tensors: Any, context: Any) -> BlockMask:
     names, lengths, settings = context
-    return BlockMask(lengths, **dict.fromkeys(BlockMask._TENSOR_ATTRS) | dict(zip(names, tensors, strict=True)), **settings)
+    given: dict[str, Any] = dict.fromkeys(BlockMask._TENSOR_ATTRS) | dict(zip(names, tensors, strict=True))
+    return BlockMask(lengths, **given, **settings)
 
 
 register_pytree_node(BlockMask, _flatten, _unflatten, serialized_type_name="torch.nn.attention.flex_attention.BlockMask")

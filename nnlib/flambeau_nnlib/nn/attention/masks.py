@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import flambeau as torch
@@ -250,7 +250,10 @@ class BlockMask:
             kv_indices,
             full_kv_num_blocks,
             full_kv_indices,
-            *by_columns,
+            by_columns[0],
+            by_columns[1],
+            by_columns[2],
+            by_columns[3],
             size,
             mask_mod or noop_mask,
             dq_write_order=dq_write_order,

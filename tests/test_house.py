@@ -27,7 +27,14 @@ PACKAGES = {
                                    "pycocotools"}),
 }  # fmt: skip
 OPTIONAL = {"safetensors", "opt_einsum", "scipy", "tqdm", "zmq", "mpi4py"}  # only ever inside a function, where an extra serves
-FOR_TOOLS = {"numpy", "tensorboard", "matplotlib", "moviepy"}  # inside functions of what measures and shows, in nnlib
+FOR_TOOLS = {
+    "numpy",
+    "tensorboard",
+    "google",
+    "matplotlib",
+    "moviepy",
+    "PIL",
+}  # inside functions of what measures and shows, in nnlib
 
 
 def imported(path: Path) -> list[tuple[str, bool, int]]:

@@ -135,6 +135,7 @@ _PACKAGES = {
     "utils.checkpoint": "flambeau_nnlib.checkpoint",
     "utils.benchmark": "flambeau_nnlib.benchmark",
     "utils.benchmark.utils": "flambeau_nnlib.benchmark",
+    "utils.tensorboard": "flambeau_nnlib.tensorboard",
     "utils.model_zoo": "flambeau_nnlib.model_zoo",
     "utils.ffi": "flambeau_nnlib.ffi",
 }

@@ -30,7 +30,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("what is written against the namespace", {
         "__config__", "__main__", "array_api", "conformance", "extension", "func", "functional", "launching", "masked", "overrides",
         "serialization", "sparse", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures", "profiler",
-        "autograd.profiler", "autograd.profiler_util", "quasirandom",
+        "autograd.profiler", "autograd.profiler_util", "quasirandom", "_subclasses", "_guards",
         "utils.module_tracker", "_C", "utils._python_dispatch", "utils.flop_counter",
     }),
 ]  # fmt: skip

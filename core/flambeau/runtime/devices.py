@@ -166,9 +166,14 @@ def set_default_device(device: Any) -> None:
     _default.set(None)
 
 
+def chosen_device() -> device | None:
+    """The default device that a program has chosen, whether or not it is there; None if it has chosen none."""
+    return _default.get() or _process_default
+
+
 def get_default_device() -> device:
     """The default device of new tensors."""
-    chosen = _default.get() or _process_default
+    chosen = chosen_device()
     if chosen is None:
         backend = backends.selected()
         return canonical(device(backend.device_type, backends.SELECTED_INDEX))

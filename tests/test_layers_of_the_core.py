@@ -133,9 +133,11 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "__init__",
         "__main__",
         "_C",
+        "_guards",
         "_operator",  # what `library` and `_ops` are made of, beside PyTorch's `_library`
         "_ops",
         "_schema",
+        "_subclasses",
         "_tensor",
         "_tensor_str",
         "_utils",

@@ -67,6 +67,7 @@ def can_operate(value: Any) -> bool:
 
 def constant(value: Any, key: DispatchKey) -> Tensor:
     """A Python scalar as a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar."""
+    key = key.of_numbers
     cache_key = value or str(value)  # 0.0 and -0.0 are equal
     tensor: Tensor | None = key.constants.get(cache_key)
     if tensor is None:

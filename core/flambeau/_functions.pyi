@@ -13,7 +13,7 @@ from .storage import TypedStorage
 from .values.dtypes import dtype as _dtype
 
 __all__ = [  # noqa: RUF022
-    "_sample_dirichlet", "_standard_gamma", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_",
+    "_sample_dirichlet", "_scaled_mm", "_standard_gamma", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_",
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_",
     "addr", "adjoint", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any",
     "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan",
@@ -76,6 +76,7 @@ __all__ = [  # noqa: RUF022
 ]  # fmt: skip
 
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor: ...
+def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = ..., scale_result: Tensor | None = ..., out_dtype: Any = ..., use_fast_accum: _bool = ...) -> Tensor: ...
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor: ...
 def abs(input: Any, *, out: Any = ...) -> Tensor: ...
 def abs_(input: Any, *args: Any, **kwargs: Any) -> Tensor: ...

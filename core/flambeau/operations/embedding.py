@@ -276,7 +276,9 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes != -1 and largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    classes = arange(int(input.max()) + 1 if num_classes == -1 else num_classes, device=input.device)
+    if num_classes == -1 and not input._key.backend.has_data:
+        input.max().item()  # which raises: the number of classes is not known
+    classes = arange(largest + 1 if num_classes == -1 else num_classes, device=input.device)
     return (input.unsqueeze(-1) == classes).long()
 
 

@@ -37,7 +37,7 @@ class State:
         self.checks_nan = True  # whether anomaly mode looks for NaN in gradients
         self.guarded_devices = False  # whether there are devices that only get work while they are the current device
         self.dispatching = False  # whether there are tensor subclasses with a `__torch_dispatch__`
-        self.on_tensors = False  # whether a graph may hold tensors of such classes, so that rules have to get Tensors, not arrays
+        self.on_tensors = False  # whether there may be graphs with such tensors, whose rules get Tensors, not arrays
         self.leaf_hooks = False  # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
 
     def update_observing(self) -> None:

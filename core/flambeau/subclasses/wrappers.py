@@ -149,7 +149,9 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
         recorded = [op.record(arrays[0], keys[0], *tensors, *params)]
     for item, place in zip(results, recorded, strict=True):
         item._node, item._requires_grad = place._node, place._requires_grad
-    _keep_outputs(recorded[0].grad_fn, results)
+    node = recorded[0].grad_fn
+    node.on_tensors = True
+    _keep_outputs(node, results)
     return type(result)(results) if isinstance(result, (tuple, list)) else results[0]
 
 

@@ -42,7 +42,9 @@ def run(
     With `inputs` (Tensors or GradientEdges), only they receive a gradient: returned (as Tensors, or None) with
     `capture`, else accumulated in `grad`.
     """
-    tensors = create_graph or state.forward_levels > 0 or state.on_tensors
+    tensors = create_graph or state.forward_levels > 0
+    if state.on_tensors and any(node.on_tensors for node in reachable([edge for edge, _ in roots])):
+        tensors = True
     for _, gradient in roots:
         if type(gradient._key) is not DispatchKey:  # batched
             tensors = True

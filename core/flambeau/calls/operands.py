@@ -67,12 +67,12 @@ def can_operate(value: Any) -> bool:
 
 def constant(value: Any, key: DispatchKey) -> Tensor:
     """A Python scalar as a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar."""
-    key = key.of_numbers
     cache_key = value or str(value)  # 0.0 and -0.0 are equal
     tensor: Tensor | None = key.constants.get(cache_key)
     if tensor is None:
-        array = key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
-        tensor = wrap(array, key)
+        plain = key.of_numbers
+        array = plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0)
+        tensor = wrap(array, plain)
         if value == value:  # NaN would not be found again
             if len(key.constants) > 256:
                 key.constants.clear()

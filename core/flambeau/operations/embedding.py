@@ -229,7 +229,8 @@ def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor
 def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
     """Maxima by way of a dense table of bags, padded with minus infinity."""
     members: list[list[int]] = [[] for _ in range(count)]
-    for row, bag in enumerate(bags.tolist()):
+    numbers = bags.tolist() if bags._key.backend.has_data else range(bags.shape[0])  # any, where only the shape is asked for
+    for row, bag in enumerate(numbers):
         if bag < count:
             members[bag].append(row)
     longest = max(map(len, members), default=0)

@@ -31,6 +31,7 @@ from .runtime.devices import device, get_default_device, set_default_device
 from .runtime.settings import *
 from .storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, is_storage
 from .subclasses import volatile as _volatile
+from .subclasses import wrappers as _wrappers
 from .subclasses.parameter import Parameter as _Parameter
 from .subclasses.tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
 from .tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
@@ -226,4 +227,5 @@ def _sparse(name: str) -> _Any:
 
 
 _hooks.hooks.sparse = _sparse
+_hooks.hooks.operator = lambda *arguments: __getattr__("_ops").operator_of(*arguments)
 attach(__array_namespace__=_array_namespace)

@@ -151,6 +151,9 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
     ) -> Tensor:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        if input._key.wraps:
+            options = {"dtype": dtype, "device": device, "memory_format": memory_format}
+            return hooks.ask_class(name, (input,), {key: value for key, value in options.items() if value is not None})  # type: ignore[no-any-return]  # what a class returns
         key = _options(input, dtype, device)
         array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
         return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)

@@ -17,7 +17,9 @@ from typing import Any
 
 import flambeau as torch
 
+from ._aten import ATEN
 from ._schema import FunctionSchema
+from .calls.overriding import handle_torch_function, open_modes, relevant
 
 __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 
@@ -30,7 +32,8 @@ _ATEN_OVERLOADS = re.compile(
     r"(Tensor|Scalar|int|float|bool|complex|str|dim|dims|t|self|names|ScalarOpt|ScalarList|TensorList|List)(_\w+)*"
 )
 
-_ELSEWHERE = {"torchvision": "flambeau_vision.ops"}  # operators that packages above the core have
+# Operators that packages above the core have.
+_ELSEWHERE = {"torchvision": "flambeau_vision.ops", "higher_order": "flambeau_nnlib._higher_order_ops"}
 _ATEN_FAMILIES = ("linalg", "fft", "special")
 
 
@@ -46,6 +49,8 @@ class OpOverload:
         self.__doc__ = call.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if open_modes.get():
+            return handle_torch_function(self, relevant([*args, *kwargs.values()]), *args, **kwargs)
         return self._call(*args, **kwargs)
 
     @property
@@ -171,6 +176,8 @@ class _OpNamespace(ModuleType):
 
 def _aten(name: str) -> Any:
     """The function or method that computes an operator of PyTorch's; None if there is none."""
+    if name in ATEN:
+        return ATEN[name]
     family, _, rest = name.partition("_")
     if family in _ATEN_FAMILIES and hasattr(getattr(torch, family), rest):
         return getattr(getattr(torch, family), rest)

@@ -9,11 +9,14 @@ Everything else is internal and may change in any version.
 - Fused optimizer steps: `has_step`, `fused_step`.
 - Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
 - `source(name)`: the Python source of the function that is generated for an operation.
+- Losses as operators, which have their reduction as a number: `LOSSES` from functions of `nn.functional` to the operator and the
+  names of its arguments, `REDUCTIONS` from numbers to names.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
 """
 
 from __future__ import annotations
 
+from .._aten import LOSSES, REDUCTIONS
 from ..calls.arguments import Dims, Number, as_float, as_int
 from ..calls.dispatch import require_constant, require_dtype, require_flags, whole_numbers
 from ..calls.node_names import gathered
@@ -27,6 +30,8 @@ from .fused_optimizers import fused_step, has_step
 from .kernels import forward_of, kernel_of
 
 __all__ = [
+    "LOSSES",
+    "REDUCTIONS",
     "Buffer",
     "Dims",
     "Number",

@@ -1,0 +1,175 @@
+"""Operators of `torch.ops.aten` that no public function of the same name and arguments computes.
+
+They stand in exported graphs (`torch.export`): a slice with its limits, a loss with its reduction as a number, a size.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+
+from .tensors.tensor import Tensor
+
+__all__ = ["ATEN"]
+
+ATEN: dict[str, Callable[..., Any]] = {}
+
+
+def _operator(function: Callable[..., Any]) -> Callable[..., Any]:
+    ATEN[function.__name__] = function
+    return function
+
+
+# --- parts and sizes ---
+
+
+@_operator
+def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """Part of one dimension, a view."""
+    dim %= input.dim()
+    return input[(builtins.slice(None),) * dim + (builtins.slice(start, end, step),)]  # type: ignore[no-any-return]
+
+
+@_operator
+def index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """The elements at indices, one for each dimension; None for all of a dimension."""
+    return input[_index(indices)]  # type: ignore[no-any-return]
+
+
+@_operator
+def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """Write to the elements at indices, or add to them."""
+    if not any(each is None for each in indices):
+        return Tensor.index_put_(input, tuple(indices), values, accumulate)  # type: ignore[no-any-return]
+    input[_index(indices)] = input[_index(indices)] + values if accumulate else values
+    return input
+
+
+@_operator
+def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy, written to at indices."""
+    return index_put_(input.clone(), indices, values, accumulate)
+
+
+def _index(indices: Sequence[Tensor | None]) -> tuple[Any, ...]:
+    return tuple(builtins.slice(None) if each is None else each for each in indices)
+
+
+@_operator
+def sym_size(input: Tensor, dim: int) -> int:
+    """One size, a whole number."""
+    return int(input.size(dim))
+
+
+@_operator
+def sym_numel(input: Tensor) -> int:
+    """The number of elements."""
+    return int(input.numel())
+
+
+@_operator
+def _assert_scalar(condition: Any, message: str) -> None:
+    """Raise RuntimeError with a message unless a condition holds."""
+    if not condition:
+        raise RuntimeError(message)
+
+
+@_operator
+def numpy_T(input: Tensor) -> Tensor:
+    """The dimensions in reverse order."""
+    return input.permute(tuple(reversed(range(input.dim()))))
+
+
+@_operator
+def alias(input: Tensor) -> Tensor:
+    """The same elements, a view."""
+    return input.view_as(input)
+
+
+# --- copies ---
+
+
+@_operator
+def lift_fresh_copy(input: Tensor) -> Tensor:
+    """A copy of a constant, so that the program may write to it."""
+    return input.clone()
+
+
+@_operator
+def copy(input: Tensor, other: Tensor) -> Tensor:
+    """The elements of `other` in the shape and dtype of `input`."""
+    return input.clone().copy_(other)
+
+
+def _scattered(place: Callable[..., Any]) -> Callable[..., Any]:
+    """A copy of a tensor in which a view of it has been written to."""
+
+    def write(input: Tensor, source: Tensor, *args: Any) -> Tensor:
+        result = input.clone()
+        place(result, *args).copy_(source)
+        return result
+
+    return write
+
+
+ATEN["slice_scatter"] = _scattered(slice)
+ATEN["select_scatter"] = _scattered(lambda input, dim, index: input.select(dim, index))
+
+
+# --- resampling ---
+
+
+def _resampling(mode: str, has_corners: bool, antialias: bool = False) -> Callable[..., Any]:
+    def resize(input: Tensor, output_size: Any, *rest: Any) -> Tensor:
+        corners = bool(rest[0]) if has_corners else None
+        factors = rest[-1] if len(rest) > has_corners else None
+        return torch.nn.functional.interpolate(
+            input, output_size, None if output_size is not None else factors, mode, corners, antialias=antialias
+        )
+
+    return resize
+
+
+for _dims in "123":
+    ATEN[f"upsample_nearest{_dims}d"] = _resampling("nearest", False)
+    ATEN[f"_upsample_nearest_exact{_dims}d"] = _resampling("nearest-exact", False)
+for _mode in ("linear1d", "bilinear2d", "bicubic2d", "trilinear3d"):
+    ATEN[f"upsample_{_mode}"] = _resampling(_mode.rstrip("123d"), True)
+for _mode in ("bilinear2d", "bicubic2d"):
+    ATEN[f"_upsample_{_mode}_aa"] = _resampling(_mode.rstrip("2d"), True, antialias=True)
+
+
+# --- losses, which have their reduction as a number ---
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def _loss(name: str, *parameters: str) -> Callable[..., Any]:
+    """A loss whose arguments after input and target have these names, in this order."""
+
+    def compute(input: Tensor, target: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        given = dict(zip(parameters, args, strict=False)) | kwargs
+        if "reduction" in given:
+            given["reduction"] = REDUCTIONS[given["reduction"]]
+        return getattr(torch.nn.functional, name)(input, target, **given)  # type: ignore[no-any-return]
+
+    return compute
+
+
+LOSSES: dict[str, tuple[str, tuple[str, ...]]] = {  # by function of `nn.functional`: the operator, and its arguments
+    "binary_cross_entropy": ("binary_cross_entropy", ("weight", "reduction")),
+    "binary_cross_entropy_with_logits": ("binary_cross_entropy_with_logits", ("weight", "pos_weight", "reduction")),
+    "cross_entropy": ("cross_entropy_loss", ("weight", "reduction", "ignore_index", "label_smoothing")),
+    "huber_loss": ("huber_loss", ("reduction", "delta")),
+    "kl_div": ("kl_div", ("reduction", "log_target")),
+    "l1_loss": ("l1_loss", ("reduction",)),
+    "mse_loss": ("mse_loss", ("reduction",)),
+    "nll_loss": ("nll_loss_nd", ("weight", "reduction", "ignore_index")),
+    "smooth_l1_loss": ("smooth_l1_loss", ("reduction", "beta")),
+    "soft_margin_loss": ("soft_margin_loss", ("reduction",)),
+}
+for _name, (_aten_name, _parameters) in LOSSES.items():
+    ATEN[_aten_name] = _loss(_name, *_parameters)

@@ -249,3 +249,63 @@ def test_programs_of_layers():
         program = export(layer, args)
         same(program.module()(*args), layer(*args))
     assert "aten.lstm.input" in operators(export(nn.LSTM(3, 4), (torch.randn(5, 2, 3),)))
+
+
+# --- graphs without writes ---
+
+
+class Writes(nn.Module):
+    def forward(self, x):
+        flat, (first, _) = x.view(-1), x.split(1, 0)
+        first.mul_(2)
+        flat[3] = 7
+        x.t()[1].add_(1)
+        every_other = x[:, ::2]
+        every_other.copy_(every_other * 3)
+        x.unbind(1)[0].sub_(5)
+        x.unsqueeze(0).permute(2, 0, 1)[0].neg_()
+        return x.sum(), flat * 1, every_other + 0
+
+
+def test_writes_become_outputs():
+    program = export(Writes(), (torch.arange(6.0).view(2, 3),))
+    functional = program.run_decompositions({})
+    assert not any(name.rpartition(".")[0].endswith("_") for name in operators(functional))
+    assert functional.graph_signature.user_inputs_to_mutate == {functional.graph_signature.output_specs[0].arg.name: "x"}
+    x, y, z = (torch.arange(6.0).view(2, 3) for _ in range(3))
+    expected = Writes()(x)
+    same(program.module()(y), expected)
+    same(functional.module()(z), expected)
+    same([y, z], [x, x])
+
+
+def test_running_statistics_become_outputs():
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), nn.Dropout(0.5)), torch.randn(2, 3, 5, 5)
+    functional = export(model, (x,)).run_decompositions()
+    written = functional.graph_signature.buffers_to_mutate
+    assert set(written.values()) == {"1.running_mean", "1.running_var", "1.num_batches_tracked"}
+    module = functional.module()
+    module(x)
+    changed = {name: value.clone() for name, value in model.state_dict().items()}
+    assert changed["1.num_batches_tracked"] == 1
+    np.testing.assert_allclose(changed["1.running_mean"], 0.1 * model[0](x).mean((0, 2, 3)).detach(), rtol=1e-5)
+
+
+def test_decompositions_compute_the_same():
+    torch.manual_seed(0)
+    layer, x = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), torch.randn(2, 5, 8)
+    decomposed = export(layer, (x,), dynamic_shapes=({0: Dim("batch")},)).run_decompositions()
+    assert not {"aten.linear.default", "aten.scaled_dot_product_attention.default", "aten.dropout.default"} & set(
+        operators(decomposed)
+    )
+    more = torch.randn(3, 5, 8)
+    np.testing.assert_allclose(decomposed.module()(more).detach(), layer(more).detach(), atol=1e-6)
+
+
+def test_a_table_of_ones_own():
+    table = torch.export.default_decompositions()
+    table[torch.ops.aten.relu.default] = lambda x: torch.clamp(x, min=0)
+    program = export(nn.ReLU(), (torch.tensor([-1.0, 2.0]),)).run_decompositions(table)
+    assert operators(program) == ["aten.clamp.default"]
+    assert program.module()(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]

@@ -173,3 +173,27 @@ LOSSES: dict[str, tuple[str, tuple[str, ...]]] = {  # by function of `nn.functio
 }
 for _name, (_aten_name, _parameters) in LOSSES.items():
     ATEN[_aten_name] = _loss(_name, *_parameters)
+
+
+# --- writes as new values ---
+
+
+def _written(name: str) -> Callable[..., Any]:
+    """An in-place method on a copy."""
+    return lambda input, *args, **kwargs: getattr(input.clone(), name)(*args, **kwargs)
+
+
+ATEN |= {
+    name: _written(f"{name}_") for name in ("fill", "exponential", "geometric", "log_normal", "normal_functional", "uniform")
+}
+
+
+@_operator
+def _native_batch_norm_legit_functional(
+    input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, ...]:
+    """Batch normalization that gives the new running statistics back: the last two results."""
+    mean, var = running_mean.clone(), running_var.clone()
+    output = torch.batch_norm(input, weight, bias, mean, var, training, momentum, eps, False)
+    dims = [0, *range(2, input.dim())]
+    return output, input.mean(dims), (input.var(dims, unbiased=False) + eps).rsqrt(), mean, var

@@ -15,14 +15,18 @@ torch.Size([5, 12])
 from __future__ import annotations
 
 from . import dynamic_shapes, exported_program, graph_signature
+from ._errors import GuardOnDataDependentSymNode, UserError
 from ._export import draft_export, export
+from .decompositions import CustomDecompTable, default_decompositions
 from .dynamic_shapes import AdditionalInputs, Constraint, Dim, ShapesCollection, dims
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
 
 __all__ = [
-    "AdditionalInputs", "Constraint", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram",
+    "AdditionalInputs", "Constraint", "CustomDecompTable", "Dim", "ExportBackwardSignature", "ExportGraphSignature",
+    "ExportedProgram",
     "ModuleCallEntry",
-    "ModuleCallSignature", "ShapesCollection", "dims", "draft_export", "dynamic_shapes", "export", "exported_program",
+    "ModuleCallSignature", "ShapesCollection", "UserError", "default_decompositions", "dims", "draft_export", "dynamic_shapes",
+    "export", "exported_program",
     "graph_signature",
 ]  # fmt: skip

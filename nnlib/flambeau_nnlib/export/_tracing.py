@@ -186,7 +186,7 @@ class Recording(TorchFunctionMode):
             return self.number(value)
         if isinstance(value, (tuple, list)):
             items = [self.node_of(item) for item in value]
-            if isinstance(value, torch.Size) or type(value) is list:
+            if isinstance(value, (torch.Size, list)):
                 return items
             return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
         if isinstance(value, dict):
@@ -371,7 +371,7 @@ class Recording(TorchFunctionMode):
 
     def emit(self, call: Call) -> Any:
         """Compute an operator and add it to the graph; what gives no tensor is not added."""
-        args, kwargs = pytree.tree_map(plain, (tuple(call.args), call.kwargs), is_leaf=is_symbolic)
+        args, kwargs = _with_plain_numbers((tuple(call.args), call.kwargs))
         result = call.target(*args, **kwargs)
         leaves = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
         if not leaves:
@@ -382,6 +382,8 @@ class Recording(TorchFunctionMode):
         shapes = self._shapes_of_probe(leaves)
         specs = [self._spec_after(call, used, leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
         if isinstance(result, Tensor):
+            if used and result is not used[0]:
+                node.meta["is_view"] = _shares_memory(result, used[0])
             self.stands_for(result, node, specs[0])
             return result
         node.meta["val"] = tuple(specs)
@@ -558,6 +560,23 @@ def _is_of_python(name: str, func: Callable[..., Any]) -> bool:
         return False
     module = getattr(func, "__module__", None) or ""
     return module.startswith(("flambeau_nnlib.nn", "flambeau_nnlib.optim")) and not hasattr(torch, name)
+
+
+def _shares_memory(result: Tensor, source: Tensor) -> bool:
+    """Whether a result may be a view of a tensor."""
+    return result._base is not None and result._base is (source if source._base is None else source._base)
+
+
+def _with_plain_numbers(value: Any) -> Any:
+    """Arguments with the values that symbolic numbers in them have for the examples."""
+    if isinstance(value, (torch.Size, list)):
+        return [_with_plain_numbers(item) for item in value]
+    if isinstance(value, tuple):
+        items = [_with_plain_numbers(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, dict):
+        return {key: _with_plain_numbers(item) for key, item in value.items()}
+    return plain(value)
 
 
 def _as_index(each: Any) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau as torch
 from flambeau.utils import _pytree as pytree
@@ -111,23 +111,11 @@ def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[D
     return tuple(Dim(name, min=min, max=max) for name in names)
 
 
-class Constraint(tuple[int, int | None]):
+class Constraint(NamedTuple):
     """The smallest and the largest value that a size may have; None for no limit."""
 
-    __slots__ = ()
-
-    def __new__(cls, lower: int = 0, upper: int | None = None) -> Constraint:
-        return tuple.__new__(cls, (lower, upper))
-
-    @property
-    def lower(self) -> int:
-        """The smallest value."""
-        return self[0]
-
-    @property
-    def upper(self) -> int | None:
-        """The largest value; None for no limit."""
-        return self[1]
+    lower: int = 0
+    upper: int | None = None
 
     def narrowed(self, lower: int | None = None, upper: int | None = None) -> Constraint:
         """The values that are within these limits as well."""

@@ -24,9 +24,6 @@ from .graph_signature import ExportBackwardSignature, ExportGraphSignature
 
 __all__ = [
     "AdditionalInputs", "Constraint", "CustomDecompTable", "Dim", "ExportBackwardSignature", "ExportGraphSignature",
-    "ExportedProgram",
-    "ModuleCallEntry",
-    "ModuleCallSignature", "ShapesCollection", "UserError", "default_decompositions", "dims", "draft_export", "dynamic_shapes",
-    "export", "exported_program",
-    "graph_signature",
+    "ExportedProgram", "GuardOnDataDependentSymNode", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "UserError",
+    "default_decompositions", "dims", "draft_export", "dynamic_shapes", "export", "exported_program", "graph_signature",
 ]  # fmt: skip

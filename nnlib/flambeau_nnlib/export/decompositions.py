@@ -23,7 +23,7 @@ class CustomDecompTable(dict[Any, Any]):
 
 
 def default_decompositions() -> CustomDecompTable:
-    """Linear maps as products, convolutions as the general one, reshaping as `view`; dropout in evaluation is nothing.
+    """Linear maps as products, convolutions as the general one; dropout in evaluation is nothing.
 
     >>> import flambeau as torch
     >>> table = torch.export.default_decompositions()
@@ -68,12 +68,7 @@ for _dims, _operator in enumerate((aten.conv1d, aten.conv2d, aten.conv3d), 1):
 def _flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
     first, last = start_dim % max(input.dim(), 1), end_dim % max(input.dim(), 1)
     shape = list(input.shape)
-    return aten.view.default(input, [*shape[:first], -1, *shape[last + 1 :]])
-
-
-@_decomposition(aten.reshape.default)
-def _reshape(input: Tensor, shape: list[Any]) -> Any:
-    return aten.view.default(aten.clone.default(input) if not input.is_contiguous() else input, shape)
+    return aten.reshape.default(input, [*shape[:first], -1, *shape[last + 1 :]])
 
 
 @_decomposition(aten.dropout.default, aten.feature_dropout.default, aten.alpha_dropout.default)

@@ -89,6 +89,12 @@ def alias(input: Tensor) -> Tensor:
     return input.view_as(input)
 
 
+@_operator
+def log_sigmoid(input: Tensor) -> Tensor:
+    """The logarithm of the sigmoid."""
+    return torch.nn.functional.logsigmoid(input)
+
+
 # --- copies ---
 
 

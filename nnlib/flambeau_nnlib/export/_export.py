@@ -267,7 +267,7 @@ class _Exporter:
         entry = ModuleCallEntry("", ModuleCallSignature([], [], self.in_spec, out_spec, list(self.names)))
         constants = {name: tensor.detach() for name, tensor in recording.constants.items()}
         constants |= {path: self._tensor(path) for path in signature.non_persistent_buffers}
-        return ExportedProgram(
+        program = ExportedProgram(
             root=GraphModule(dict(recording.submodules), graph),
             graph=graph,
             graph_signature=signature,
@@ -277,6 +277,8 @@ class _Exporter:
             example_inputs=(self.args, self.kwargs),
             constants=constants,
         )
+        program._size_labels = {symbol.name: symbol.label for symbol in guards.symbols.values() if isinstance(symbol.dim, Dim)}
+        return program
 
     def _input_spec(self, node: Node, recording: Recording) -> InputSpec:
         if node.meta.get("is_user_input"):

@@ -43,9 +43,6 @@ COMPOSITES = frozenset(
         "nn.functional.gumbel_softmax",
         "nn.functional.instance_norm",
         "nn.functional.local_response_norm",
-        "nn.functional.lp_pool1d",
-        "nn.functional.lp_pool2d",
-        "nn.functional.lp_pool3d",
         "nn.functional.multi_head_attention_forward",
         "nn.functional.multilabel_soft_margin_loss",
         "nn.functional.normalize",
@@ -218,7 +215,8 @@ def aten(name: str, args: list[Any], kwargs: dict[str, Any] | None = None, overl
 @functools.lru_cache(maxsize=4096)
 def _parameters(func: Callable[..., Any]) -> list[inspect.Parameter] | None:
     try:
-        return list(inspect.signature(func).parameters.values())
+        parameters = list(inspect.signature(func).parameters.values())
+        return [each for each in parameters if each.name != "legacy"]  # an order of arguments that few programs use
     except (TypeError, ValueError):
         return None
 
@@ -498,6 +496,9 @@ _SPECIAL: dict[str, Callable[..., Call | None]] = {
     "min": _extreme("min"),
     "arange": _arange,
     "interpolate": _interpolate,
+    "upsample": _interpolate,
+    "upsample_bilinear": functools.partial(_interpolate, mode="bilinear", align_corners=True),
+    "upsample_nearest": functools.partial(_interpolate, mode="nearest"),
     "unfold": _unfold,
     "einsum": _einsum,
     "meshgrid": _meshgrid,

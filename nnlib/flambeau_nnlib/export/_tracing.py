@@ -47,6 +47,7 @@ class TensorSpec:
     def __init__(self, shape: tuple[Any, ...], dtype: torch.dtype, device: torch.device, requires_grad: bool = False) -> None:
         self.shape, self.dtype, self.device, self.requires_grad = torch.Size(shape), dtype, device, requires_grad
         self.ndim = len(self.shape)
+        self.is_number = False  # whether it surely has no dimensions, in a graph of another format
 
     def dim(self) -> int:
         """The number of dimensions."""
@@ -400,7 +401,8 @@ class Recording(TorchFunctionMode):
             return [None] * len(leaves)
         place = len(self.steps) - 1
         name, shapes = self.probe.steps[place] if place < len(self.probe.steps) else ("nothing", [])
-        if name != self.steps[place][0] or len(shapes) != len(leaves):
+        own = self.steps[place][1]
+        if name != self.steps[place][0] or [len(shape) for shape in shapes] != [len(shape) for shape in own]:
             raise UserError(
                 f"Constraints violated! The program computes {self.steps[place][0]} for the examples, where it computes "
                 f"{name} for "

@@ -98,6 +98,7 @@ class ExportedProgram:
         self._graph_module.recompile()
         self._graph_signature, self._state_dict, self._range_constraints = graph_signature, state_dict, range_constraints
         self._module_call_graph, self._example_inputs, self._constants = module_call_graph, example_inputs, constants or {}
+        self._size_labels: dict[str, str] = {}  # what the user calls sizes that may differ
 
     # --- parts ---
 
@@ -268,10 +269,12 @@ class ExportedProgram:
 
     def _with(self, graph_module: GraphModule, signature: ExportGraphSignature) -> ExportedProgram:
         """The program with another graph."""
-        return ExportedProgram(
+        copied = ExportedProgram(
             graph_module, graph_module.graph, signature, self._state_dict, self._range_constraints, self._module_call_graph,
             self._example_inputs, self._constants,
         )  # fmt: skip
+        copied._size_labels = self._size_labels
+        return copied
 
 
 @dataclass

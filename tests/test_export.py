@@ -309,3 +309,51 @@ def test_a_table_of_ones_own():
     program = export(nn.ReLU(), (torch.tensor([-1.0, 2.0]),)).run_decompositions(table)
     assert operators(program) == ["aten.clamp.default"]
     assert program.module()(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]
+
+
+# --- files ---
+
+
+def test_programs_are_saved_and_loaded(tmp_path):
+    torch.manual_seed(0)
+    x, scale = torch.randn(2, 3, 8, 8), torch.tensor(3.0)
+    programs = [
+        (Mixed().eval(), (x,), {"scale": scale}, {"x": {0: Dim("batch", max=9)}, "scale": None}),
+        (Branches(), (torch.ones(2, 3),), {}, ({0: Dim("batch")},)),
+        (nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)), (torch.randn(4, 3),), {}, None),
+    ]
+    for model, args, kwargs, shapes in programs:
+        program = export(model, args, kwargs, dynamic_shapes=shapes)
+        extra = {"notes": ""}
+        torch.export.save(program, tmp_path / "program.pt2", extra_files={"notes": "mine"})
+        loaded = torch.export.load(tmp_path / "program.pt2", extra_files=extra)
+        assert extra == {"notes": "mine"} and [each.name for each in tmp_path.iterdir()] == ["program.pt2"]
+        assert loaded.graph_module.code == program.graph_module.code
+        assert loaded.graph_signature == program.graph_signature and loaded.range_constraints == program.range_constraints
+        with torch.no_grad():
+            same(loaded.module()(*args, **kwargs), program.module()(*args, **kwargs))
+        if shapes is not None:
+            with pytest.raises(AssertionError, match="Guard failed"):
+                loaded.module()(torch.ones(2, 4, 8, 8), **kwargs)
+        loaded.run_decompositions().validate()
+
+
+def test_files_cannot_name_other_functions(tmp_path):
+    import json
+    import zipfile
+
+    path = tmp_path / "program.pt2"
+    for target in ("os.system", "torch.ops.aten.add.__class__", "torch.load", "torch.ops.aten"):
+        torch.export.save(export(nn.ReLU(), (torch.ones(2),)), path)
+        with zipfile.ZipFile(path) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+        described = json.loads(files["program.json"])
+        described["graph"]["nodes"][1]["target"] = target
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in {**files, "program.json": json.dumps(described)}.items():
+                archive.writestr(name, content)
+        with pytest.raises(RuntimeError, match="names"):
+            torch.export.load(path)
+    path.write_bytes(b"text")
+    with pytest.raises(RuntimeError, match="no exported program"):
+        torch.export.load(path)

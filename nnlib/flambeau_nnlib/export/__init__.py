@@ -17,6 +17,7 @@ from __future__ import annotations
 from . import dynamic_shapes, exported_program, graph_signature
 from ._errors import GuardOnDataDependentSymNode, UserError
 from ._export import draft_export, export
+from ._saving import load, save
 from .decompositions import CustomDecompTable, default_decompositions
 from .dynamic_shapes import AdditionalInputs, Constraint, Dim, ShapesCollection, dims
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
@@ -26,4 +27,5 @@ __all__ = [
     "AdditionalInputs", "Constraint", "CustomDecompTable", "Dim", "ExportBackwardSignature", "ExportGraphSignature",
     "ExportedProgram", "GuardOnDataDependentSymNode", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "UserError",
     "default_decompositions", "dims", "draft_export", "dynamic_shapes", "export", "exported_program", "graph_signature",
+    "load", "save",
 ]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from flambeau.utils import _pytree as pytree
 
 from ..export import Dim, ExportedProgram
 from ..export import export as export_program
+from ..export._files import write_whole
 from ..export.dynamic_shapes import arguments_by_name
 from ._errors import OnnxExporterError
 
@@ -86,7 +86,7 @@ class ONNXProgram:
         path = Path(destination)
         if external_data or (external_data is None and sum(len(weight.raw_data) for weight in graph.initializer) > 2**31 - 2**20):
             _move_weights(graph.initializer, path.with_name(path.name + ".data"))
-        _write(path, model.SerializeToString())
+        write_whole(path, model.SerializeToString())
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
         """Run the model: by onnxruntime if that is installed, else by the slow reference implementation in `onnx`."""
@@ -183,26 +183,7 @@ def _move_weights(weights: Any, path: Path) -> None:
         onnx.external_data_helper.set_external_data(weight, path.name, len(content), len(raw))
         weight.ClearField("raw_data")
         content += raw
-    _write(path, bytes(content))
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file as a whole: whoever reads it sees the former or the new one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    write_whole(path, bytes(content))
 
 
 def export(

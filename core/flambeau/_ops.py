@@ -17,9 +17,9 @@ from typing import Any
 
 import flambeau as torch
 
-from ._aten import ATEN
 from ._schema import FunctionSchema
 from .calls.overriding import handle_torch_function, open_modes, relevant
+from .extension.aten import ATEN
 
 __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 

@@ -16,7 +16,6 @@ Everything else is internal and may change in any version.
 
 from __future__ import annotations
 
-from .._aten import LOSSES, REDUCTIONS
 from ..calls.arguments import Dims, Number, as_float, as_int
 from ..calls.dispatch import require_constant, require_dtype, require_flags, whole_numbers
 from ..calls.node_names import gathered
@@ -26,6 +25,7 @@ from ..operations.relocation import relocate
 from ..subclasses.parameter import Buffer, Parameter
 from ..tape.node import shown_as
 from . import functions
+from .aten import LOSSES, REDUCTIONS
 from .fused_optimizers import fused_step, has_step
 from .kernels import forward_of, kernel_of
 

@@ -79,9 +79,7 @@ def _model(path: str) -> Any:
     file, _, name = path.rpartition(":")
     if not file:
         raise ValueError(f"{path} names no model: FILE.py:NAME is expected")
-    from .launcher import install_as_torch
-
-    install_as_torch()
+    torch.install_as_torch()
     if file.endswith(".py"):
         sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
         names = runpy.run_path(file, run_name=Path(file).stem)

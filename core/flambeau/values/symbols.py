@@ -43,7 +43,7 @@ class _Symbolic:
         return str(self.origin)
 
     def __bool__(self) -> bool:
-        return bool(self.recorder.decided(self if isinstance(self, SymBool) else self != 0))
+        return bool(self.recorder.decided(self if isinstance(self, SymBool) else operator.ne(self, 0)))
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -85,9 +85,10 @@ for _name in ("add", "sub", "mul", "floordiv", "mod", "truediv", "pow", "lt", "l
     setattr(_Symbolic, f"__{_name}__", _binary(getattr(operator, _name)))
 for _name in ("add", "sub", "mul", "floordiv", "mod", "truediv", "pow"):
     setattr(_Symbolic, f"__r{_name}__", _reflected(getattr(operator, _name)))
-for _name, _function in {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}.items():
-    setattr(_Symbolic, f"__{_name}__", _unary(_function))
-for _name, _function in {"trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}.items():
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "neg": operator.neg, "pos": operator.pos, "abs": operator.abs, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil,
+}  # fmt: skip
+for _name, _function in _UNARY.items():
     setattr(_Symbolic, f"__{_name}__", _unary(_function))
 
 

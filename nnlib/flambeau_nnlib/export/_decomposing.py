@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import Tensor, nn
@@ -15,8 +15,10 @@ from ..fx.node import Node, map_arg
 from ._functionalizing import functionalized
 from ._sizes import SizeGuards, is_symbolic, plain
 from ._tracing import Recording, TensorSpec, copy_form
-from .exported_program import ExportedProgram
 from .graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
+
+if TYPE_CHECKING:
+    from .exported_program import ExportedProgram
 
 __all__ = ["decomposed", "without_writes"]
 

@@ -15,7 +15,9 @@ from ..fx._codegen import CodeGen, PyTreeCodeGen, PyTreeInfo
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
+from ._decomposing import decomposed
 from ._sizes import is_symbolic
+from .decompositions import default_decompositions
 from .dynamic_shapes import Constraint
 from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, OutputKind
 
@@ -234,9 +236,6 @@ class ExportedProgram:
         >>> [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
         ['aten.permute.default', 'aten.addmm.default']
         """
-        from ._decomposing import decomposed
-        from .decompositions import default_decompositions
-
         return decomposed(self, default_decompositions() if decomp_table is None else decomp_table)
 
     def validate(self) -> None:

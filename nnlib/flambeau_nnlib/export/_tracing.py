@@ -419,7 +419,8 @@ class Recording(TorchFunctionMode):
 
     def _create(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
         packet = getattr(target, "overloadpacket", None)
-        node = self.graph.create_node("call_function", target, args, kwargs, name=getattr(packet, "__name__", None))
+        name = "sym_size_int" if target is torch.ops.aten.sym_size.int else getattr(packet, "__name__", None)
+        node = self.graph.create_node("call_function", target, args, kwargs, name=name)
         node.meta["stack_trace"] = "".join(_formatted(frame, line) for frame, line in user_frames())
         node.meta["nn_module_stack"] = {
             f"{number}": (path, f"{cls.__module__}.{cls.__qualname__}") for number, (path, cls) in enumerate(self.module_stack)

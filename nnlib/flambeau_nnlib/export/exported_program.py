@@ -75,7 +75,7 @@ class ExportedProgram:
     # inputs
     p_weight: PARAMETER target='weight'
     p_bias: PARAMETER target='bias'
-    input: USER_INPUT
+    input_1: USER_INPUT
     <BLANKLINE>
     # outputs
     linear: USER_OUTPUT

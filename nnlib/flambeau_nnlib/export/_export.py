@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from flambeau.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-
 import flambeau as torch
 from flambeau import Tensor, nn
 from flambeau.utils import _pytree as pytree
@@ -16,6 +14,7 @@ from flambeau.utils import _pytree as pytree
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
+from ..nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from ._errors import UserError
 from ._sizes import SizeGuards, Specialized, Symbol, is_symbolic
 from ._tracing import Recording, TensorSpec

@@ -181,6 +181,44 @@ for _name, (_aten_name, _parameters) in LOSSES.items():
     ATEN[_aten_name] = _loss(_name, *_parameters)
 
 
+# --- functions under the names, and with the arguments, that operators have ---
+
+
+def _of_sequence(name: str) -> Callable[..., Any]:
+    """A function of several tensors that gets them as one list, as its operator does."""
+    function = getattr(torch, name)
+    return lambda tensors: function(*tensors) if isinstance(tensors, (list, tuple)) else function(tensors)
+
+
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul"):
+    ATEN[_name] = _of_sequence(_name)
+
+
+@_operator
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of one dimension: the method, not the function of `nn.functional`."""
+    return Tensor.unfold(input, dimension, size, step)  # type: ignore[no-any-return]
+
+
+@_operator
+def im2col(input: Tensor, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
+    """All windows of images, as columns."""
+    return torch.nn.functional.unfold(input, kernel_size, dilation, padding, stride)
+
+
+@_operator
+def col2im(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
+    """Images as sums of windows."""
+    return torch.nn.functional.fold(input, output_size, kernel_size, dilation, padding, stride)
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    return lambda input, *args: input.copy_(getattr(torch.nn.functional, name)(input, *args))
+
+
+ATEN |= {f"{name}_": _in_place(name) for name in ("hardsigmoid", "hardswish", "hardtanh", "mish", "relu6", "silu")}
+
+
 # --- writes as new values ---
 
 

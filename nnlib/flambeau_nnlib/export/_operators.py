@@ -37,12 +37,9 @@ COMPOSITES = frozenset(
         "nn.functional.batch_norm",
         "nn.functional.embedding",
         "nn.functional.embedding_bag",
-        "nn.functional.fold",
         "nn.functional.gaussian_nll_loss",
-        "nn.functional.grid_sample",
         "nn.functional.gumbel_softmax",
         "nn.functional.instance_norm",
-        "nn.functional.local_response_norm",
         "nn.functional.multi_head_attention_forward",
         "nn.functional.multilabel_soft_margin_loss",
         "nn.functional.normalize",
@@ -181,6 +178,8 @@ def call_of(name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: 
             return found
     if space == "torchvision":
         return Call(getattr(torch.ops.torchvision, short).default, *_arranged(func, args, kwargs, short))
+    if space == "nn.functional" and short in _COMPILED_LOSSES:
+        return _compiled_loss(short, func, args, kwargs)
     if space == "nn.functional" and short in LOSSES:
         return _loss(short, func, args, kwargs)
     if short in _PROPERTIES and not kwargs and len(args) == 1:
@@ -227,8 +226,10 @@ def _arranged(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: st
     parameters = _parameters(func)
     if parameters is None:
         return list(args), dict(kwargs)
-    has_rest = any(each.kind is each.VAR_POSITIONAL for each in parameters)
-    if has_rest:
+    rest = next((each.name for each in parameters if each.kind is each.VAR_POSITIONAL), "")
+    if rest == "args":  # several orders of arguments
+        return [_plain_sequence(value) for value in args], {key: value for key, value in kwargs.items() if value is not None}
+    if rest:
         return _with_rest(parameters, args, kwargs)
     kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
     bound = inspect.Signature(parameters).bind(*args, **kwargs).arguments
@@ -300,17 +301,40 @@ def _loss(name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     bound = inspect.signature(func).bind(*args, **kwargs)
     bound.apply_defaults()
     given = bound.arguments
-    reduction = given["reduction"]
-    if given.get("size_average") is not None or given.get("reduce") is not None:
-        averaged, reduced = given["size_average"] is not False, given["reduce"] is not False
-        reduction = ("mean" if averaged else "sum") if reduced else "none"
-    reduced_as = 1 if reduction == "batchmean" else REDUCTIONS.index(reduction)
+    reduced_as = _reduction_of(given)
     values = [reduced_as if each == "reduction" else given[each] for each in parameters]
     defaults = [1 if each == "reduction" else inspect.signature(func).parameters[each].default for each in parameters]
     while values and _equal(values[-1], defaults[-1]):
         values.pop()
         defaults.pop()
     return aten(operator, [given["input"], given["target"], *values])
+
+
+# Losses that PyTorch has in the namespace `torch`, too, with their reduction as a number.
+_COMPILED_LOSSES = {
+    "cosine_embedding_loss": ("input1", "input2", "target", "margin", "reduction"),
+    "ctc_loss": ("log_probs", "targets", "input_lengths", "target_lengths", "blank", "reduction", "zero_infinity"),
+    "hinge_embedding_loss": ("input", "target", "margin", "reduction"),
+    "margin_ranking_loss": ("input1", "input2", "target", "margin", "reduction"),
+    "poisson_nll_loss": ("input", "target", "log_input", "full", "eps", "reduction"),
+    "triplet_margin_loss": ("anchor", "positive", "negative", "margin", "p", "eps", "swap", "reduction"),
+}
+
+
+def _reduction_of(given: dict[str, Any]) -> int:
+    """The number of a reduction, also where it is said as in PyTorch before 0.4.1."""
+    reduction = given["reduction"]
+    if given.get("size_average") is not None or given.get("reduce") is not None:
+        averaged, reduced = given.get("size_average") is not False, given.get("reduce") is not False
+        reduction = ("mean" if averaged else "sum") if reduced else "none"
+    return REDUCTIONS.index(reduction)
+
+
+def _compiled_loss(name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    bound = inspect.signature(func).bind(*args, **kwargs)
+    bound.apply_defaults()
+    given = dict(bound.arguments) | {"reduction": _reduction_of(bound.arguments)}
+    return aten(name, [given[each] for each in _COMPILED_LOSSES[name]])
 
 
 def _to(space: str, self: Tensor, *args: Any, **kwargs: Any) -> Call | None:
@@ -440,11 +464,27 @@ def _max_pool(name: str) -> Callable[..., Call | None]:
 
 def _unfold(space: str, *args: Any, **kwargs: Any) -> Call | None:
     if space != "nn.functional":
-        return None
+        self, dimension, size, step = (*args, *kwargs.values())[:4]
+        return aten("unfold", [self, dimension, size, step])
     bound = inspect.signature(torch.nn.functional.unfold).bind(*args, **kwargs)
     bound.apply_defaults()
     input, *sizes = bound.arguments.values()
     return aten("im2col", [input, *(list(size) if isinstance(size, (list, tuple)) else [size] * 2 for size in sizes)])
+
+
+def _fold(space: str, *args: Any, **kwargs: Any) -> Call:
+    bound = inspect.signature(torch.nn.functional.fold).bind(*args, **kwargs)
+    bound.apply_defaults()
+    input, *sizes = bound.arguments.values()
+    return aten("col2im", [input, *(list(size) if isinstance(size, (list, tuple)) else [size] * 2 for size in sizes)])
+
+
+def _grid_sample(space: str, *args: Any, **kwargs: Any) -> Call:
+    bound = inspect.signature(torch.nn.functional.grid_sample).bind(*args, **kwargs)
+    bound.apply_defaults()
+    input, grid, mode, padding, corners = list(bound.arguments.values())[:5]
+    modes, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    return aten("grid_sampler", [input, grid, modes.index(mode), paddings.index(padding), bool(corners)])
 
 
 def _einsum(space: str, equation: Any, *operands: Any, **kwargs: Any) -> Call:
@@ -500,10 +540,24 @@ _SPECIAL: dict[str, Callable[..., Call | None]] = {
     "upsample_bilinear": functools.partial(_interpolate, mode="bilinear", align_corners=True),
     "upsample_nearest": functools.partial(_interpolate, mode="nearest"),
     "unfold": _unfold,
+    "copied": lambda space, self, *args: aten("clone", [self]),
+    "fold": _fold,
+    "grid_sample": _grid_sample,
     "einsum": _einsum,
     "meshgrid": _meshgrid,
     "batch_norm": _batch_norm,
-    **{name: _sequence_of_tensors(name) for name in ("block_diag", "broadcast_tensors", "cartesian_prod")},
+    **{
+        name: _sequence_of_tensors(name)
+        for name in (
+            "atleast_1d",
+            "atleast_2d",
+            "atleast_3d",
+            "block_diag",
+            "broadcast_tensors",
+            "cartesian_prod",
+            "chain_matmul",
+        )
+    },
     **{name: _to_dtype(dtype) for name, dtype in _TO_DTYPE.items()},
     **{name: _dropout(name) for name in ("alpha_dropout", "dropout", "feature_alpha_dropout")},
     **{name: _dropout("feature_dropout") for name in ("dropout1d", "dropout2d", "dropout3d", "feature_dropout")},

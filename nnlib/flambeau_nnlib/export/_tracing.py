@@ -104,7 +104,6 @@ _ASK_NOTHING = frozenset(
         "_version",
         "_base",
         "grad",
-        "type",
         "retains_grad",
         "is_conj",
         "is_neg",
@@ -334,6 +333,8 @@ class Recording(TorchFunctionMode):
         own = getattr(self, f"_trace_{short.strip('_')}", None) if short in _OWN else None
         if own is not None:
             return own(*args, **kwargs)
+        if name == "nn.functional.kl_div":
+            return self._kl_div(func, *args, **kwargs)
         if short in _ASK_NOTHING or name in _WRITTEN_ATTRIBUTES:
             return func(*args, **kwargs)
         if short in _LOOK:
@@ -353,6 +354,8 @@ class Recording(TorchFunctionMode):
     def _create_tensor(self, name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """A call without tensors: the result is one of an operator that creates tensors, or nothing to be recorded."""
         result = func(*args, **kwargs)
+        if name in ("fft.fftfreq", "fft.rfftfreq"):  # which are no operators of their own: a constant
+            return result
         if any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(result)):
             return self.emit(call_of(name, func, args, kwargs))
         return result
@@ -516,6 +519,19 @@ class Recording(TorchFunctionMode):
         else:
             self.emit(aten("fill_", [part, self._trace_tensor(value, dtype=tensor.dtype)]))
 
+    def _trace_type(self, tensor: Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if dtype is None:
+            return Tensor.type(tensor)
+        wanted = Tensor.type(Tensor.new_empty(tensor, 0), dtype).dtype
+        return self.emit(aten("to", [tensor, wanted], None, "dtype"))
+
+    def _kl_div(self, func: Any, *args: Any, **kwargs: Any) -> Tensor:
+        given = inspect.signature(func).bind(*args, **kwargs).arguments
+        if given.get("reduction") != "batchmean":
+            return self.emit(call_of("nn.functional.kl_div", func, args, kwargs))
+        total = self.emit(call_of("nn.functional.kl_div", func, (), {**given, "reduction": "sum"}))
+        return self.emit(aten("div", [total, self._sizes(given["input"])[0]]))
+
     def _trace_rtruediv(self, tensor: Tensor, other: Any) -> Tensor:
         return self.emit(aten("mul", [self.emit(aten("reciprocal", [tensor])), other]))
 
@@ -545,6 +561,7 @@ _OWN = frozenset(
         "__getitem__",
         "__setitem__",
         "__rtruediv__",
+        "type",
         "contiguous",
         "mT",
     ]

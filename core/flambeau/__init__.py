@@ -76,10 +76,12 @@ from .values.dtypes import (
     uint64,
 )
 from .values.sizes import Size
+from .values.symbols import SymBool, SymFloat, SymInt
 from .version import __version__
 
 __all__ = [
-    "Generator", "Size", "Storage", "Tensor", "TypedStorage", "UntypedStorage", "__version__", "bfloat16", "bool",
+    "Generator", "Size", "Storage", "SymBool", "SymFloat", "SymInt", "Tensor", "TypedStorage", "UntypedStorage",
+    "__version__", "bfloat16", "bool",
     "broadcast_shapes", "can_cast", "cdouble", "cfloat", "complex64", "complex128", "default_generator", "device", "double",
     "dtype", "e", "enable_grad", "finfo", "float", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "float16", "float32", "float64", "get_default_device", "get_default_dtype",
@@ -129,6 +131,9 @@ _PACKAGES = {
     "compiler": "flambeau_nnlib.compiler",
     "_dynamo": "flambeau_nnlib._dynamo",
     "jit": "flambeau_nnlib.jit",
+    "export": "flambeau_nnlib.export",
+    "onnx": "flambeau_nnlib.onnx",
+    "_higher_order_ops": "flambeau_nnlib._higher_order_ops",
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.legacy",
     "utils.data": "flambeau_nnlib.data",
@@ -144,7 +149,8 @@ for _name, _target in _PACKAGES.items():
     aliases.alias(f"flambeau.{_name}", _target)
 
 if _TYPE_CHECKING:
-    from flambeau_nnlib import amp, distributions, fx, hub, jit, legacy, multiprocessing, nn, optim
+    from flambeau_nnlib import amp, distributions, export, fx, hub, jit, legacy, multiprocessing, nn, onnx, optim
+    from flambeau_nnlib._higher_order_ops import cond, while_loop
     from flambeau_nnlib.compiler import compile
 
     from . import _functions, autograd, cpu, cuda, fft, linalg, masked, overrides, random, signal, special, testing, utils
@@ -157,8 +163,8 @@ if _TYPE_CHECKING:
 
     __all__ += _functions.__all__
     __all__ += ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module", "install_as_torch", "load"]
-    __all__ += ["amp", "compile", "distributions", "fx", "hub", "jit", "legacy", "multiprocessing", "nn", "optim", "save"]
-    __all__ += ["to_dlpack", "vmap"]
+    __all__ += ["amp", "compile", "cond", "distributions", "export", "fx", "hub", "jit", "legacy", "multiprocessing", "nn"]
+    __all__ += ["onnx", "optim", "save", "to_dlpack", "vmap", "while_loop"]
 
 # Names that are defined in one of those packages, or in a part of the core that few programs need.
 _PARTS = {
@@ -182,6 +188,8 @@ _LATE = {
     "save": "serialization",
     "vmap": "func",
     "compile": "compiler",
+    "cond": "_higher_order_ops",
+    "while_loop": "_higher_order_ops",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launching.launcher",
     "ops": "_ops",

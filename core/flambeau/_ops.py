@@ -20,6 +20,8 @@ from typing import Any
 import flambeau as torch
 
 from ._schema import FunctionSchema
+from .calls.overriding import handle_torch_function, open_modes, relevant
+from .extension.aten import ATEN
 
 __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 
@@ -32,7 +34,8 @@ _ATEN_OVERLOADS = re.compile(
     r"(Tensor|Scalar|int|float|bool|complex|str|dim|dims|t|self|names|ScalarOpt|ScalarList|TensorList|List)(_\w+)*"
 )
 
-_ELSEWHERE = {"torchvision": "flambeau_vision.ops"}  # operators that packages above the core have
+# Operators that packages above the core have.
+_ELSEWHERE = {"torchvision": "flambeau_vision.ops", "higher_order": "flambeau_nnlib._higher_order_ops"}
 _ATEN_FAMILIES = ("linalg", "fft", "special")
 
 
@@ -48,6 +51,8 @@ class OpOverload:
         self.__doc__ = call.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if open_modes.get():
+            return handle_torch_function(self, relevant([*args, *kwargs.values()]), *args, **kwargs)
         return self._call(*args, **kwargs)
 
     @property
@@ -180,6 +185,8 @@ def _aten(name: str) -> Any:
     """The function or method that computes an operator of PyTorch's; None if there is none."""
     if name == "_to_copy":
         return _to_copy
+    if name in ATEN:
+        return ATEN[name]
     family, _, rest = name.partition("_")
     if family in _ATEN_FAMILIES and hasattr(getattr(torch, family), rest):
         return getattr(getattr(torch, family), rest)

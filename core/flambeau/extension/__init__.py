@@ -10,6 +10,8 @@ Everything else is internal and may change in any version.
   array.
 - Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
 - `source(name)`: the Python source of the function that is generated for an operation.
+- Losses as operators, which have their reduction as a number: `LOSSES` from functions of `nn.functional` to the operator and the
+  names of its arguments, `REDUCTIONS` from numbers to names.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
 """
 
@@ -24,10 +26,13 @@ from ..operations.relocation import relocate
 from ..subclasses.parameter import Buffer, Parameter
 from ..tape.node import shown_as
 from . import functions
+from .aten import LOSSES, REDUCTIONS
 from .fused_optimizers import fused_step, has_step, is_mutable, step_count
 from .kernels import forward_of, kernel_of
 
 __all__ = [
+    "LOSSES",
+    "REDUCTIONS",
     "Buffer",
     "Dims",
     "Number",

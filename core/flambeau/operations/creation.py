@@ -65,8 +65,8 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
         memory_format: Any = None,
         names: Any = None,
     ) -> Tensor:
-        shape = _checked_shape(name, size)
         key = _key(dtype, device, _dtype_of(out))
+        shape = _checked_shape(name, size)
         if layout is not None and layout is not strided:
             if name not in ("zeros", "empty"):
                 raise RuntimeError(f"{name}(): not implemented for layout {layout}; to_sparse() makes a dense tensor sparse")
@@ -312,11 +312,11 @@ def arange(
         start = 0
     default = _range_dtype(start, end, step)
     start, end, step = map(_plain, (start, end, step))
+    key = _key(dtype, device, _dtype_of(out) or default)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    key = _key(dtype, device, _dtype_of(out) or default)
     if key.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{key.dtype.legacy_name}'")
     if not math.isfinite(start) or not math.isfinite(end):
@@ -363,11 +363,11 @@ def range(
         stacklevel=2,
     )
     start, end = (0, start) if end is None else (start, end)
+    key = _key(dtype, device, _dtype_of(out))
     if not step:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    key = _key(dtype, device, _dtype_of(out))
     return _progression(key, start, step, math.floor((end - start) / step) + 1, out, requires_grad)
 
 
@@ -438,9 +438,9 @@ def linspace(
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     steps = as_int("linspace", "steps", steps)
+    start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
     _refuse_bools("linspace_cpu", key.dtype, steps)
     if key.dtype in dtypes.FLOAT8:
         raise NotImplementedError(f"\"linspace_cpu\" not implemented for '{key.dtype.legacy_name}'")
@@ -495,9 +495,9 @@ def eye(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """Ones on the diagonal of an `(n, m)` matrix of zeros."""
+    key = _key(dtype, device, _dtype_of(out))
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
-    key = _key(dtype, device, _dtype_of(out))
     result = wrap(key.backend.on(key.device.index).eye(n, n if m is None else m, dtype=key.raw_dtype), key)
     return _finish(result, requires_grad, out, pin_memory)
 

@@ -193,9 +193,9 @@ def randperm(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """The integers below `n` in random order (Fisher & Yates' shuffle)."""
+    key = _key(dtype, device, _dtype_of(out) or dtypes.int64)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    key = _key(dtype, device, _dtype_of(out) or dtypes.int64)
     array = raw_generator(generator, key.device).permutation(n, key.raw_dtype)
     return _finish(_sampled(array, key), requires_grad, out, pin_memory)
 

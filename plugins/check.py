@@ -1,6 +1,6 @@
 """Install a plugin into this environment and run its tests: `python plugins/check.py plugins/flambeau-NAME [ARGUMENT ...]`.
 
-What is not to be had here is skipped, and said: a library without a distribution for this Python or machine, or without its device.
+What is not to be had here is skipped, and said: a library that has no distribution for this Python or machine, or no device.
 The first argument `conformance` runs the conformance kit with the other arguments in place of the tests.
 """
 

@@ -227,7 +227,9 @@ def test_the_list_says_when_the_conformance_kit_last_passed(plugin: Callable[...
     assert said().endswith("conformance not run yet: python -m flambeau conformance mine")
     found = plugin(whole, "-W", "ignore", "-m", "flambeau", "conformance", "mine", "--quick", "--jobs", "2")
     checks = next(line.split()[1] for line in found.splitlines() if line.startswith("all "))
-    assert re.search(rf"conformance quick run passed on \d{{4}}-\d\d-\d\d: {checks} checks, .*\d s; mine: array_api_compat.numpy ", said()), said()
+    assert re.search(
+        rf"conformance quick run passed on \d{{4}}-\d\d-\d\d: {checks} checks, .*\d s; mine: array_api_compat.numpy ", said()
+    ), said()
     assert "on the CPU random numbers, bytes as another dtype, " in said()
     record.write_text(record.read_text().replace('"failed": 0', '"failed": 3'))
     assert "; quick run failed on " in said()

@@ -6,7 +6,8 @@ Everything else is internal and may change in any version.
   `as_float`; the types `Number` and `Dims` for annotations.
 - Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
-- Fused optimizer steps: `has_step`, `fused_step`; and `is_mutable`, whether writing to a tensor writes to its array.
+- Fused optimizer steps: `has_step`, `fused_step`; `settle`, after a step; `is_mutable`, whether writing to a tensor writes to its
+  array.
 - Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
 - `source(name)`: the Python source of the function that is generated for an operation.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
@@ -23,7 +24,7 @@ from ..operations.relocation import relocate
 from ..subclasses.parameter import Buffer, Parameter
 from ..tape.node import shown_as
 from . import functions
-from .fused_optimizers import fused_step, has_step, is_mutable
+from .fused_optimizers import fused_step, has_step, is_mutable, settle
 from .kernels import forward_of, kernel_of
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "require_constant",
     "require_dtype",
     "require_flags",
+    "settle",
     "shown_as",
     "source",
     "whole_numbers",

@@ -157,7 +157,7 @@ class Backend:
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all work queued on the device has finished."""
 
-    def settle(self, arrays: Sequence[Array]) -> None:
+    def evaluate(self, arrays: Sequence[Array]) -> None:
         """Called with the parameters after a step of an optimizer: a lazy library begins to compute them, all at once."""
 
     def forget(self) -> None:

@@ -6,7 +6,7 @@ Everything else is internal and may change in any version.
   `as_float`; the types `Number` and `Dims` for annotations.
 - Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
-- Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `settle`, after a step; `is_mutable`, whether writing to a tensor
+- Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, after a step; `is_mutable`, whether writing to a tensor
   writes to its array.
 - Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
 - `source(name)`: the Python source of the function that is generated for an operation.
@@ -27,7 +27,7 @@ from ..subclasses.parameter import Buffer, Parameter
 from ..tape.node import shown_as
 from . import functions
 from .aten import LOSSES, REDUCTIONS
-from .fused_optimizers import fused_step, has_step, is_mutable, settle, step_count
+from .fused_optimizers import evaluate, fused_step, has_step, is_mutable, step_count
 from .kernels import forward_of, kernel_of
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "Parameter",
     "as_float",
     "as_int",
+    "evaluate",
     "forward_of",
     "functions",
     "fused_step",
@@ -51,7 +52,6 @@ __all__ = [
     "require_constant",
     "require_dtype",
     "require_flags",
-    "settle",
     "shown_as",
     "source",
     "step_count",

@@ -17,7 +17,7 @@ from ..tape.grad_mode import is_grad_enabled
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 
-__all__ = ["fused_step", "has_step", "is_mutable", "settle", "step_count"]
+__all__ = ["evaluate", "fused_step", "has_step", "is_mutable", "step_count"]
 
 
 def is_mutable(tensor: Tensor) -> bool:
@@ -81,13 +81,13 @@ def step_count(step: Tensor) -> float:
     return count
 
 
-def settle(params: Sequence[Tensor]) -> None:
+def evaluate(params: Sequence[Tensor]) -> None:
     """Say that a step is done: where arrays are lazy, parameters are computed now, once a step, however many results are read.
 
     >>> import flambeau as torch
-    >>> settle([torch.ones(1)])
+    >>> evaluate([torch.ones(1)])
     """
-    params[0]._key.backend.settle([param._array for param in params if param._key.backend is params[0]._key.backend])
+    params[0]._key.backend.evaluate([param._array for param in params if param._key.backend is params[0]._key.backend])
 
 
 # --- the formulas, for immutable arrays ---------------------------------------------------------------------------

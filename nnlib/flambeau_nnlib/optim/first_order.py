@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import has_step, is_mutable, settle, step_count
+from flambeau.extension import evaluate, has_step, is_mutable, step_count
 
 from . import check
 from .flat import Flattener
@@ -76,7 +76,7 @@ class FirstOrder(Optimizer):
                         grads.append(grad)
                 if params:
                     self._update(i, group, params, grads)
-                    settle(params)
+                    evaluate(params)
         return loss
 
     def _update(self, i: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:

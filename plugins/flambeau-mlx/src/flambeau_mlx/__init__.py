@@ -64,7 +64,7 @@ class MLXBackend(Backend):
     def copy(self, array: Any) -> Any:
         return array  # immutable
 
-    def settle(self, arrays: Sequence[Any]) -> None:
+    def evaluate(self, arrays: Sequence[Any]) -> None:
         mx.async_eval(*arrays)
 
     def synchronize(self, index: int | None = None) -> None:

@@ -6,7 +6,7 @@ Everything else is internal and may change in any version.
   `as_float`; the types `Number` and `Dims` for annotations.
 - Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
-- Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, after a step; `is_mutable`, whether writing to a tensor
+- Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, after one; `is_mutable`, whether writing to a tensor
   writes to its array.
 - Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
 - `source(name)`: the Python source of the function that is generated for an operation.

@@ -57,6 +57,7 @@ class Backend:
     default_generator: ClassVar[Callable[[Backend, int], Any]]  # fallbacks on the CPU, for libraries without their own: this one
     default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # and this one are set by `runtime.host`, a layer above
     default_namespace: ClassVar[Callable[[Backend], Any]]  # and this one: `xp`, where what it lacks is an error of its own type
+    number: Callable[[Array], Any] | None = None  # while a step is recorded: `item`, as a number that each replay computes again
     unknown_kernels: ClassVar[
         Callable[[Iterable[str]], list[str]]
     ]  # those names that no operation has; set by the layer of calls
@@ -214,10 +215,6 @@ class Backend:
         array = self.xp.reshape(array, ())
         category = self.dtype_of(array).category
         return (bool, int, float, complex)[category](array)
-
-    def number(self, array: Array) -> Any:
-        """`item` for an optimizer's count of steps: where a step is recorded, a number that each replay computes again."""
-        return self.item(array)
 
     def truth(self, array: Array) -> bool:
         """Whether the one element of the array is nonzero."""

@@ -77,7 +77,8 @@ def step_count(step: Tensor) -> float:
     >>> step_count(torch.tensor(3.0))
     3.0
     """
-    count: float = step._key.backend.number(step._array)
+    number = step._key.backend.number
+    count: float = step.item() if number is None else number(step._array)
     return count
 
 

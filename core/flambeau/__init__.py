@@ -119,6 +119,7 @@ _PACKAGES = {
     "compiler": "flambeau_nnlib.compiler",
     "_dynamo": "flambeau_nnlib._dynamo",
     "jit": "flambeau_nnlib.jit",
+    "_jit_internal": "flambeau_nnlib.jit._internal",
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.legacy",
     "utils.data": "flambeau_nnlib.data",

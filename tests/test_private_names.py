@@ -189,3 +189,37 @@ def test_what_needs_pytorchs_headers_says_so():
     with pytest.raises(RuntimeError, match="C\\+\\+ library"):
         torch.utils.cpp_extension.load("kernels", sources=["kernels.cpp"])
     assert torch.utils._triton.has_triton() is False
+
+
+def test_functions():
+    v, g = torch.randn(4, 3), torch.rand(4, 1)
+    assert torch.allclose(torch._weight_norm(v, g), v * g / v.norm(dim=1, keepdim=True))
+    assert torch._shape_as_tensor(v).tolist() == [4, 3] and torch._dim_arange(v, 1).tolist() == [0, 1, 2]
+    x = torch.tensor([3, 1, 1, 2])
+    assert [t.tolist() for t in torch._unique2(x, True, True, True)] == [[1, 2, 3], [2, 0, 0, 1], [2, 1, 1]]
+    assert [t.tolist() for t in torch._unique2(x, return_counts=True)] == [[1, 2, 3], [], [2, 1, 1]]
+    assert [t.tolist() for t in torch._unique(x, True, True)] == [[1, 2, 3], [2, 0, 0, 1]]
+    assert [t.item() for t in torch._aminmax(x)] == [1, 3]
+    assert torch.allclose(torch._softmax(v, 1, False), v.softmax(1)) and torch.allclose(
+        torch._log_softmax(v, 0, False), v.log_softmax(0)
+    )
+    with pytest.raises(RuntimeError, match="half to float"):
+        torch._softmax(v, 1, True)
+    assert torch._conj(torch.tensor(1 + 2j)).item() == 1 - 2j
+
+
+def test_scales_of_gradients():
+    gradients, found = [torch.tensor([2.0, 4.0]), torch.ones(1)], torch.zeros(1)
+    torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, torch.tensor([0.5]))
+    assert gradients[0].tolist() == [1, 2] and found.item() == 0
+    torch._amp_foreach_non_finite_check_and_unscale_([torch.tensor([float("inf")])], found, torch.tensor([0.5]))
+    assert found.item() == 1
+    scale, tracker = torch.tensor([8.0]), torch.tensor([3], dtype=torch.int32)
+    assert torch._amp_update_scale_(scale, tracker, torch.zeros(1), 2.0, 0.5, 4) is scale
+    assert (scale.item(), tracker.item()) == (16, 0)
+    torch._amp_update_scale_(scale, tracker, torch.zeros(1), 2.0, 0.5, 4)
+    assert (scale.item(), tracker.item()) == (16, 1)
+    torch._amp_update_scale_(scale, tracker, torch.ones(1), 2.0, 0.5, 4)
+    assert (scale.item(), tracker.item()) == (8, 0)
+    with pytest.raises(RuntimeError, match="int tensor"):
+        torch._amp_update_scale_(scale, torch.zeros(1), found, 2.0, 0.5, 4)

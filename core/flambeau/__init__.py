@@ -185,7 +185,11 @@ _LATE = {
 _PARTS["_utils"] = """
     _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
     _check_with"""
-_LATE |= dict.fromkeys(_PARTS["_utils"].split(), "_utils")
+_PARTS["operations.private_functions"] = """
+    _aminmax _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _conj _dim_arange _log_softmax _shape_as_tensor
+    _softmax _unique _unique2 _weight_norm"""
+for _name in ("_utils", "operations.private_functions"):
+    _LATE |= dict.fromkeys(_PARTS[_name].split(), _name)
 __all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")
 
 

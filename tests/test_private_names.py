@@ -223,3 +223,34 @@ def test_scales_of_gradients():
     assert (scale.item(), tracker.item()) == (8, 0)
     with pytest.raises(RuntimeError, match="int tensor"):
         torch._amp_update_scale_(scale, torch.zeros(1), found, 2.0, 0.5, 4)
+
+
+def test_dispatch_modes_that_are_open():
+    dispatch = torch.utils._python_dispatch
+
+    class Count(dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    seen = []
+    assert dispatch._get_current_dispatch_mode() is None
+    with pytest.raises(AssertionError), dispatch._pop_mode_temporarily():
+        pass
+    with Count() as mode:
+        assert dispatch._get_current_dispatch_mode() is mode
+        torch.ones(1)
+        with dispatch._pop_mode_temporarily() as popped:
+            assert popped is mode and dispatch._get_current_dispatch_mode() is None
+            torch.ones(2)
+    assert seen == ["aten.ones.default"]
+
+
+def test_the_tracker_knows_of_backward_passes():
+    tracker, seen = torch.utils.module_tracker.ModuleTracker(), []
+    with tracker:
+        y = torch.nn.Linear(2, 2)(torch.ones(1, 2))
+        y.register_hook(lambda g: seen.append(tracker.is_bw))
+        seen.append(tracker.is_bw)
+        y.sum().backward()
+    assert seen == [False, True]

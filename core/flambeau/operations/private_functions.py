@@ -1,4 +1,4 @@
-"""Private functions of `torch` that libraries call, as `docs/private_names.md` lists them.  They are loaded when they are asked for."""
+"""Private functions of `torch` that libraries call; `docs/private_names.md` lists them.  They are loaded when asked for."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ SHORT = {
     "transformer": ["--epochs", "3"],
     "dcgan": ["--epochs", "1"],
     "policy_gradient": ["--episodes", "60"],
+    "hogwild": ["--epochs", "3"],
 }
 
 
@@ -58,6 +59,13 @@ def test_digits_reach_their_accuracy(tmp_path: Path) -> None:
     printed = run("digits", "--plot", "digits.png", folder=tmp_path)
     assert numbers(r"held-out accuracy ([\d.]+)", printed)[-1] >= 97
     assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_hogwild_learns_in_several_processes(tmp_path: Path) -> None:
+    printed = run("hogwild", "--processes", "2", "--epochs", "4", folder=tmp_path)
+    steps = -(-1348 // 32)  # of an epoch: three quarters of the digits, in batches of 32
+    assert f"{2 * 4 * steps} steps by 2 processes" in printed
+    assert numbers(r"held-out accuracy ([\d.]+)", printed)[0] >= 85
 
 
 @pytest.mark.parametrize("has_tqdm", [True, False])

@@ -139,7 +139,7 @@ def test_sharing_moves_the_tensor_in_place():
     tensor = torch.arange(6.0).reshape(2, 3)
     assert not mp.is_shared(tensor)
     block = mp.share(tensor)
-    assert mp.is_shared(tensor) and mp.is_shared(tensor[1:])
+    assert mp.is_shared(tensor) and mp.is_shared(tensor[1:]) and tensor.is_shared() and tensor[1:].is_shared()
     assert tensor.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert mp.share(tensor) is block
     leaf = torch.ones(2, requires_grad=True)
@@ -199,6 +199,131 @@ def test_the_file_system_strategy_outlives_the_sender():
         assert queue.get(timeout=WAIT).tolist() == [0, 1, 2]
     finally:
         mp.set_sharing_strategy(before)
+
+
+SENDER = """
+import os, signal, time
+import flambeau as torch
+import flambeau.multiprocessing as mp
+
+def share_and_die(queue):
+    mp.set_sharing_strategy("file_system")
+    tensors = [torch.ones(3).share_memory_() for _ in range(5)]
+    queue.put(tensors)
+    while queue.empty():
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def files():
+    return set(name for name in os.listdir("/dev/shm") if name.startswith("flambeau-"))
+
+if __name__ == "__main__":
+    before = files()
+    if {first!r} == "strategy":
+        mp.set_sharing_strategy("file_system")
+    context = mp.get_context({method!r})
+    queue = context.Queue()
+    process = context.Process(target=share_and_die, args=(queue,))
+    process.start()
+    process.join()
+    print(process.exitcode)
+    end = time.monotonic() + 10
+    while files() - before and time.monotonic() < end:
+        time.sleep(0.02)
+    print(files() - before)
+    try:
+        queue.get()
+    except RuntimeError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="looks for files in shared memory")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("first", ["strategy", "processes"])
+def test_a_killed_sender_leaves_nothing_in_shared_memory(method, first, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(SENDER.format(method=method, first=first))
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60, env=os.environ)
+    gone = "the memory of a tensor that was received is gone: the process that sent it was killed"
+    assert (done.stdout.splitlines(), done.stderr) == ([str(-signal.SIGKILL), "set()", gone], "")
+
+
+def total(queue, answers):
+    tensors = queue.get(timeout=WAIT)
+    answers.put((sum(tensor.sum().item() for tensor in tensors), len(os.listdir("/proc/self/fd"))))
+    queue.get(timeout=WAIT)  # stay until told
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files")
+def test_the_file_system_strategy_keeps_no_descriptor_for_a_tensor(context):
+    resource = pytest.importorskip("resource")
+    limits, before = resource.getrlimit(resource.RLIMIT_NOFILE), mp.get_sharing_strategy()
+    mp.set_sharing_strategy("file_system")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, limits[1]))
+    try:
+        queue, answers = context.Queue(), context.Queue()
+        process = run(context, total, queue, answers)
+        tensors = [torch.full((4,), float(i)).share_memory_() for i in range(600)]
+        queue.put(tensors)
+        value, files = answers.get(timeout=WAIT)
+        assert value == 4 * sum(range(600)) and files < 100 and len(os.listdir("/proc/self/fd")) < 100
+        queue.put(None)
+        join(process)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        mp.set_sharing_strategy(before)
+
+
+def test_what_is_shared_and_put_just_before_the_end_arrives(context):
+    before = mp.get_sharing_strategy()
+    mp.set_sharing_strategy("file_system")
+    try:
+        queue = context.Queue()
+        join(run(context, share_put_and_leave, queue))
+        assert [tensor.tolist() for tensor in queue.get(timeout=WAIT)] == [[0, 1], [0, 2]]
+    finally:
+        mp.set_sharing_strategy(before)
+
+
+def share_put_and_leave(queue):
+    mp.set_sharing_strategy("file_system")
+    queue.put([torch.arange(2.0).share_memory_(), (2 * torch.arange(2.0)).share_memory_()])
+
+
+def test_views_of_one_memory_stay_views(context, strategy):
+    base = torch.arange(12.0).reshape(3, 4)
+    view = base[1:]
+    view.share_memory_()
+    view[0, 0] = 99
+    assert base[1, 0] == 99 and base.is_shared()
+    queue, answers = context.Queue(), context.Queue()
+    process = run(context, write_to_a_view, queue, answers)
+    queue.put((base, view))
+    queue.put(view[1])
+    assert answers.get(timeout=WAIT) == [[0, 1, 2, 3], [7, 5, 6, 7], [8, 9, 10, 77]]
+    assert base.tolist() == [[0, 1, 2, 3], [7, 5, 6, 7], [8, 9, 10, 77]]
+    queue.put(None)
+    join(process)
+
+
+def write_to_a_view(queue, answers):
+    base, view = queue.get(timeout=WAIT)
+    row = queue.get(timeout=WAIT)
+    view[0, 0] = 7
+    row[3] = 77
+    answers.put(base.tolist())
+    queue.get(timeout=WAIT)  # stay until told
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_tensors_of_a_mapped_file_can_be_shared(tmp_path):
+    torch.save(torch.zeros(4), tmp_path / "zeros.pt")
+    tensor = torch.load(tmp_path / "zeros.pt", mmap=True)
+    assert not tensor.is_shared()
+    tensor.share_memory_()
+    join(run(mp.get_context("fork"), add_one, tensor))
+    assert tensor.tolist() == [1, 1, 1, 1] and torch.load(tmp_path / "zeros.pt").tolist() == [0, 0, 0, 0]
 
 
 def test_history_cannot_be_sent():
@@ -326,3 +451,31 @@ def test_older_names_warn():
         mp.spawn(sleep, (0,), nprocs=0, start_method="fork")
     with pytest.warns(UserWarning, match="SpawnContext is renamed to ProcessContext"):
         mp.SpawnContext([], [])
+
+
+# --- Hogwild ---
+
+
+def take_steps(index, model, features, targets, until):
+    """Train until the loss on all examples is small: with the steps of the other processes, or else never."""
+    optimizer = torch.optim.SGD([list(model.parameters())[index]], lr=0.1)  # only one of the parameters is this process's
+    for _ in range(20_000):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(features), targets)
+        if loss.item() < until:
+            return
+        loss.backward()
+        optimizer.step()
+    raise AssertionError(f"the loss is still {loss.item()}")
+
+
+def test_processes_train_one_model_together():
+    torch.manual_seed(0)
+    features = torch.randn(50, 3)
+    targets = features @ torch.tensor([[1.0], [-2.0], [0.5]]) + 3
+    model = torch.nn.Linear(3, 1)
+    model.share_memory()
+    assert all(parameter.is_shared() for parameter in model.parameters())
+    mp.spawn(take_steps, args=(model, features, targets, 1e-4), nprocs=2)
+    assert torch.allclose(model.weight, torch.tensor([[1.0, -2.0, 0.5]]), atol=0.05)
+    assert torch.allclose(model.bias, torch.tensor([3.0]), atol=0.05)

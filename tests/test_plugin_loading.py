@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,7 +41,8 @@ def plugin(tmp_path: Path) -> Callable[..., str]:
         info.joinpath("entry_points.txt").write_text(f"[{group}]\nmine = flambeau_of_mine\n")
         tmp_path.joinpath("flambeau_of_mine.py").write_text(code)
         path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-        environment = {**os.environ, "PYTHONPATH": path, "FLAMBEAU_BACKEND": "", **variables}
+        caches = {"FLAMBEAU_BACKEND": "", "XDG_CACHE_HOME": str(tmp_path / "caches")}
+        environment = {**os.environ, "PYTHONPATH": path, **caches, **variables}
         done = subprocess.run([sys.executable, *(args or ("-c", USE))], env=environment, capture_output=True, text=True)
         assert not check or done.returncode == 0, done.stderr
         return done.stdout + done.stderr
@@ -60,9 +62,24 @@ def test_a_good_one_works(plugin: Callable[..., str]) -> None:
     assert plugin(GOOD) == "mine:0 [3.0, 3.0]\n"
 
 
-def test_it_is_listed_but_not_imported(plugin: Callable[..., str]) -> None:
+def test_it_is_listed_with_what_it_has_and_lacks(plugin: Callable[..., str]) -> None:
+    def listed(name: str) -> str:
+        whole = plugin(POOR, "-m", "flambeau", "backends")
+        return " ".join(whole[whole.index(f" {name} ") :].split())
+
+    assert listed("mine").startswith("mine flambeau_of_mine (flambeau-mine 2.5) library mine: ")
+    for said in ("devices mine:0 dtypes bool, uint8, int8,", " lacking uint16, uint32, uint64, ", ", float64, ",
+                 " on the CPU random numbers, bytes as another dtype, linalg_ldl_factor_ex",
+                 " conformance not run yet: python -m flambeau conformance mine "):  # fmt: skip
+        assert said in listed("mine"), listed("mine")
+    assert "dtypes bool, uint8" in listed("numpy") and "on the CPU nothing" in listed("numpy")
+
+
+def test_one_that_cannot_be_imported_is_listed_with_the_reason(plugin: Callable[..., str]) -> None:
     listed = plugin("raise SystemError('imported')", "-m", "flambeau", "backends")
     assert "  mine       flambeau_of_mine (flambeau-mine 2.5)\n" in listed and "* numpy " in listed
+    said = " ".join(listed.split())
+    assert "(flambeau-mine 2.5) could not be imported: SystemError: imported; it needs array-of-mine>=7" in said
     assert plugin("raise SystemError('imported')", "-c", "import flambeau; print(flambeau.ones(1))") == "tensor([1.])\n"
 
 
@@ -129,7 +146,10 @@ def test_two_of_one_name(plugin: Callable[..., str], tmp_path: Path) -> None:
 
 def test_a_selection_of_nothing_is_listed_as_such(plugin: Callable[..., str]) -> None:
     listed = plugin(GOOD, "-m", "flambeau", "backends", check=False, FLAMBEAU_BACKEND="absent")
-    assert "  mine " in listed and "FLAMBEAU_BACKEND selects 'absent', which is none of these\n" in listed
+    assert (
+        "  mine " in listed
+        and "FLAMBEAU_BACKEND selects 'absent', which is none of these: pip install flambeau-absent\n" in listed
+    )
     assert "* mine " in plugin(GOOD, "-m", "flambeau", "backends", FLAMBEAU_BACKEND="mine:0")
 
 
@@ -196,6 +216,40 @@ def test_the_conformance_kit_finds_what_is_wrong(plugin: Callable[..., str]) -> 
     assert "failures, by cause:" in found and "see where: python -m flambeau conformance mine FAMILY --traceback" in found
 
 
+def test_the_list_says_when_the_conformance_kit_last_passed(plugin: Callable[..., str], tmp_path: Path) -> None:
+    whole = GOOD.replace("import numpy\n", "import array_api_compat.numpy as numpy\n")  # which follows the standard in all
+
+    def said() -> str:
+        listed = plugin(whole, "-m", "flambeau", "backends")
+        return " ".join(listed[listed.index("  mine ") : listed.index("* numpy")].split())
+
+    record = tmp_path / "caches" / "flambeau" / "conformance" / "mine.json"
+    assert said().endswith("conformance not run yet: python -m flambeau conformance mine")
+    found = plugin(whole, "-W", "ignore", "-m", "flambeau", "conformance", "mine", "--quick", "--jobs", "2")
+    checks = next(line.split()[1] for line in found.splitlines() if line.startswith("all "))
+    assert re.search(
+        rf"conformance quick run passed on \d{{4}}-\d\d-\d\d: {checks} checks, .*\d s; mine: array_api_compat.numpy ", said()
+    ), said()
+    assert "on the CPU random numbers, bytes as another dtype, " in said()
+    record.write_text(record.read_text().replace('"failed": 0', '"failed": 3'))
+    assert "; quick run failed on " in said()
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_stopped(plugin: Callable[..., str], tmp_path: Path) -> None:
+    journal = tmp_path / "caches" / "flambeau" / "conformance" / "mine.jsonl"
+    cut_off = GOOD + "if not os.path.exists('stop'): Mine.kernels = {'logical_or': lambda *arrays: os.kill(os.getppid(), 9)}\n"
+    command = ("-m", "flambeau", "conformance", "mine", "creation", "comparison", "--quick", "--resume")
+    plugin("import os\n" + cut_off, *command, check=False)
+    before = journal.read_text().splitlines()
+    assert sum('"passed"' in line for line in before) > 40 and sum('["creation", ' in line for line in before) > 20
+    found = plugin(GOOD, *command)
+    rows = [line.split() for line in found.splitlines()]
+    assert [row[0] for row in rows] == ["family", "creation", "comparison", "all"] and {row[2] for row in rows[1:]} == {"0"}
+    assert found.replace(" ", "") and not journal.exists()
+    whole = plugin(GOOD, *command[:-1])
+    assert [row[:5] for row in rows] == [line.split()[:5] for line in whole.splitlines()]
+
+
 CRASHING = """
 import os, time
 def in_half(do, function):
@@ -240,7 +294,21 @@ def test_a_failure_always_says_something() -> None:
     def fail() -> None:
         raise AssertionError
 
-    assert attempt(Check("a check", fail), "cpu").reason == "AssertionError: in fail: raise AssertionError"
+    def fail_in_several_lines() -> None:
+        assert (
+            len("ab")
+            == 3
+        )  # fmt: skip
+
+    for check, said in ((fail, "in fail: raise AssertionError"), (fail_in_several_lines, "in fail_in_several_lines: assert")):
+        assert attempt(Check("a check", check), "cpu").reason.startswith(f"AssertionError: {said}")
+
+
+def test_a_check_that_needs_an_extra_is_skipped_and_says_so() -> None:
+    def fail() -> None:
+        raise RuntimeError("this needs SciPy: pip install flambeau[linalg]")
+
+    assert attempt(Check("a check", fail), "cpu").outcome == "skipped"
 
 
 def test_the_conformance_kit_says_what_families_there_are(plugin: Callable[..., str]) -> None:
@@ -369,6 +437,18 @@ try:
 except RuntimeError as error:
     said = str(error)
 assert "the mine backend has no torch.float64" in said and "torch.float32" in said and ".cpu()" in said, said
+asking = {
+    "double": lambda: x.to("mine").double(), "to": lambda: x.to("mine", torch.float64), "sum": lambda: x.to("mine").sum(dtype=torch.double),
+    "float_power": lambda: torch.float_power(x.to("mine"), 2), "zeros": lambda: torch.zeros(2, dtype=torch.double, device="mine"),
+    "tensor": lambda: torch.tensor([1.0], dtype=torch.double, device="mine"),
+}
+for name, call in asking.items():
+    try:
+        call()
+    except RuntimeError as error:
+        assert str(error).startswith(name + "(): the mine backend has no torch.float64"), (name, error)
+    else:
+        raise AssertionError(name)
 print("done")
 """
 

@@ -6,6 +6,7 @@ import collections
 import contextlib
 import copy
 import fractions
+import gc
 import io
 import json
 import mmap
@@ -245,6 +246,40 @@ def test_a_file_reaches_the_disk_before_it_takes_its_place(tmp_path, monkeypatch
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions and links")
+def test_the_collector_rests_while_files_are_written_and_read(tmp_path):
+    states = []
+
+    class Watching:
+        def __reduce__(self):
+            states.append(gc.isenabled())
+            return collections.OrderedDict, ()
+
+    path = tmp_path / "model.pt"
+    torch.save([Watching(), torch.ones(2)], path)
+    assert gc.isenabled() and states == [False]
+    with pytest.raises(ZeroDivisionError):
+        torch.load(path, map_location=lambda storage, location: 1 / 0)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        torch.load(path)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_large_file_is_sent_to_the_disk_while_it_is_written(tmp_path, monkeypatch):
+    parts = []
+    monkeypatch.setattr(
+        "flambeau.serialization.replacing._start_writing", lambda file, start, count: parts.append((start, count))
+    )
+    torch.save(torch.arange(3 << 20), tmp_path / "model.pt")
+    size = (tmp_path / "model.pt").stat().st_size
+    starts, counts = zip(*parts, strict=True)
+    assert len(parts) >= 4 and starts == tuple(sum(counts[:i]) for i in range(len(counts)))
+    assert size - (4 << 20) < sum(counts) <= size and torch.load(tmp_path / "model.pt").equal(torch.arange(3 << 20))
+
+
 def test_links_and_permissions_are_kept(tmp_path):
     target, link = tmp_path / "target.pt", tmp_path / "link.pt"
     torch.save(1, target)

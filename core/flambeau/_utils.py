@@ -104,7 +104,7 @@ def _assert_async(input: Tensor, assert_msg: str = "") -> None:
     """Raise RuntimeError unless a tensor's one element is not zero."""
     if input.numel() != 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    if not bool(input):
+    if input._key.backend.has_data and not bool(input):
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
@@ -113,6 +113,7 @@ def _assert_async(input: Tensor, assert_msg: str = "") -> None:
 
 _REBUILDING = {
     "_rebuild_tensor": "plain_tensor", "_rebuild_tensor_v2": "tensor", "_rebuild_tensor_v3": "tensor_of_dtype",
+    "_rebuild_meta_tensor_no_storage": "tensor_without_data",
     "_rebuild_parameter": "parameter", "_rebuild_parameter_with_state": "parameter_with_state",
 }  # fmt: skip
 

@@ -21,13 +21,18 @@ from .runtime.hookspecs import hookimpl
 from .values import dtypes
 from .values.dtypes import dtype
 
-__all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected"]
+__all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected", "without_aliases"]
 
 Array = Any  # an array of whichever library the backend wraps
 GROUP = "flambeau.backends"
 BUILTIN = {"numpy": "flambeau_backends.numpy", "cupy": "flambeau_backends.cupy"}
+WITHOUT_DATA = {"meta": "flambeau_backends.meta"}  # found by its device type, and not for selection
 INSTALL_HINT = {"cupy": "pip install 'flambeau[cuda12]'  (or [cuda13])"}
-DEVICE_TYPE_OWNER = {"cpu": "numpy", "cuda": "cupy"}  # the backend of each device type, known before it is imported
+DEVICE_TYPE_OWNER = {
+    "cpu": "numpy",
+    "cuda": "cupy",
+    "meta": "meta",
+}  # of each device type, known before the import
 
 
 class Backend:
@@ -42,9 +47,11 @@ class Backend:
     device_type: str
     xp: Any
     array_type: type
+    scalar_types: tuple[type, ...] = ()  # what the library's functions return in place of 0-d arrays, if they do
     mutable = False
     complete = False  # whether `xp` has all functions and dtypes that forwards use; if not, the CPU computes what they lack
     guarded = False  # whether kernels run on the current device, which must then be set to that of their arrays
+    has_data = True  # whether arrays have elements; if not, values are not checked, as on the device `meta`
     asynchronous = False  # whether work is queued, so that errors about values may be raised later, or never
     inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # `kernel(target, *others, **scalars)`, which write into `target`
     default_generator: ClassVar[Callable[[Backend, int], Any]]  # fallbacks on the CPU, for libraries without their own: this one
@@ -150,6 +157,12 @@ class Backend:
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all work queued on the device has finished."""
 
+    def evaluate(self, arrays: Sequence[Array]) -> None:
+        """Called with the parameters after a step of an optimizer: a lazy library begins to compute them, all at once."""
+
+    def forget(self) -> None:
+        """Drop what is kept in memory for later calls, such as compiled programs; conformance asks for that after each family."""
+
     def on(self, index: int | None) -> Any:
         """The namespace `xp` for creating arrays on device `index`."""
         return self.xp
@@ -201,6 +214,10 @@ class Backend:
         array = self.xp.reshape(array, ())
         category = self.dtype_of(array).category
         return (bool, int, float, complex)[category](array)
+
+    def number(self, array: Array) -> Any:
+        """`item` for an optimizer's count of steps: where a step is recorded, a number that each replay computes again."""
+        return self.item(array)
 
     def truth(self, array: Array) -> bool:
         """Whether the one element of the array is nonzero."""
@@ -469,9 +486,9 @@ def find(name: str) -> Backend:
 
 
 def _plugin_of(name: str) -> Any:
-    if name in BUILTIN:
+    if name in BUILTIN or name in WITHOUT_DATA:
         try:
-            return importlib.import_module(BUILTIN[name])
+            return importlib.import_module((BUILTIN | WITHOUT_DATA)[name])
         except ImportError as error:
             hint = INSTALL_HINT.get(name, "is its library installed?")
             raise RuntimeError(f"flambeau backend {name!r} could not be imported: {error}; {hint}") from error

@@ -22,7 +22,7 @@ class Generator:
     """A stream of random numbers; on the CPU, it is PyTorch's stream for the same seed.
 
     Raises:
-        RuntimeError: there is no such device.
+        RuntimeError: there is no such device, or it is `meta`, on which nothing is drawn.
 
     >>> import flambeau as torch
     >>> g = torch.Generator().manual_seed(0)
@@ -129,6 +129,8 @@ _defaults: dict[tuple[str, int], Generator] = {}
 
 
 def _check_backend(device_type: str) -> None:
+    if device_type == "meta":
+        raise RuntimeError("META device type not an accelerator.")
     try:
         backends.for_device_type(device_type)
     except AssertionError as error:  # PyTorch raises AssertionError for tensors, but RuntimeError for generators
@@ -224,7 +226,10 @@ def fork_rng(
 
 def raw_generator(generator: Generator | None, place: device) -> Any:
     """The backend's generator to sample from."""
-    if generator is not None and generator.device.type != place.type:
+    if place.type == "meta":  # nothing is drawn, whatever the generator
+        raw = backends.for_device_type("meta").generator(0)
+    elif generator is not None and generator.device.type != place.type:
         raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{generator.device.type}'")
-    raw = default_for(place).raw if generator is None else generator.raw
+    else:
+        raw = default_for(place).raw if generator is None else generator.raw
     return hooks.batches.generator(raw, place) if open_batches() else raw

@@ -156,7 +156,8 @@ class _Memory(StorageBase):
         return TypedStorage(wrap_storage=self._elements().to(dtype, copy=True).untyped_storage(), dtype=dtype)
 
     def __repr__(self) -> str:
-        return " " + "\n ".join(map(str, self.tolist())) + f"\n[{self._title()}]"
+        elements = "..." if self.device.type == "meta" else " " + "\n ".join(map(str, self.tolist()))
+        return f"{elements}\n[{self._title()}]"
 
     def _title(self) -> str:
         raise NotImplementedError

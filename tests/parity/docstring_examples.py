@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import nn, optim
 
-SECONDS = 10  # for one example
+SECONDS = 60  # for one example
 
 
 def reset():

@@ -105,7 +105,6 @@ OTHERWISE = {
     "lobpcg": {(0, "complex")},  # PyTorch starts from real numbers
     "nn.functional.conv_transpose1d": BIASES, "nn.functional.conv_transpose2d": BIASES,  # PyTorch casts a bias of another dtype
     "nn.functional.linear": {(2, "with more dimensions")},  # a bias is added as anything is
-    "nn.functional.soft_margin_loss": {(1, "of bools")},
     "nn.functional.unfold": {("padding", "too large"), ("stride", "too large")},  # PyTorch takes no tuple of one
     "tensordot": {(2, "too large"), (2, "too small"), (2, "twice")},  # PyTorch says that a tuple of one is no pair
     "view_as_complex": {(0, "in half precision")},  # there is no array of pairs of halves

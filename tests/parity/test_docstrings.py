@@ -85,7 +85,7 @@ def alike(there, here):
     if is_error(there) or is_error(here):
         return there.partition(":")[0] == here.partition(":")[0]
     here = here.replace("flambeau_nnlib.", "torch.").replace("flambeau.", "torch.")
-    there, here = (re.sub(r"<(?:built-in method|function) (\w+)[^>]*>", r"<\1>", each) for each in (there, here))
+    there, here = (re.sub(r"<(?:built-in method|function|bound method) (\w+)[^>]*>+", r"<\1>", each) for each in (there, here))
     texts = [re.sub(r"\s+", "", NUMBER.sub("#", each)) for each in (there, here)]
     numbers = [[float(number) for number in NUMBER.findall(each)] for each in (there, here)]
     return texts[0] == texts[1] and all(abs(a - b) <= 2e-3 * max(1e-2, abs(a)) for a, b in zip(*numbers, strict=True))

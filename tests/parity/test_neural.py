@@ -99,6 +99,25 @@ def test_calls(name):
     assert_same(CALLS[name])
 
 
+ACTIVATIONS = {  # of torch.nn.functional, with what they are given after the tensor
+    **dict.fromkeys(["celu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish"], ()),
+    **dict.fromkeys(["relu", "relu6", "rrelu", "selu", "silu", "softplus", "softshrink", "softsign", "tanhshrink"], ()),
+    "elu": (2.0,), "threshold": (0.5, 2.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_where_activations_bend_and_of_what_is_no_number(name):
+    def result(torch):
+        x = torch.tensor(
+            [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, -0.5, 0.5, 1.0, -1.0, -3.0, 3.0, 6.0], requires_grad=True
+        )
+        y = getattr(torch.nn.functional, name)(x, *ACTIVATIONS[name])
+        return y.detach().numpy(), torch.autograd.grad(y.sum(), x)[0].numpy()
+
+    np.testing.assert_allclose(result(ours), result(theirs), rtol=1e-5, atol=1e-6)
+
+
 LOSSES = {
     "binary_cross_entropy_with_logits": lambda torch, x: (x(3, 4), x(3, 4, seed=1).sigmoid()),
     "kl_div": lambda torch, x: (x(3, 4), x(3, 4, seed=1).softmax(1)), "hinge_embedding_loss": lambda torch, x: (x(2), torch.tensor([1.0, -1])),

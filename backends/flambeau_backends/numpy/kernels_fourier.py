@@ -15,8 +15,12 @@ from flambeau.operations.fourier import FORWARD, INVERSE
 
 from .kernels import kernel
 
+__all__ = ["transform_order"]
 
-def _order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
+
+def transform_order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
+    """The dimensions, from the slowest in memory to the fastest, in which the result of a transform over `dims` is computed."""
+
     def outermost_first(chosen: Any) -> list[int]:
         return sorted(chosen, key=lambda dim: -abs(input.strides[dim]))
 
@@ -37,17 +41,17 @@ def _transformed(
 @kernel
 def fft_c2c(input: Any, dims: tuple[int, ...], scale: int, forward: bool) -> Any:
     transform, norm = (np.fft.fftn, FORWARD[scale]) if forward else (np.fft.ifftn, INVERSE[scale])
-    return _transformed(transform, input, _order(input, dims, False), len(dims), norm, input.dtype)
+    return _transformed(transform, input, transform_order(input, dims, False), len(dims), norm, input.dtype)
 
 
 @kernel
 def fft_r2c(input: Any, dims: tuple[int, ...], scale: int, onesided: bool = True) -> Any:
     transform, last = (np.fft.rfftn, input.shape[dims[-1]] // 2 + 1) if onesided else (np.fft.fftn, None)
     dtype = np.result_type(input.dtype, np.complex64)
-    return _transformed(transform, input, _order(input, dims, True), len(dims), FORWARD[scale], dtype, last)
+    return _transformed(transform, input, transform_order(input, dims, True), len(dims), FORWARD[scale], dtype, last)
 
 
 @kernel
 def fft_c2r(input: Any, dims: tuple[int, ...], scale: int, size: int) -> Any:
     dtype = input.real.dtype
-    return _transformed(np.fft.irfftn, input, _order(input, dims, True), len(dims), INVERSE[scale], dtype, size)
+    return _transformed(np.fft.irfftn, input, transform_order(input, dims, True), len(dims), INVERSE[scale], dtype, size)

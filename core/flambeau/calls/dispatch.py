@@ -32,6 +32,7 @@ __all__ = [
     "explain",
     "refusing",
     "require_constant",
+    "require_data",
     "require_dtype",
     "require_factor",
     "require_flags",
@@ -48,6 +49,8 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
     """Run an operation on any arguments that PyTorch takes."""
     if overriding.wanted(tensors, out, op.name):
         return overriding.call(op, tensors, params, out)
+    if state.dispatching and any(type(argument) in overriding.DISPATCHING for argument in tensors):
+        return hooks.below_autograd(op, tensors, params, out)
     if op.number_names:
         tensors = tuple([argument.item() if is_library_scalar(argument) else argument for argument in tensors])
         if op.numbers_alone and all(isinstance(argument, _SCALARS) for argument in tensors):
@@ -157,6 +160,7 @@ def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
 
 def wrap_scalar(value: Any, key: DispatchKey) -> Tensor:
     """A 0-d tensor holding `value`."""
+    key = key.of_numbers
     return wrap(key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0), key)
 
 
@@ -253,6 +257,14 @@ def whole_numbers(name: str, value: Any) -> tuple[int, ...]:
         if isinstance(number, bool) or not hasattr(number, "__index__"):
             raise TypeError(f"argument '{name}' must be tuple of ints, not {type(number).__name__}")
     return tuple(map(operator.index, values))
+
+
+def require_data(name: str, *tensors: Tensor) -> None:
+    """Refuse tensors without data, as those on the device `meta`: for functions whose result, or its shape, depends on values."""
+    if not all(tensor._key.backend.has_data for tensor in tensors):
+        raise NotImplementedError(
+            f"aten::{name}: attempted to run this operator with Meta tensors, which have no data, and its result depends on data"
+        )
 
 
 def require_operands(name: str, **operands: Any) -> None:

@@ -86,6 +86,8 @@ class Operation:
     """Whether the forward returns a list of arrays of the input's type."""
     view: bool = False
     """Whether the result shares memory with the first argument."""
+    writes: tuple[int, ...] = ()
+    """The positions of arrays that the kernel writes to, so that a recorded step keeps what it does."""
     column_major: tuple[str, ...] = ()
     """The results (`("out",)` where there is one) that are column-major in memory, as LAPACK writes them."""
     requires: str | None = None

@@ -19,7 +19,18 @@ from ..values.promotion import DTYPES, PROMOTIONS
 from .record import Operation
 from .tables import FORMULAS, FUSED, OPS, PUBLIC
 
-__all__ = ["raw_kernel", "resolve"]
+__all__ = ["is_on_host", "raw_kernel", "resolve"]
+
+
+# The operations on 8-bit floating-point dtypes: those that move elements, compare them for equality, or multiply matrices.
+_OF_SIGNED_FLOAT8 = frozenset({"abs", "addmm", "constant_pad", "linear", "mm"})
+_OF_FLOAT8 = _OF_SIGNED_FLOAT8.union({
+    "all", "any", "as_strided", "cat", "clone", "contiguous", "conj", "copied", "diagonal",
+    "diagonal_backward", "drop_level", "embedding", "eq", "expand", "getitem_alias", "getitem_backward", "getitem_select",
+    "getitem_slice", "getitem_unsqueeze", "index", "isfinite", "isinf", "isnan", "ne", "permute", "real", "replaced", "reshape",
+    "roll", "setitem", "setitem_in_place", "split", "squeeze", "stack", "t", "tied", "to_key", "transpose", "unbind",
+    "unfold", "unfold_backward", "unsqueeze", "view", "view_dtype", "view_scatter", "where", "zeros_of",
+})  # fmt: skip
 
 
 def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
@@ -53,13 +64,15 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
     record = OPS[name]
     if key.dtype.category not in DTYPES[record.dtypes]:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    if key.dtype in dtypes.FLOAT8 and (name not in _OF_FLOAT8 or (not key.dtype.is_signed and name in _OF_SIGNED_FLOAT8)):
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
     if record.real_is_identity and key.dtype.category < dtypes.COMPLEX:
         return (lambda array: array), key
     compute, result = PROMOTIONS[record.promote](key.dtype)
     backend = key.backend
     kernel = backend.all_kernels.get(name)
     if kernel is None:
-        if record.requires and not _has(backend.xp, record.requires):
+        if is_on_host(record, backend):
             kernel = kernel_on_host(name, key.to(compute))
         else:
             kernel = _kernel_of_forward(record, backend)
@@ -88,6 +101,11 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         promotions = record.result_promotions or ("same",) * len(record.results)
         keys = tuple(key.to(PROMOTIONS[promotion](result)[1]) for promotion in promotions)
     return kernel, keys
+
+
+def is_on_host(record: Operation, backend: Backend) -> bool:
+    """Whether the CPU computes an operation because a library lacks the optional part of the standard that it needs."""
+    return record.requires is not None and record.name not in backend.all_kernels and not _has(backend.xp, record.requires)
 
 
 @cache

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from .. import backend as backends
 from .exceptions import Exceptions
 from .kit import FAMILIES, Result, known_families
+from .record import Journal, folder, is_complete, note
 from .report import Report
-from .workers import Options, results_of
+from .workers import Done, Options, results_of
 
 __all__ = ["main"]
 
@@ -18,25 +19,51 @@ __all__ = ["main"]
 def main(arguments: Sequence[str]) -> int:
     """Check a backend as the arguments say; returns the exit code, 1 if checks failed, 2 if the arguments are wrong."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     try:
         families = known_families(given.family)
         declared = Exceptions.read(given.exceptions)
-        backends.find(given.backend)
+        backend = backends.find(given.backend)
     except (OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
     report = Report(given.backend, declared, tracebacks=given.traceback)
+    journal = Journal(backend, given.quick)
+    try:
+        journal.begin(given.resume)
+    except OSError as error:
+        parser.error(f"results are written to {folder()} as they come, and that cannot be written to: {error}")
     report.begin()
-    for family, event in results_of(families, Options(given.backend, given.jobs, given.limit, given.quick)):
-        if isinstance(event, Result):
-            report.add(family, event)
-        elif isinstance(event, str):
-            report.checking(event)
-        else:
-            report.done(family, event)
+    positions = _earlier(families, journal, report)
+    waiting = [family for family in families if family not in journal.seconds]
+    try:
+        for family, event in results_of(waiting, Options(given.backend, given.jobs, given.limit, given.quick), positions):
+            if isinstance(event, Result):
+                journal.result(family, event)
+                report.add(family, event)
+            elif isinstance(event, Done):
+                journal.family(family, *event)
+                report.done(family, event.seconds)
+            else:
+                report.checking(event)
+    except KeyboardInterrupt:
+        report.interrupted()
+        return 130
     if given.summary:
         report.write_summary(given.summary)
+    journal.end()
+    if is_complete(families):
+        note(backend, report.total(), given.quick, sorted(journal.on_host))
     return report.end()
+
+
+def _earlier(families: Sequence[str], journal: Journal, report: Report) -> dict[str, int]:
+    """Report the results that an earlier run has left; how many there are of each family."""
+    for family in families:
+        for result in journal.done.get(family, ()):
+            report.add(family, result)
+        if family in journal.seconds:
+            report.done(family, journal.seconds[family])
+    return {family: len(results) for family, results in journal.done.items()}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("family", metavar="FAMILY", nargs="*", help="families of checks, by default all")
     parser.add_argument("--quick", action="store_true", help="a few checks of the first sample of each operation")
     parser.add_argument("--jobs", metavar="N", type=_positive, default=1, help="processes at a time, by default 1")
+    parser.add_argument("--resume", action="store_true", help="go on with the last run, if it was cut off")
     parser.add_argument("--limit", metavar="SECONDS", type=float, default=120.0, help="for one check, by default 120")
     parser.add_argument("--traceback", action="store_true", help="print the traceback of each failure")
     parser.add_argument("--exceptions", metavar="FILE", help="declared exceptions: failures of these checks are expected")

@@ -13,6 +13,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import backend as backends
+from flambeau.backend import Backend
 
 from . import engine, networks
 from .checks import CHECKS, IN_DOUBLE, Checker
@@ -95,14 +96,15 @@ def run(
         ValueError: there is no such family, or a line of the file is malformed.
     """
     chosen, declared = known_families(only), Exceptions.read(exceptions)
-    return _run(backends.find(name).device_type, chosen, quick, declared)
+    return _run(backends.find(name), chosen, quick, declared)
 
 
-def _run(device: str, only: Sequence[str], quick: bool, declared: Exceptions) -> Iterator[Family]:
+def _run(backend: Backend, only: Sequence[str], quick: bool, declared: Exceptions) -> Iterator[Family]:
     for name in only:
         family = Family(name)
-        for check in checks_of(name, device, quick):
-            family.add(declared.applied(attempt(check, device)))
+        for check in checks_of(name, backend.device_type, quick):
+            family.add(declared.applied(attempt(check, backend.device_type)))
+        backend.forget()  # each family has shapes of its own
         yield family
 
 
@@ -115,16 +117,19 @@ def attempt(check: Check, device: str) -> Result:
             warnings.simplefilter("ignore")
             check.run()
     except Exception as error:
+        if "pip install flambeau[" in str(error):  # an extra that is not installed
+            return Result(check.name, "skipped", str(error))
         return Result(check.name, "failed", _said(error), traceback.format_exc())
     return Result(check.name, "passed")
 
 
 def _said(error: Exception) -> str:
-    """The type and message of an error on one line; the line of code for an assertion without a message."""
+    """The type and message of an error on one line; the code, however many lines it has, where there is no message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        lines = [f"in {last.name}: {linecache.getline(last.filename, last.lineno or 0).strip()}"]
+        statement = linecache.getlines(last.filename)[(last.lineno or 1) - 1 : last.end_lineno]
+        lines = [f"in {last.name}: {' '.join(line.strip() for line in statement)}"]
     return f"{type(error).__name__}: {' '.join(lines[:4])}"
 
 
@@ -140,9 +145,10 @@ def checks_of(family: str, device: str, quick: bool = False) -> Iterator[Check]:
     elif family == "nn layers":
         yield from (Check(name, partial(networks.layer, name, device)) for name in networks.LAYERS)
     elif family == "training":
+        yield from (Check(name, partial(networks.optimizer, name, device)) for name in networks.OPTIMIZERS)
         yield Check("a convolutional network", partial(networks.training, device))
     else:
-        yield from _checks_of_operations(family, Checker(device), quick)
+        yield from _checks_of_operations(family, Checker(device, quick), quick)
 
 
 def _checks_of_operations(family: str, checker: Checker, quick: bool) -> Iterator[Check]:

@@ -40,7 +40,7 @@ class Report:
         result = self._declared.applied(result)
         self.families.setdefault(family, Family(family)).add(result)
         if result.outcome == "failed":
-            self._print(f"FAILED {result.name}: {result.reason[:500]}")
+            self._print(f"FAILED {result.name}: {result.reason[:1000]}")
             if self._tracebacks and result.trace:
                 self._print(result.trace)
 
@@ -52,7 +52,7 @@ class Report:
 
     def end(self) -> int:
         """Print sums, reasons and causes; returns the exit code, 1 if anything failed that was not declared."""
-        total = _sum(self.families.values())
+        total = self.total()
         self._print(_line(total))
         for reason, count in sorted(total.skipped.items()):
             self._print(f"{count} skipped: {reason}")
@@ -66,9 +66,17 @@ class Report:
             self._print(f"\nTo see where: python -m flambeau conformance {self._backend} FAMILY --traceback")
         return 1 if total.failures else 0
 
+    def interrupted(self) -> None:
+        """Say how to go on."""
+        self._print("interrupted; the same command with --resume goes on where it stopped")
+
+    def total(self) -> Family:
+        """The sum of all families so far."""
+        return _sum(self.families.values())
+
     def write_summary(self, path: str) -> None:
         """Write the table of families and the causes of failures as Markdown."""
-        total = _sum(self.families.values())
+        total = self.total()
         lines = [
             f"# Conformance of {self._backend}",
             "",

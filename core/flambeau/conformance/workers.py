@@ -8,16 +8,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from queue import Empty, Queue
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..runtime.host import COMPUTED_ON_HOST
 from .kit import Result, attempt, checks_of
 
-__all__ = ["Options", "results_of"]
+__all__ = ["Done", "Options", "results_of"]
 
-Event = tuple[str, Any]  # a family's name, and a Result, the name of the check that begins, or the seconds that the family took
+Event = tuple[str, Any]  # a family's name, and a Result, the name of the check that begins, or a Done
+
+
+class Done(NamedTuple):
+    """A family is done: the seconds that it took, and the operations that the CPU computed for the backend."""
+
+    seconds: float
+    on_host: list[str]
 
 
 class Options:
@@ -27,12 +35,12 @@ class Options:
         self.backend, self.jobs, self.limit, self.quick = backend, jobs, limit, quick
 
 
-def results_of(families: Sequence[str], options: Options) -> Iterator[Event]:
-    """The events of a run, as they come: `jobs` processes each take one family after the other."""
-    waiting: Queue[str] = Queue()
+def results_of(families: Sequence[str], options: Options, positions: Mapping[str, int]) -> Iterator[Event]:
+    """The events of a run, as they come: `jobs` processes each take one family after the other, from its position on."""
+    waiting: Queue[tuple[str, int]] = Queue()
     events: Queue[Event | BaseException | None] = Queue()
     for family in families:
-        waiting.put(family)
+        waiting.put((family, positions.get(family, 0)))
     jobs = [threading.Thread(target=_work, args=(waiting, events, options), daemon=True) for _ in range(options.jobs)]
     for job in jobs:
         job.start()
@@ -47,18 +55,18 @@ def results_of(families: Sequence[str], options: Options) -> Iterator[Event]:
             yield event
 
 
-def _work(waiting: Queue[str], events: Queue[Any], options: Options) -> None:
+def _work(waiting: Queue[tuple[str, int]], events: Queue[Any], options: Options) -> None:
     """One job: keep a process busy with families, and start a new one where it ended or hung."""
     worker = None
     try:
-        for family in iter(partial(_next, waiting), None):
+        for family, start in iter(partial(_next, waiting), None):
             begin = time.perf_counter()
-            position: int | None = 0
-            while position is not None:
+            position: int | list[str] = start
+            while isinstance(position, int):
                 worker = worker or _Worker(options)
                 position = worker.check(family, position, events)
                 worker = worker if worker.alive else None
-            events.put((family, time.perf_counter() - begin))
+            events.put((family, Done(time.perf_counter() - begin, position)))
         if worker is not None:
             worker.end()
     except BaseException as error:  # for the thread that reads the events
@@ -66,7 +74,7 @@ def _work(waiting: Queue[str], events: Queue[Any], options: Options) -> None:
     events.put(None)
 
 
-def _next(waiting: Queue[str]) -> str | None:
+def _next(waiting: Queue[tuple[str, int]]) -> tuple[str, int] | None:
     try:
         return waiting.get_nowait()
     except Empty:
@@ -84,8 +92,11 @@ class _Worker:
         )  # fmt: skip
         self.alive = True
 
-    def check(self, family: str, position: int, events: Queue[Any]) -> int | None:
-        """Run the checks of a family from a position on; the position at which to go on if the process ended, else None."""
+    def check(self, family: str, position: int, events: Queue[Any]) -> int | list[str]:
+        """Run the checks of a family from a position on.
+
+        Returns the position at which to go on if the process ended; else the operations that the CPU has computed.
+        """
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps([family, position]) + "\n")
         self._process.stdin.flush()
@@ -95,7 +106,7 @@ class _Worker:
             kind, value = json.loads(line)
             if kind == "done":
                 timer.cancel()
-                return None
+                return list(value)
             if kind == "begin":
                 timer.cancel()
                 position, current = position + 1, value
@@ -138,7 +149,8 @@ def serve(backend: str, quick: bool) -> None:
 
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print goes to standard error
-    device = backends.find(backend).device_type
+    checked = backends.find(backend)
+    device = checked.device_type
     for line in sys.stdin:
         family, start = json.loads(line)
         for position, check in enumerate(checks_of(family, device, quick)):
@@ -146,4 +158,5 @@ def serve(backend: str, quick: bool) -> None:
                 print(json.dumps(["begin", check.name]), file=out)
                 result = attempt(check, device)
                 print(json.dumps(["result", [result.name, result.outcome, result.reason, result.trace]]), file=out)
-        print(json.dumps(["done", family]), file=out)
+        checked.forget()  # each family has shapes of its own
+        print(json.dumps(["done", sorted(COMPUTED_ON_HOST.get(backend, ()))]), file=out)

@@ -26,12 +26,14 @@ usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau a
        python -m flambeau -c code [arg] ...       run code given here
        python -m flambeau - [arg] ...             run a program read from standard input
        python -m flambeau env                     print versions, backends, devices and threads
-       python -m flambeau backends                print the backends that can be selected
-       python -m flambeau conformance NAME [FAMILY] ... [--quick] [--help]
+       python -m flambeau backends                print the backends that can be selected, and what each has and lacks
+       python -m flambeau conformance NAME [FAMILY] ... [--quick] [--resume] [--help]
                                                   check that all of flambeau works on a backend
        python -m flambeau inspect FILE ... | --diff A B
                                                   list the tensors of files, or how two files differ
        python -m flambeau convert IN OUT          write a file of tensors in another format
+       python -m flambeau export FILE.py:MODEL --input SIZES ... OUT.onnx | OUT.pt2 | OUT/ --numpy
+                                                  write a model in another format
        python -m flambeau --version | --help
 
 FLAMBEAU_BACKEND=name[:index] selects the backend, and with it the default device.
@@ -105,6 +107,8 @@ def main() -> None:
         sys.exit(_conformance(rest))
     elif first in ("inspect", "convert"):
         sys.exit(_checkpoints(first, *rest))
+    elif first == "export":
+        sys.exit(_export(rest))
     elif option in _PROGRAMS:
         arguments = ([first[2:]] if first[2:] else []) + rest
         if not arguments:
@@ -135,12 +139,12 @@ def _print_env() -> None:
 
 def _print_backends() -> None:
     from ..backend import SELECTED_NAME, installed
+    from .listing import listing
 
-    backends = installed()
-    for name, source in sorted(backends.items()):
-        print(f"{'*' if name == SELECTED_NAME else ' '} {name:<10} {source}")
-    if SELECTED_NAME not in backends:
-        sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is none of these")
+    for line in listing():
+        print(line, flush=True)  # what takes long is the import of a library
+    if SELECTED_NAME not in installed():
+        sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is none of these: pip install flambeau-{SELECTED_NAME}")
 
 
 def _conformance(arguments: list[str]) -> int:
@@ -153,6 +157,12 @@ def _checkpoints(*arguments: str) -> int:
     from .checkpoints import main as run_checkpoints
 
     return run_checkpoints(arguments)
+
+
+def _export(arguments: list[str]) -> int:
+    from .exporting import main as run_export
+
+    return run_export(arguments)
 
 
 _COMMANDS: dict[str, Callable[[], None]] = {

@@ -89,7 +89,7 @@ def adjoint(xp: Any, matrices: Any) -> Any:
 def anywhere(condition: Tensor) -> bool:
     """Whether a condition holds anywhere, including the whole batch inside `vmap`."""
     backend, array = _unhidden(condition)
-    return bool(backend.xp.any(array))
+    return backend.has_data and bool(backend.xp.any(array))
 
 
 def _unhidden(tensor: Tensor) -> tuple[Any, Any]:
@@ -100,6 +100,8 @@ def _unhidden(tensor: Tensor) -> tuple[Any, Any]:
 def failure(info: Tensor) -> tuple[str, int] | None:
     """A prefix for error messages that names the first matrix with nonzero `info`, and that number; None if all are 0."""
     backend, array = _unhidden(info)
+    if not backend.has_data:
+        return None
     with backend.guard(info._key.device.index or 0):
         if not bool(backend.xp.any(array != 0)):
             return None

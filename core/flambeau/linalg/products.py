@@ -14,7 +14,7 @@ from ..calls.record import Out
 from ..calls.tables import PUBLIC
 from ..calls.wrappers import with_out
 from ..operations import views
-from ..operations.standard_indexing import extremes
+from ..operations.standard_indexing import highest
 from ..tensors.memory_format import contiguous_format
 from ..tensors.tensor import Tensor
 from ..values import dtypes
@@ -214,7 +214,7 @@ def _matrix_exp_forward(xp: Any, A: Any) -> Any:
     squarings = xp.clip(xp.ceil(xp.log2(finite / largest)), 0, None)
     scale = xp.astype(xp.pow(2 * xp.ones_like(squarings), -squarings), norm.dtype)
     exponential = _taylor(xp, A * xp.expand_dims(scale, axis=(-2, -1)))
-    for step in range(int(extremes(xp, squarings)[1])):
+    for step in range(highest(xp, squarings)):
         more = xp.expand_dims(squarings > step, axis=(-2, -1))
         exponential = xp.where(more, xp.matmul(exponential, exponential), exponential)
     return exponential

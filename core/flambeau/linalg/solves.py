@@ -12,6 +12,7 @@ from ..calls.node_names import gathered
 from ..calls.op import composite, op
 from ..calls.record import Out
 from ..calls.wrappers import with_out
+from ..operations.standard_indexing import any_element
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .checks import (
@@ -38,7 +39,7 @@ def _solve_arrays(xp: Any, A: Any, B: Any, routine: Any) -> tuple[Any, Any]:
     """The solution by the backend's `routine`; if that fails, by LU, which tells which matrices are singular, and where."""
     try:
         solution = routine()
-        if bool(xp.all(xp.isfinite(solution))):
+        if not any_element(xp, ~xp.isfinite(solution)):
             return solution, xp.zeros(solution.shape[:-2], dtype=xp.int64)
     except Exception as error:
         if not is_numerical_failure(error):

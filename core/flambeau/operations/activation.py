@@ -114,8 +114,8 @@ leaky_relu_ = _in_place_form("leaky_relu", leaky_relu, "leaky_relu_(x, 0.1)")
 _prelu = op(
     "prelu_kernel", lambda xp, input, weight: xp.where(input > 0, input, weight * input),
     promote="same", dtypes="floating", public=False, method=False, out=False,
-    input=lambda F, g, input, weight: F.masked(g, input > 0, input) + F.masked(g * weight, input <= 0),
-    weight=lambda F, g, input: F.masked(g * input, input <= 0),
+    input=lambda F, g, input, weight: F.masked(g, input > 0, input) + F.masked(g * weight, ~(input > 0)),
+    weight=lambda F, g, input: F.masked(g * input, ~(input > 0)),
 )  # fmt: skip
 
 
@@ -209,7 +209,7 @@ def _elu_forward(xp: Any, input: Any, /, alpha: float, scale: float, input_scale
 
 def _elu_grad(F: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     slope = F.exp(F.masked(input, input < 0) * input_scale) * (alpha * scale * input_scale)
-    return F.where(input > 0, g * scale, g * slope)
+    return F.where(input <= 0, g * slope, g * scale)
 
 
 _elu = _activation("elu", _elu_forward, _elu_grad)
@@ -279,7 +279,8 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 _hardtanh = _activation(
     "hardtanh", lambda xp, input, /, low, high: xp.clip(input, low, high),
-    lambda F, g, input, low, high: F.masked(g, (input > low) & (input < high), input), promote="same", accepts="real numbers",
+    lambda F, g, input, low, high: F.masked(g, ~((input <= low) | (input >= high)), input),
+    promote="same", accepts="real numbers",
 )  # fmt: skip
 
 
@@ -365,11 +366,11 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 _hardshrink = _activation(
     "hard_shrink", lambda xp, input, /, lambd: xp.where((input >= -lambd) & (input <= lambd), _zero(xp, input), input),
-    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input), "HardshrinkBackward0", "same",
+    lambda F, g, input, lambd: F.masked(g, ~((input >= -lambd) & (input <= lambd)), input), "HardshrinkBackward0", "same",
 )  # fmt: skip
 _softshrink = _activation(
     "softshrink", lambda xp, input, /, lambd: input - xp.clip(input, -lambd, lambd),
-    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input),
+    lambda F, g, input, lambd: F.masked(g, ~((input >= -lambd) & (input <= lambd)), input),
 )  # fmt: skip
 
 
@@ -460,7 +461,10 @@ _softplus = _activation(
     lambda xp, input, /, beta, threshold: xp.where(input * beta > threshold, input, _softplus_of(xp, input * beta) / beta),
     lambda F, g, input, beta, threshold: F.where(input * beta > threshold, g, g * F.sigmoid(input * beta)),
 )  # fmt: skip
-_logsigmoid = _activation("log_sigmoid", lambda xp, input: -_softplus_of(xp, -input), lambda F, g, input: g * F.sigmoid(-input))
+_logsigmoid = _activation(
+    "log_sigmoid", lambda xp, input: xp.minimum(input, _zero(xp, input)) - xp.log1p(xp.exp(-xp.abs(input))),
+    lambda F, g, input: g * F.sigmoid(-input),
+)  # fmt: skip
 
 
 @with_out(Out.OWN_DTYPE)

@@ -67,7 +67,7 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     if isinstance(input, Tensor) and isinstance(other, Tensor):
         other = other.to(common)
         if other.dtype in dtypes.HALF:  # PyTorch rounds the factor and the sum, but not the product
-            return input.float(), other.float() * other.new_tensor(alpha).item()
+            return input.float(), other.float() * other.new_tensor(alpha, device="cpu").item()
     return input, other & bool(alpha) if common is dtypes.bool_ else other * alpha
 
 

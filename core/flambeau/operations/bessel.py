@@ -15,7 +15,7 @@ from ..calls.op import op
 from ..calls.record import Out
 from ..tensors.tensor import Tensor
 from .precision import chebyshev, in_double, product_and_rest
-from .standard_indexing import mapped
+from .standard_indexing import any_element, mapped
 
 __all__: list[str] = []
 
@@ -321,7 +321,7 @@ def airy_forward(xp: Any, input: Any) -> Any:
     root = xp.sqrt(xp.sqrt(size))
     z, rest = _phase_in_two_parts(xp, xp.clip(size, 1.0, math.inf))
     turn, rest = z, xp.where(size > _FAR_OUT, 0.0, rest)
-    if xp.any(input < -_FAR_OUT):
+    if any_element(xp, input < -_FAR_OUT):
         turn = xp.where(size > _FAR_OUT, mapped(xp, size, _far_phase), z)
     near = chebyshev((2 * xp.clip(input, -5.0, 2.0) + 3) / 7, _AI)
     above = xp.exp(-z) * (1 - rest) * chebyshev(2 * _AI_FAR_EDGE / xp.clip(z, _AI_FAR_EDGE, math.inf) - 1, _AI_FAR) / (2 * root)

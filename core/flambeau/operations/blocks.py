@@ -344,6 +344,9 @@ def _triangle_indices(name: str, in_triangle: Any) -> None:
         if dtype not in (dtypes.int32, dtypes.int64):
             raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
         grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)
+        if not grid[0]._key.backend.has_data:
+            count = sum(in_triangle(place, offset) for line in range(row) for place in range(-line, col - line))
+            return _finish(grid[0].new_empty(2, count, dtype=dtype), requires_grad, pin_memory=pin_memory)
         indices: Tensor = in_triangle(grid[1] - grid[0], offset).expand(row, col).nonzero()
         return _finish(indices.t().contiguous().to(dtype), requires_grad, pin_memory=pin_memory)
 

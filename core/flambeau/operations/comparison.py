@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..calls.codegen import NAMESPACE
-from ..calls.dispatch import refusing, require_operands, require_tensors, result_dtype
+from ..calls.dispatch import refusing, require_data, require_operands, require_tensors, result_dtype
 from ..calls.op import composite, op
 from ..calls.record import Out
 from ..calls.wrappers import as_method
@@ -316,6 +316,7 @@ attach(__invert__=_invert)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     require_tensors("equal", input=input, other=other)
+    require_data("equal", input, other)
     if input.shape != other.shape:
         return False
     return bool((input == other).all())

@@ -65,8 +65,8 @@ def _filled(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], 
         memory_format: Any = None,
         names: Any = None,
     ) -> Tensor:
-        shape = _checked_shape(name, size)
         key = _key(dtype, device, _dtype_of(out))
+        shape = _checked_shape(name, size)
         if layout is not None and layout is not strided:
             if name not in ("zeros", "empty"):
                 raise RuntimeError(f"{name}(): not implemented for layout {layout}; to_sparse() makes a dense tensor sparse")
@@ -151,6 +151,9 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
     ) -> Tensor:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        if input._key.wraps:
+            options = {"dtype": dtype, "device": device, "memory_format": memory_format}
+            return hooks.ask_class(name, (input,), {key: value for key, value in options.items() if value is not None})  # type: ignore[no-any-return]  # what a class returns
         key = _options(input, dtype, device)
         array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
         return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
@@ -309,11 +312,11 @@ def arange(
         start = 0
     default = _range_dtype(start, end, step)
     start, end, step = map(_plain, (start, end, step))
+    key = _key(dtype, device, _dtype_of(out) or default)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    key = _key(dtype, device, _dtype_of(out) or default)
     if key.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{key.dtype.legacy_name}'")
     if not math.isfinite(start) or not math.isfinite(end):
@@ -360,11 +363,11 @@ def range(
         stacklevel=2,
     )
     start, end = (0, start) if end is None else (start, end)
+    key = _key(dtype, device, _dtype_of(out))
     if not step:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    key = _key(dtype, device, _dtype_of(out))
     return _progression(key, start, step, math.floor((end - start) / step) + 1, out, requires_grad)
 
 
@@ -377,6 +380,8 @@ def _progression(
     requires_grad: bool | None,
     pin_memory: bool | None = False,
 ) -> Tensor:
+    if key.dtype in dtypes.FLOAT8:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{key.dtype.legacy_name}'")
     backend, index = key.backend, key.device.index or 0
     with backend.guard(index):
         if key.dtype.category <= dtypes.INTEGER:
@@ -433,10 +438,12 @@ def linspace(
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     steps = as_int("linspace", "steps", steps)
+    start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    start, end, key = _ends("linspace", start, end, steps, dtype, device, out)
     _refuse_bools("linspace_cpu", key.dtype, steps)
+    if key.dtype in dtypes.FLOAT8:
+        raise NotImplementedError(f"\"linspace_cpu\" not implemented for '{key.dtype.legacy_name}'")
     step = (end - start) / max(steps - 1, 1)
     backend, index = key.backend, key.device.index or 0
     wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, key.raw_dtype)
@@ -488,9 +495,9 @@ def eye(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """Ones on the diagonal of an `(n, m)` matrix of zeros."""
+    key = _key(dtype, device, _dtype_of(out))
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
-    key = _key(dtype, device, _dtype_of(out))
     result = wrap(key.backend.on(key.device.index).eye(n, n if m is None else m, dtype=key.raw_dtype), key)
     return _finish(result, requires_grad, out, pin_memory)
 

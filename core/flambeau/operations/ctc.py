@@ -201,6 +201,8 @@ def _check(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], tar
 
 def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int, classes: int) -> list[list[int]]:
     """Each target with blanks around its labels, filled up with blanks to one length."""
+    if not targets._key.backend.has_data:
+        return [[blank] * (2 * max(lengths, default=0) + 1)] * len(lengths)
     rows: list[Any] = targets.long().tolist()
     if targets.ndim == 1:
         flat = iter(rows)

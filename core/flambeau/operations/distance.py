@@ -92,5 +92,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
     """Indices `i < j` of all pairs."""
     index = arange(count, device=device)
+    if not index._key.backend.has_data:
+        return (index.new_empty(count * (count - 1) // 2),) * 2
     where = (index.unsqueeze(1) < index).nonzero()
     return where[:, 0], where[:, 1]

@@ -271,9 +271,9 @@ def _logit_forward(xp: Any, input: Any, /, eps: float | None = None) -> Any:
 
 def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
     low = 0.0 if eps is None else eps
-    inside = (input >= low) & (input <= 1 - low)
-    outside = math.nan if eps is None else 0.0
-    return F.where(inside, g / F.where(inside, input * (1 - input), 1.0), outside)
+    outside = (input < low) | (input > 1 - low)
+    value = math.nan if eps is None else 0.0
+    return F.where(outside, value, g / F.where(outside, 1.0, input * (1 - input)))
 
 
 logit = op(

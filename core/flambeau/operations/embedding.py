@@ -106,6 +106,8 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
             "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but "
             f"got {indices.type()} instead (while checking arguments for embedding_renorm_)"
         )
+    if not indices._key.backend.has_data:
+        return weight
     with no_grad():
         rows = tensor(sorted(set(indices.reshape(-1).tolist())), dtype=dtypes.int64, device=weight.device)
         chosen = weight[rows]
@@ -207,14 +209,14 @@ def check_offsets(offsets: Tensor, length: int) -> None:
     """RuntimeError where the first bag does not start at 0, or the last one starts behind the end."""
     first, last = offsets[0], offsets[-1]
     low, high = first._key.backend.extremes(first._array)
-    if low or high:
+    if low < 0 or high > 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
             f"However, got {int(low or high)}"
         )
-    end = int(last._key.backend.extremes(last._array)[1])
+    end = last._key.backend.extremes(last._array)[1]
     if end > length:
-        raise RuntimeError(f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {end}")
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {int(end)}")
 
 
 def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
@@ -227,7 +229,8 @@ def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor
 def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
     """Maxima by way of a dense table of bags, padded with minus infinity."""
     members: list[list[int]] = [[] for _ in range(count)]
-    for row, bag in enumerate(bags.tolist()):
+    numbers = bags.tolist() if bags._key.backend.has_data else range(bags.shape[0])  # any, where only the shape is asked for
+    for row, bag in enumerate(numbers):
         if bag < count:
             members[bag].append(row)
     longest = max(map(len, members), default=0)
@@ -274,6 +277,8 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes != -1 and largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
+    if num_classes == -1 and not input._key.backend.has_data:
+        input.max().item()  # which raises: the number of classes is not known
     classes = arange(largest + 1 if num_classes == -1 else num_classes, device=input.device)
     return (input.unsqueeze(-1) == classes).long()
 

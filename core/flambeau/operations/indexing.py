@@ -6,7 +6,7 @@ import math
 from typing import Any, NoReturn
 
 from ..calls import overriding
-from ..calls.dispatch import broadcast_shapes, wrap_scalar
+from ..calls.dispatch import broadcast_shapes, require_data, wrap_scalar
 from ..calls.op import composite, op
 from ..calls.overriding import DIRECT
 from ..calls.record import Out
@@ -239,6 +239,8 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
                         f"the indexed tensor {list(tensor.shape)} at index {dim + offset}"
                     )
             raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
+        if not tensor._key.backend.has_data and item._key.backend.has_data:
+            return item._key.backend.to_host(item._array), True, item.ndim  # it says how many elements it chooses
         return item.to(tensor.device)._array, True, item.ndim
     if type(item._key) is not DispatchKey:  # differs along a batch
         if not set(item._key.levels) <= set(tensor._key.levels):
@@ -417,7 +419,7 @@ def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
     return input
 
 
-op("setitem_in_place", _setitem_in_place, public=False, method=False, out=False)
+op("setitem_in_place", _setitem_in_place, public=False, method=False, out=False, writes=(0,))
 attach(__getitem__=_getitem_method, __setitem__=_setitem_method)
 
 
@@ -670,6 +672,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
     if mask.dtype is not dtypes.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    require_data("masked_select", mask)
     input, mask = broadcast_tensors(input, mask)
     return input[mask]
 
@@ -677,6 +680,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 @composite(out=Out.OWN_DTYPE | Out.DISJOINT)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements: a row each, or, `as_tuple`, an index tensor per dimension."""
+    require_data("nonzero", input)
     key = dispatch_key(dtypes.int64, input.device)
     with key.backend.guard(key.device.index or 0):
         arrays = coordinates(input._key.backend.xp, input._array) if input.ndim else ()

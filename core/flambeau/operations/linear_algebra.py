@@ -409,6 +409,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 @composite(method=False, out=Out.OWN_DTYPE, grad_fn="LuUnpackBackward0")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """`P`, `L` and `U` from the compact form of `torch.linalg.lu_factor`; empty ones for what is not asked for."""
+    from ..linalg.checks import anywhere
     from ..linalg.factors import unpacked
 
     if LU_data.ndim < 2:
@@ -419,7 +420,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
             "Note: this function is intended to be used with the output produced by "
             "torch.linalg.lu_factor"
         )
-    if unpack_pivots and bool(((LU_pivots < 1) | (LU_pivots > LU_data.shape[-2])).any()):
+    if unpack_pivots and anywhere((LU_pivots < 1) | (LU_pivots > LU_data.shape[-2])):
         raise RuntimeError(
             "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the "
             "result of lu_factor?"

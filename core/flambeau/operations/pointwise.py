@@ -296,7 +296,7 @@ relu = op(
         >>> torch.relu(torch.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """,
-    input=lambda F, g, out: F.masked(g, out > 0, out),
+    input=lambda F, g, out: F.masked(g, ~(out <= 0), out),  # as PyTorch's: the gradient of a NaN is passed on
 )  # fmt: skip
 
 # --- predicates ---------------------------------------------------------------------------------------------------

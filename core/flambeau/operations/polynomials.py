@@ -8,7 +8,7 @@ from typing import Any
 from ..calls.op import op
 from ..calls.record import Out
 from .precision import in_double
-from .standard_indexing import extremes
+from .standard_indexing import highest
 
 __all__ = ["POLYNOMIALS"]
 
@@ -20,7 +20,7 @@ def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
     x, n = xp.broadcast_arrays(x, xp.trunc(n))
     before, now = xp.ones_like(x), first
     result = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))
-    for k in range(1, int(extremes(xp, n)[1]) if n.size else 0):
+    for k in range(1, highest(xp, n)):
         before, now = now, step(k, x, now, before)
         result = xp.where(n == k + 1, now, result)
     return xp.where((n >= 0) & (x != x), x, result)

@@ -56,7 +56,7 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
         names: Any = None,
     ) -> Tensor:
         key = _key(dtype, device, _dtype_of(out))
-        if key.dtype.category not in _FLOATING:
+        if key.dtype.category not in _FLOATING or key.dtype in dtypes.FLOAT8:
             raise NotImplementedError(f"\"{_KERNEL[name]}\" not implemented for '{key.dtype.legacy_name}'")
         shape = _checked_shape(name, size)
         array = getattr(raw_generator(generator, key.device), sampler)(shape, key.raw_dtype)
@@ -193,9 +193,9 @@ def randperm(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """The integers below `n` in random order (Fisher & Yates' shuffle)."""
+    key = _key(dtype, device, _dtype_of(out) or dtypes.int64)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    key = _key(dtype, device, _dtype_of(out) or dtypes.int64)
     array = raw_generator(generator, key.device).permutation(n, key.raw_dtype)
     return _finish(_sampled(array, key), requires_grad, out, pin_memory)
 
@@ -267,11 +267,15 @@ def _in_batch(input: Tensor) -> Tensor:
     return hooks.batches.lift(input, open_batches())
 
 
+def _for_sampler(parameter: Tensor) -> Any:
+    """A tensor of parameters as a generator takes it: on the host, or as it is where there is no data."""
+    backend = parameter._key.backend
+    return backend.to_host(parameter._array) if backend.has_data else parameter._array
+
+
 def _drawn_like(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
     input = _in_batch(input)
-    return _sampled(
-        getattr(raw_generator(generator, input.device), sampler)(input._key.backend.to_host(input._array), *args), input._key
-    )
+    return _sampled(getattr(raw_generator(generator, input.device), sampler)(_for_sampler(input), *args), input._key)
 
 
 def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
@@ -289,14 +293,14 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     _check_probability(input)
     input = _in_batch(input)
     raw = raw_generator(generator, input.device)
-    sample = raw.bernoulli(input._array.shape, input._key.raw_dtype, input._key.backend.to_host(input._array))
+    sample = raw.bernoulli(input._array.shape, input._key.raw_dtype, _for_sampler(input))
     return _drawn(_sampled(sample, input._key), "BernoulliBackward0", input)
 
 
 def _check_probability(p: Tensor) -> None:
     require_dtype("bernoulli_tensor_cpu_p_", p, "floating")
     low, high = p._key.backend.extremes(p._array) if p.numel() else (0, 1)
-    if not (low >= 0 and high <= 1):
+    if p._key.backend.has_data and not (low >= 0 and high <= 1):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
 
 
@@ -318,7 +322,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     input = _in_batch(input)
     key = dispatch_key(dtypes.int64, input.device)
     raw = raw_generator(generator, input.device)
-    return _sampled(raw.multinomial(input._key.backend.to_host(input._array), num_samples, replacement), key)
+    return _sampled(raw.multinomial(_for_sampler(input), num_samples, replacement), key)
 
 
 @composite
@@ -332,7 +336,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 @composite(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Binomial numbers: successes in `count` trials of probability `prob`."""
-    return _drawn_like(count, "binomial", generator, prob._key.backend.to_host(prob._array))
+    return _drawn_like(count, "binomial", generator, _for_sampler(prob))
 
 
 @composite(method=False)
@@ -381,7 +385,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
 
         try:
             check_writable(self)
-            if self.dtype.category not in DTYPES[accepts]:
+            if self.dtype.category not in DTYPES[accepts] or self.dtype in dtypes.FLOAT8:
                 raise _refusal(name.rstrip("_"), self.dtype)
             raw = raw_generator(generator, self.device)
             order = memory_order(self)
@@ -469,7 +473,7 @@ def _log_normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 
 
 def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0.5) -> Any:
     if isinstance(p, Tensor):
-        p = p.expand(tensor.shape).permute(order)._key.backend.to_host(p.expand(tensor.shape).permute(order)._array)
+        p = _for_sampler(p.expand(tensor.shape).permute(order))
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return raw.bernoulli(shape, tensor._key.raw_dtype, p)

@@ -161,7 +161,7 @@ def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) 
     order = place.argsort(stable=True)
     ordered = place[order]
     rank = _rank_among_equals(ordered)
-    depth = rank._key.backend.extremes(rank._array)[1] + 1
+    depth = rank._key.backend.extremes(rank._array)[1] + 1 if rank._key.backend.has_data else 1
     neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
     rows = input.new_full((size, depth), neutral)
     rows = rows.index_put((ordered, rank), src.reshape(-1)[order])

@@ -39,7 +39,7 @@ _largest_rows = op(
 
 def _product_of_rows(input: Tensor, segments: Tensor, sizes: Tensor) -> Tensor:
     """The products of the rows of each segment, by way of a table of rows that is padded with ones."""
-    longest = int(_extremes(sizes)[1])
+    longest = int(_extremes(sizes)[1]) if sizes._key.backend.has_data else 1
     begins = sizes.cumsum(0) - sizes
     places = begins.unsqueeze(1) + arange(longest, device=sizes.device)
     places = where(arange(longest, device=sizes.device) < sizes.unsqueeze(1), places, input.shape[0])
@@ -122,7 +122,8 @@ def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: i
         raise RuntimeError(
             "lengths contains negative value!" if name == "lengths" else "segment_reduce(): Expected offsets in ascending order."
         )
-    if lengths is not None and not unsafe and _extremes(end) != (length, length) and end.numel():
+    shortest, longest = _extremes(end)
+    if lengths is not None and not unsafe and end.numel() and (shortest < length or longest > length):
         raise RuntimeError(
             "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.dispatch import require_dtype, require_operands, require_tensors, result_dtype
+from ..calls.dispatch import require_data, require_dtype, require_operands, require_tensors, result_dtype
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
 from ..calls.record import Out
@@ -335,6 +335,7 @@ def unique(
     >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
+    require_data("_unique2" if dim is None else "unique_dim", input)
     require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
     order = _lexicographic(rows)
@@ -347,6 +348,7 @@ def unique(
 @composite
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The elements (or slices of `dim`) without immediate repetitions."""
+    require_data("unique_consecutive", input)
     require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
     return _unique_result(input, *_groups(rows, return_inverse, return_counts), dim)

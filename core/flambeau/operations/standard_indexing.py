@@ -7,17 +7,36 @@ indices in these terms, and writing as a new array.  A backend whose library can
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from math import nan, prod
 from typing import Any
 
-__all__ = ["extremes", "getitem", "mapped", "nonzero", "overwrite", "put"]
+__all__ = ["any_element", "extremes", "getitem", "has_data", "highest", "mapped", "nonzero", "overwrite", "put"]
 
 
 def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
-    """The smallest and the largest element of an array; of a batched array, over the whole batch."""
+    """The smallest and the largest element of an array; of a batched array, over the whole batch.
+
+    They are NaN, which no check of a range objects to, where arrays have no data (on the device `meta`).
+    """
     if hasattr(array, "raw"):
         xp, array = xp.inner, array.raw
-    return xp.min(array), xp.max(array)
+    return (xp.min(array), xp.max(array)) if has_data(xp) else (nan, nan)
+
+
+def highest(xp: Any, array: Any) -> int:
+    """The largest element, rounded down, as a number of steps to compute; 0 where there are no elements, or no data."""
+    return int(extremes(xp, array)[1]) if prod(array.shape) and has_data(xp) else 0
+
+
+def any_element(xp: Any, condition: Any) -> bool:
+    """Whether a condition holds for any element; False where arrays have no data."""
+    return has_data(xp) and bool(xp.any(condition))
+
+
+def has_data(xp: Any) -> bool:
+    """Whether arrays have elements, which those of the device `meta` do not."""
+    xp = getattr(xp, "inner", xp)
+    return getattr(xp, "has_data", True)
 
 
 def mapped(xp: Any, array: Any, function: Callable[[float], float]) -> Any:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..calls.arguments import Dims, Number, as_python
-from ..calls.dispatch import require_dtype, require_tensors
+from ..calls.dispatch import require_data, require_dtype, require_tensors
 from ..calls.named_results import make
 from ..calls.op import composite, op
 from ..calls.record import Out
@@ -101,6 +101,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
     if input.dtype.category != dtypes.INTEGER:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy_name}'")
+    require_data("bincount", input)
     low, high = input._key.backend.extremes(input._array) if input.numel() else (0, -1)
     if input.ndim != 1 or low < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -128,6 +129,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """How many elements fall into each of `bins` equal parts of `[min, max]` (of the data's range if both are 0)."""
     min, max = (converted(float(bound), input.dtype) for bound in (min, max))
     require_dtype("histogram_cpu", input, "floating")
+    if not input._key.backend.has_data:
+        return input.new_empty(bins)
     flat = input.detach().reshape(-1)
     if min == max == 0 and flat.numel():
         min, max = float(flat.min()), float(flat.max())
@@ -248,7 +251,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     if quantiles.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     low, high = quantiles._key.backend.extremes(quantiles._array) if quantiles.numel() else (0, 1)
-    if not (low >= 0 and high <= 1):
+    if quantiles._key.backend.has_data and not (low >= 0 and high <= 1):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     if dim is not None:
         dim = wrap_dim(dim, input.ndim)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from ..operations.creation import empty, frombuffer
+from ..operations.creation import empty, empty_strided, frombuffer
 from ..runtime import devices
 from ..storage import TypedStorage, UntypedStorage, placed
 from ..subclasses.parameter import Parameter
@@ -34,6 +34,7 @@ __all__ = [
     "storage_over",
     "tensor",
     "tensor_of_dtype",
+    "tensor_without_data",
 ]
 
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -44,7 +45,7 @@ NOT_STATE = frozenset({  # they belong to the tensor's history and memory, not t
     "_output_of", "_post_accumulate_hooks", "_retains_grad", "_running", "_shares", "_tangents",
 })  # fmt: skip
 # PyTorch has no typed storages of these dtypes: it saves an untyped storage and the dtype.
-_UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})
+_UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64, *dtypes.FLOAT8})
 
 
 # --- reducing ---
@@ -74,6 +75,8 @@ def reduce_storage(storage: TypedStorage | UntypedStorage) -> Reduced:
 
 def _reduce_plain(source: Tensor) -> Reduced:
     source = source._key.materialize(source)
+    if not source._key.backend.has_data:
+        return tensor_without_data, (source.dtype, tuple(source.size()), source.stride(), source.requires_grad)
     source, offset, stride = placed(source)
     storage = source.untyped_storage()
     place = (offset, tuple(source.size()), stride)
@@ -134,6 +137,11 @@ def tensor_of_dtype(
     """A tensor on an untyped storage."""
     untyped = storage.untyped()
     return _finish(on_storage(untyped, dtype, storage_offset, size, stride), requires_grad, metadata)
+
+
+def tensor_without_data(dtype: dtypes.dtype, size: Sequence[int], stride: Sequence[int], requires_grad: bool) -> Tensor:
+    """A tensor on the device `meta`."""
+    return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
 
 def plain_tensor(storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:

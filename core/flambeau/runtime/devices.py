@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from .. import backend as backends
 from ..backend import Backend
 from ..values.dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, dtype, meant
+from .caller import called_function
 from .state import state
 
 __all__ = ["DispatchKey", "device", "dispatch_key", "get_default_device", "set_default_device"]
@@ -166,15 +167,20 @@ def set_default_device(device: Any) -> None:
     _default.set(None)
 
 
+def chosen_device() -> device | None:
+    """The default device that a program has chosen, whether or not it is there; None if it has chosen none."""
+    return _default.get() or _process_default
+
+
 def get_default_device() -> device:
     """The default device of new tensors."""
-    chosen = _default.get() or _process_default
+    chosen = chosen_device()
     if chosen is None:
         backend = backends.selected()
         return canonical(device(backend.device_type, backends.SELECTED_INDEX))
     return (
         device(chosen.type, backends.for_device_type(chosen.type).current_device())
-        if (chosen.index is None and chosen.type != "cpu")
+        if (chosen.index is None and chosen.type not in ("cpu", "meta"))
         else chosen
     )
 
@@ -185,7 +191,7 @@ def _cpu_if_selected() -> device | None:
 
 
 def canonical(place: device) -> device:
-    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, other types always have one."""
+    """The device as tensors report it: `cpu` has an index only if there are several CPU devices, `meta` never, others always."""
     index = place.index
     count = CPU_DEVICES if place.type == "cpu" else None
     if place.type == "cpu":
@@ -197,6 +203,8 @@ def canonical(place: device) -> device:
                 f"Invalid device 'cpu:{index}': this process has {count} CPU device(s); FLAMBEAU_CPU_DEVICES sets their number"
             )
         return device("cpu", index)
+    if place.type == "meta":  # there is only one, whatever index is given
+        return device("meta")
     backend = backends.for_device_type(place.type)
     backend.prepare()
     index = backend.current_device() if index is None else index
@@ -253,14 +261,17 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
     levels: tuple[Any, ...] = ()  # the `vmap` levels that tensors with this key are inside of
     resolve: ClassVar[Callable[[str, DispatchKey], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations
     raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # likewise: what a derivative rule calls as `F.name`
+    wraps = False  # whether its tensors are wrappers, which hold other tensors and have no elements of their own
     lazy_op: str | None = None  # "conj" or "neg" if the memory holds the conjugate, or the negative, of the elements
 
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
         super().__init__()
         if dtype not in backend.dtypes:
             has = ", ".join(map(repr, backend.dtypes))
+            function = called_function()
             raise RuntimeError(
-                f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
+                (f"{function}(): " if function else "")
+                + f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
                 "Convert to one of these, such as by .float(), or compute on the CPU: .cpu() keeps the dtype"
             )
         self.dtype = dtype
@@ -296,6 +307,11 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
     @property
     def materialized(self) -> DispatchKey:
         """The key of the materialized tensors, whose memory holds their elements; differs from `self` for a `LazyKey`."""
+        return self
+
+    @property
+    def of_numbers(self) -> DispatchKey:
+        """The key of the constants beside tensors with this key."""
         return self
 
     def materialize(self, tensor: Any) -> Any:
@@ -349,7 +365,7 @@ def dispatch_key(dtype: dtype, place: device | None = None) -> DispatchKey:
             )  # one object, so that devices can be compared by identity
             key = DispatchKey(dtype, exact, backends.for_device_type(exact.type))
             _keys[dtype, exact.type, exact.index] = key
-        if place.type == "cpu" or place.index is not None:  # another device may be current next time
+        if place.type in ("cpu", "meta") or place.index is not None:  # another device may be current next time
             _keys[dtype, place.type, place.index] = key
     return key
 

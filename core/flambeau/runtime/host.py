@@ -14,7 +14,15 @@ from ..values import dtypes
 from ..values.dtypes import dtype
 from .devices import DispatchKey, device, dispatch_key
 
-__all__ = ["HostGenerator", "MissingError", "StandardNamespace", "kernel_on_host", "or_on_host", "reinterpret"]
+__all__ = [
+    "COMPUTED_ON_HOST",
+    "HostGenerator",
+    "MissingError",
+    "StandardNamespace",
+    "kernel_on_host",
+    "or_on_host",
+    "reinterpret",
+]
 
 _OF_DTYPE = frozenset(
     {"bernoulli", "cauchy", "exponential", "geometric", "integers", "log_normal", "normal", "permutation", "uniform"}
@@ -51,8 +59,13 @@ class HostGenerator:
         return HostGenerator(self._backend, self._index, self._stream.clone())
 
 
+COMPUTED_ON_HOST: dict[str, set[str]] = {}
+"""The operations that the CPU computes for a backend, by its name, as far as they have been called."""
+
+
 def kernel_on_host(name: str, key: DispatchKey) -> Callable[..., Any]:
     """The CPU's kernel of an operation, for arrays of another backend."""
+    COMPUTED_ON_HOST.setdefault(key.backend.name, set()).add(name)
     host_key, backend, index = key.on(device("cpu")), key.backend, key.device.index or 0
     host, array_type = host_key.backend, backend.array_type
 

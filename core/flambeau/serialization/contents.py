@@ -245,6 +245,10 @@ def _described_tensor_of_dtype(storage: SavedStorage, offset: int, size: Sequenc
     return TensorEntry(dtype, tuple(size), storage.key, storage.nbytes)
 
 
+def _described_tensor_without_data(dtype: dtypes.dtype, size: Sequence[int], *rest: Any) -> TensorEntry:
+    return TensorEntry(dtype, tuple(size), "", 0)
+
+
 def _data_of(data: Any, *rest: Any) -> Any:
     return data
 
@@ -257,6 +261,7 @@ _STAND_INS: dict[Any, Any] = {
     rebuild.tensor: _described_tensor,
     rebuild.plain_tensor: _described_tensor,
     rebuild.tensor_of_dtype: _described_tensor_of_dtype,
+    rebuild.tensor_without_data: _described_tensor_without_data,
     rebuild.parameter: _data_of,
     rebuild.parameter_with_state: _data_of,
     rebuild.from_type: _described_from_type,

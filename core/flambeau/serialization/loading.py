@@ -19,7 +19,7 @@ from ..storage import UntypedStorage
 from .archive import ArchiveReader, is_archive, swap_bytes
 from .damage import CallerError, DamageError, called_back, described, reading
 from .legacy import LegacyLoader, SourceChangeWarning, TarLoader, Unpickling, is_tar
-from .options import assumed_byteorder, get_default_mmap_options, is_skipping_data
+from .options import assumed_byteorder, collection_paused, get_default_mmap_options, is_skipping_data
 from .pickles import SafeUnpickler, unpickler_class, unsafe_globals
 from .storages import SavedStorage, locator, saved_storage, storage_filled
 
@@ -81,7 +81,7 @@ def load(
         return load_safetensors(f, map_location)
     if mmap and not is_path:
         raise ValueError("f must be a file path in order to use the mmap argument")
-    with _opened(f) as file:
+    with _opened(f) as file, collection_paused():
         try:
             return _loader(file, f, map_location, unpickle, not weights_only, bool(mmap)).load()
         except CallerError as error:

@@ -108,11 +108,12 @@ def known() -> dict[str, Any]:
         "torch._utils._rebuild_tensor": rebuild.plain_tensor,
         "torch._utils._rebuild_tensor_v2": rebuild.tensor,
         "torch._utils._rebuild_tensor_v3": rebuild.tensor_of_dtype,
+        "torch._utils._rebuild_meta_tensor_no_storage": rebuild.tensor_without_data,
         "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
         "torch._utils._rebuild_parameter": rebuild.parameter,
         "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     }
-    for dtype in dtypes.ALL:
+    for dtype in (*dtypes.ALL, *dtypes.FLOAT8):
         named[str(dtype)] = dtype
     for prefix in DTYPES:
         for module in ("torch", "torch.cuda"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+import gc
 import mmap
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -13,6 +15,7 @@ __all__ = [
     "LoadEndianness",
     "add_safe_globals",
     "clear_safe_globals",
+    "collection_paused",
     "get_crc32_options",
     "get_default_load_endianness",
     "get_default_mmap_options",
@@ -144,6 +147,18 @@ class skip_data:
 
 def is_skipping_data() -> bool:
     return _skips_data.get()
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Without the garbage collector, which would walk over all objects of the program again and again while many are made."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 # --- safe globals ---

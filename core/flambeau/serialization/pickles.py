@@ -7,7 +7,7 @@ import pickle
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, lru_cache
 from types import FunctionType
 from typing import IO, Any
 
@@ -70,6 +70,7 @@ def pickler_class(base: Any) -> Any:
     return Pickler
 
 
+@lru_cache(1024)
 def _pickled_int(number: int) -> bytes:
     """A number that is not negative."""
     if number < 0x100:
@@ -79,6 +80,7 @@ def _pickled_int(number: int) -> bytes:
     return pickle.LONG1 + b"\x09" + number.to_bytes(9, "little")
 
 
+@lru_cache(1024)
 def _pickled_ints(numbers: tuple[int, ...]) -> bytes:
     """A tuple of numbers that are not negative."""
     parts = b"".join(map(_pickled_int, numbers))
@@ -113,16 +115,26 @@ def standard_pickler() -> Any:
                 self.save_reduce(function, args, obj=obj)
                 return
             storage, offset, size, stride, requires_grad, _ = args
-            self.save(function)
+            self._save_global(function)
             self.write(pickle.MARK + pickle.MARK)
             for part in self.persistent_id(storage):
-                self.save(part)
-            self.write(pickle.TUPLE + pickle.BINPERSID)
+                if type(part) in plain:
+                    self.save(part)
+                else:
+                    self._save_global(part)
             place = _pickled_int(offset) + _pickled_ints(size) + _pickled_ints(stride)
-            self.write(place + (pickle.NEWTRUE if requires_grad else pickle.NEWFALSE))
-            self.save(OrderedDict)
+            flag = pickle.NEWTRUE if requires_grad else pickle.NEWFALSE
+            self.write(pickle.TUPLE + pickle.BINPERSID + place + flag)
+            self._save_global(OrderedDict)
             self.write(pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE)
             self.memoize(obj)
+
+        def _save_global(self, obj: Any) -> None:
+            known = self.memo.get(id(obj))
+            if known is not None:
+                self.write(self.get(known[0]))
+            else:
+                self.save(obj)
 
     return Pickler
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import io
 import os
 import re
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO
+from functools import cache
+from typing import IO, Any
 
 __all__ = ["replaced"]
+
+_BUFFER = 1 << 18  # small records are collected up to this size
+_AT_ONCE = 1 << 22  # how much is sent to the disk at once
 
 
 @contextmanager
@@ -34,7 +40,7 @@ def replaced(f: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     _remove_left_behind(path)
     temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.tmp"
     try:
-        with open(temporary, "xb") as file:
+        with io.BufferedWriter(_FileOnItsWay(temporary, "xb"), _BUFFER) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -45,6 +51,42 @@ def replaced(f: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+class _FileOnItsWay(io.FileIO):
+    """A file whose data starts on its way to the disk while more is written, so that less is left to wait for at the end.
+
+    Without that Linux would keep it in memory until it is asked to synchronize.
+    """
+
+    _written = 0
+    _started = 0
+
+    def write(self, data: Any) -> int:
+        written: int = super().write(data)
+        self._written += written
+        if self._written - self._started >= _AT_ONCE:
+            _start_writing(self.fileno(), self._started, self._written - self._started)
+            self._started = self._written
+        return written
+
+
+@cache
+def _c_function() -> Callable[[int, int, int, int], int] | None:
+    if sys.platform != "linux":
+        return None
+    function = getattr(ctypes.CDLL(None), "sync_file_range", None)
+    if function is not None:
+        function.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
+    return function
+
+
+def _start_writing(descriptor: int, start: int, count: int) -> None:
+    """Have a part of a file written to the disk, without waiting for it."""
+    function = _c_function()
+    if function is not None:
+        start_and_return = 2  # SYNC_FILE_RANGE_WRITE
+        function(descriptor, start, count, start_and_return)
 
 
 def _remove_left_behind(path: str) -> None:

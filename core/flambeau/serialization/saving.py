@@ -16,7 +16,7 @@ from ..values import dtypes
 from .archive import ArchiveWriter
 from .locations import location_tag
 from .names import storage_type
-from .options import is_skipping_data
+from .options import collection_paused, is_skipping_data
 from .pickles import pickler_class, standard_pickler
 from .replacing import replaced
 
@@ -62,7 +62,7 @@ def save(
     if is_skipping_data() and not _use_new_zipfile_serialization:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     base = standard_pickler() if pickle_module is pickle else pickler_class(pickle_module.Pickler)
-    with _opened(f) as file:
+    with _opened(f) as file, collection_paused():
         if _use_new_zipfile_serialization:
             with ArchiveWriter(file) as archive:
                 _save_archive(obj, archive, base, pickle_protocol, not _disable_byteorder_record)
@@ -122,9 +122,10 @@ class _Storages:
         return (*saved_id, None) if self._legacy else saved_id
 
     def _key(self, storage: UntypedStorage, dtype: dtypes.dtype) -> str:
-        memory = (str(storage.device), storage.data_ptr() or id(storage))
+        address = storage.data_ptr()
+        memory = (storage.device, address or id(storage))
         key, seen_dtype = self._seen.setdefault(memory, (str(len(self._seen)), dtype))
-        if seen_dtype != dtype and storage.data_ptr():
+        if seen_dtype is not dtype and address:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         self.by_key.setdefault(key, (storage, dtype.itemsize))
         return key

@@ -182,14 +182,18 @@ class Tensor(Members):
     def is_cpu(self) -> bool:
         return self._key.device.type == "cpu"
 
+    @property
+    def is_meta(self) -> bool:
+        return self._key.device.type == "meta"
+
     # Properties of PyTorch's tensors that no tensor of this library has
-    is_sparse = is_sparse_csr = is_nested = is_quantized = is_mkldnn = is_meta = False
+    is_sparse = is_sparse_csr = is_nested = is_quantized = is_mkldnn = False
     is_ipu = is_maia = is_mps = is_mtia = is_vulkan = is_xla = is_xpu = False
 
     def get_device(self) -> int:
         """The device's index; -1 on the CPU."""
         place = self._key.device
-        return -1 if place.type == "cpu" and place.index is None else place.index or 0
+        return -1 if place.type in ("cpu", "meta") and place.index is None else place.index or 0
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is floating-point."""
@@ -532,8 +536,8 @@ class Tensor(Members):
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                 "host memory first."
             )
-        if self._key.dtype is dtypes.bfloat16:
-            raise TypeError("Got unsupported ScalarType BFloat16")
+        if self._key.dtype is dtypes.bfloat16 or self._key.dtype in dtypes.FLOAT8:
+            raise TypeError(f"Got unsupported ScalarType {self._key.dtype.legacy_name}")
         if type(self._key) is not DispatchKey:
             raise RuntimeError(getattr(self._key, "no_numpy", "Cannot access data pointer of Tensor that doesn't have storage"))
         if self._storage is None:

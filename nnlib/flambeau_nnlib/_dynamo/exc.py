@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-from flambeau_nnlib.compiler import InvalidBackend
+from flambeau_nnlib.compiler.errors import InvalidBackend, TorchDynamoException, Unsupported
 
 __all__ = ["InvalidBackend", "TorchDynamoException", "Unsupported"]
-
-
-class TorchDynamoException(RuntimeError):
-    """An error of the compiler."""
-
-
-class Unsupported(TorchDynamoException):
-    """Something that the compiler cannot do."""

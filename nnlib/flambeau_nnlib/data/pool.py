@@ -73,11 +73,13 @@ class WorkerPool:
         Raises RuntimeError when the time is up, or when a worker died.
         """
         sources: dict[Any, int] = {}
+        workers = sorted(workers)
         for worker in workers:
             sources[self.results[worker]] = sources[self.processes[worker].sentinel] = worker
         ready = multiprocessing.connection.wait(sources, timeout or None)
         if not ready:
-            raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+            late = " and ".join(f"worker {worker} (pid {self.processes[worker].pid})" for worker in workers)
+            raise RuntimeError(f"DataLoader timed out after {timeout} seconds, in which no batch came from {late}")
         worker = sources[ready[0]]
         try:
             if self.results[worker].poll():

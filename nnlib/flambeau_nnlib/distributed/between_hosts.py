@@ -43,7 +43,7 @@ class FarMail:
         zmq = _zmq()
         self._put, self._zmq = put, zmq
         self._secret = zmq.utils.z85.encode(hashlib.sha256(b"flambeau CURVE" + job_secret()).digest())
-        self._public = zmq.curve_public(self._secret)
+        self._public: bytes = zmq.curve_public(self._secret)
         self._context = zmq.Context()
         self._guard = zmq.auth.thread.ThreadAuthenticator(self._context)
         self._guard.start()

@@ -58,7 +58,9 @@ class ReduceOp:
     def finish(self, target: Any, size: int) -> None:
         """What there is to do once all parts have been combined."""
         if self.name == "AVG":
-            divide = operator.itruediv if isinstance(target, Tensor) or target.dtype.kind in "fc" else operator.ifloordiv
+            divide: Callable[[Any, Any], Any] = (
+                operator.itruediv if isinstance(target, Tensor) or target.dtype.kind in "fc" else operator.ifloordiv
+            )
             divide(target, size)
         if self.factor is not None:
             target *= self.factor

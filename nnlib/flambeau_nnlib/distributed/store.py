@@ -48,7 +48,8 @@ class Store:
     def get(self, key: str) -> bytes:
         """The value of a key, waited for.  DistStoreError if it does not come."""
         self.wait([key])
-        return self._change(key, lambda value: value)
+        present: bytes = self._change(key, lambda value: value)
+        return present
 
     def add(self, key: str, amount: int) -> int:
         """Add to a counter, and return it."""
@@ -60,9 +61,10 @@ class Store:
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
         """Store a value if the present one is as expected; returns what is there then."""
-        return self._change(
+        present: bytes = self._change(
             key, lambda value: as_bytes(desired) if (value or b"") == as_bytes(expected) else value or as_bytes(expected)
         )
+        return present
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         """The values of several keys."""

@@ -95,7 +95,7 @@ class _Dirichlet(Function):
 
     @staticmethod
     def forward(ctx: Any, concentration: Tensor) -> Tensor:
-        x: Tensor = torch._sample_dirichlet(concentration)  # type: ignore[attr-defined]
+        x: Tensor = torch._sample_dirichlet(concentration)
         ctx.save_for_backward(x, concentration)
         return x
 

@@ -59,7 +59,7 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        standard_gamma: Tensor = torch._standard_gamma(self.concentration.expand(shape))  # type: ignore[attr-defined]
+        standard_gamma: Tensor = torch._standard_gamma(self.concentration.expand(shape))
         value = standard_gamma / self.rate.expand(shape)
         # Draws that underflow to 0 are outside the support; the gradient does not see this.
         value.detach().clamp_(min=torch.finfo(value.dtype).tiny)

@@ -43,7 +43,7 @@ def _instructions(code: CodeType) -> list[dis.Instruction]:
 
 def _position(frame: FrameType) -> int:
     """The number of the instruction that a frame is at; its counter may stand in the cache that follows the instruction."""
-    return bisect_right(_instructions(frame.f_code), frame.f_lasti, key=lambda each: each.offset) - 1
+    return bisect_right(_instructions(frame.f_code), frame.f_lasti, key=lambda instruction: instruction.offset) - 1
 
 
 def current_instruction(frame: FrameType) -> dis.Instruction | None:
@@ -86,20 +86,20 @@ def as_written(
     except (TypeError, ValueError):
         return args, kwargs
     parameters = list(signature.parameters.values())
-    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
+    if any(parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) for parameter in parameters):
         return args, kwargs
     explicit = {name for name, value in given.arguments.items() if value is not signature.parameters[name].default}
     given.apply_defaults()
     values = given.arguments
     if not isinstance(function, MethodType):
         name = getattr(function, "__name__", "")
-        required = _REQUIRED.get(name) or [each.name for each in parameters if each.default is each.empty]
-        rest = [each for each in values if each not in required and each not in _OURS.get(name, ())]
-        return tuple(values[each] for each in required), {each: values[each] for each in rest}
+        required = _REQUIRED.get(name) or [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+        rest = [key for key in values if key not in required and key not in _OURS.get(name, ())]
+        return tuple(values[key] for key in required), {key: values[key] for key in rest}
     counted = None if frame is None else _counts(frame)
     if counted is None:
         return args, kwargs
-    positional, names = [each.name for each in parameters[: counted[0]]], counted[1]
+    positional, names = [parameter.name for parameter in parameters[: counted[0]]], counted[1]
     if not explicit <= {*positional, *names} or not set(names) <= values.keys():
         return args, kwargs
     return tuple(values[name] for name in positional), {name: values[name] for name in names}

@@ -194,10 +194,10 @@ class PyTreeCodeGen(CodeGen):
         definition = super().gen_fn_def(parameters[:], maybe_return_annotation, expanded_def=expanded_def)
         if not free_vars:
             return definition
-        annotated = [each for each in free_vars if ":" in each]
+        annotated = [variable for variable in free_vars if ":" in variable]
         if annotated:
-            definition += "\n    " + "".join(f"{each}; " for each in annotated) + "\n"
-        names = ", ".join(re.split("[:#]", each)[0] for each in free_vars)
+            definition += "\n    " + "".join(f"{variable}; " for variable in annotated) + "\n"
+        names = ", ".join(re.split("[:#]", variable)[0] for variable in free_vars)
         return f"{definition}\n    {names}, = fx_pytree.tree_flatten_spec([{', '.join(parameters)}], self._in_spec)"
 
     def generate_output(self, output_args: Any, *, descs: Any = None, repr_fn: Callable[[Any], str] | None = None) -> str:
@@ -287,14 +287,14 @@ class _Writer:
         if isinstance(value, list):
             return f"[{', '.join(map(self.value, value))}]"
         if isinstance(value, dict):
-            return f"{{{', '.join(f'{key!r}: {self.value(each)}' for key, each in value.items())}}}"
+            return f"{{{', '.join(f'{key!r}: {self.value(entry)}' for key, entry in value.items())}}}"
         if isinstance(value, slice):
             return f"slice({', '.join(map(self.value, (value.start, value.stop, value.step)))})"
         return self.options.paint("blue", repr(value))
 
     def arguments(self, args: Iterable[Any], kwargs: dict[str, Any]) -> str:
         """Arguments as they stand between the parentheses of a call."""
-        return ", ".join([*map(self.value, args), *(f"{key} = {self.value(each)}" for key, each in kwargs.items())])
+        return ", ".join([*map(self.value, args), *(f"{key} = {self.value(value)}" for key, value in kwargs.items())])
 
     # --- statements -------------------------------------------------------------------------------------------------
 
@@ -372,7 +372,7 @@ class _Writer:
             self.body.append(f"\n{self.options.paint('dim', summary)}\n")
 
     def shape_annotation(self, node: Node) -> str:
-        value = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
+        value: Any = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
         if not hasattr(value, "dtype") or not hasattr(value, "shape"):
             return ""
         paint = self.options.paint

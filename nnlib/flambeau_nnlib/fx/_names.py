@@ -12,12 +12,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.nn import functional as F
-
 import flambeau as torch
 from flambeau import functional
 from flambeau.utils import _pytree as pytree
 
+from ..nn import functional as F
 from . import _pytree as fx_pytree
 
 __all__ = ["Namespace", "is_magic", "qualified_name", "snake_case", "torch_path", "type_repr"]
@@ -79,7 +78,7 @@ def qualified_name(function: Callable[..., Any]) -> str:
     Raises:
         RuntimeError: for a lambda whose source cannot be read.
     """
-    name = getattr(function, "__name__", None)
+    name: str | None = getattr(function, "__name__", None)
     if name is None:  # such as a partial
         raise AttributeError(f"{type(function).__name__!r} object has no attribute '__name__'")
     if getattr(builtins, name, None) is function:
@@ -139,7 +138,7 @@ CUSTOM_BUILTINS: dict[str, tuple[str, Any]] = {
 
 @functools.cache
 def _taken() -> dict[str, Any]:
-    names: dict[str, Any] = {each: object() for each in keyword.kwlist}
+    names: dict[str, Any] = {word: object() for word in keyword.kwlist}
     return names | vars(builtins) | {name: value for name, (_, value) in CUSTOM_BUILTINS.items()}
 
 

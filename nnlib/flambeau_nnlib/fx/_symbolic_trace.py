@@ -173,7 +173,7 @@ class Tracer(TracerBase):
         return attr_val
 
     def _attribute_proxy(self, value: Any, members: Iterable[tuple[str, Any]], cache: dict[str, Proxy]) -> Any:
-        path = next((path for path, each in members if each is value), None)
+        path = next((path for path, member in members if member is value), None)
         if path is None:
             return value
         if path not in cache:
@@ -206,7 +206,7 @@ class Tracer(TracerBase):
         if isinstance(a, nn.Parameter):
             raise NameError("parameter is not a member of this module")
         if isinstance(a, tuple) and hasattr(a, "_fields"):
-            return self.create_node("call_function", type(a), tuple(self.create_arg(each) for each in a), {})
+            return self.create_node("call_function", type(a), tuple(self.create_arg(element) for element in a), {})
         if isinstance(a, torch.Tensor):
             if id(a) not in self._constants:
                 self._keep_constant(a, "_tensor_constant")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 __all__ = ["wrap", "wrapped_functions"]
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Callable[..., Any] | str)
 
 wrapped_functions: dict[tuple[int, str], dict[str, Any]] = {}  # the global names that `wrap` was given
 

@@ -130,7 +130,7 @@ class Graph:
 
     def _position(self, node: Node) -> int:
         if self._order is None:
-            self._order = {each: number for number, each in enumerate(self.nodes)}
+            self._order = {node: number for number, node in enumerate(self.nodes)}
         return self._order[node]
 
     # --- adding nodes -----------------------------------------------------------------------------------------------
@@ -321,9 +321,9 @@ class Graph:
             if node in val_map:
                 continue
             if node.op == "output":
-                result = map_arg(node.args[0], lambda each: val_map[each])
+                result = map_arg(node.args[0], lambda argument: val_map[argument])
                 return (result, node) if return_output_node else result
-            val_map[node] = self.node_copy(node, lambda each: val_map[each])
+            val_map[node] = self.node_copy(node, lambda argument: val_map[argument])
         return None
 
     def __deepcopy__(self, memo: dict[Any, Any] | None = None) -> Graph:
@@ -566,7 +566,7 @@ class Graph:
         output         output  output                   (add,)  {}
         """
         headers = ["opcode", "name", "target", "args", "kwargs"]
-        rows = [[str(each) for each in (node.op, node.name, node.target, node.args, node.kwargs)] for node in self.nodes]
+        rows = [[str(field) for field in (node.op, node.name, node.target, node.args, node.kwargs)] for node in self.nodes]
         widths = [max([len(name) + 2, *(len(row[column]) for row in rows)]) for column, name in enumerate(headers)]
         for row in [headers, ["-" * width for width in widths], *rows]:
             print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())

@@ -171,7 +171,7 @@ def _deserialize_graph_module(forward: Any, body: dict[str, Any], graph_module_c
     root = CodeModule(body)
     graph = KeepModules().trace(root, **body.get("_tracer_extras", {}))
     graph._tracer_cls = tracer_cls
-    module = (graph_module_cls or GraphModule)(root, graph, body.get("_graphmodule_cls_name", "GraphModule"))
+    module: nn.Module = (graph_module_cls or GraphModule)(root, graph, body.get("_graphmodule_cls_name", "GraphModule"))
     for name, value in body.items():
         if not hasattr(module, name):
             setattr(module, name, value)
@@ -207,7 +207,7 @@ class GraphModule(nn.Module):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         # Each instance has a class of its own, which holds its `forward`.
-        cls = next(each for each in cls.__mro__ if each.__qualname__.split(".")[-1] != "GraphModuleImpl")
+        cls = next(base for base in cls.__mro__ if base.__qualname__.split(".")[-1] != "GraphModuleImpl")
 
         class GraphModuleImpl(cls):  # type: ignore[misc, valid-type]
             pass

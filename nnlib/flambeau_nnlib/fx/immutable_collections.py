@@ -34,8 +34,8 @@ class immutable_list(list[Any]):
     TypeError: 'immutable_list' object does not support mutation. If you are attempting ...
     """
 
-    __delitem__ = __iadd__ = __imul__ = __setitem__ = _no_mutation  # type: ignore[assignment]
-    append = clear = extend = insert = pop = remove = reverse = sort = _no_mutation  # type: ignore[assignment]
+    __delitem__ = __iadd__ = __imul__ = __setitem__ = _no_mutation
+    append = clear = extend = insert = pop = remove = reverse = sort = _no_mutation
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self))
@@ -55,8 +55,8 @@ class immutable_dict(dict[Any, Any]):
     1
     """
 
-    __delitem__ = __ior__ = __setitem__ = _no_mutation  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _no_mutation  # type: ignore[assignment]
+    __delitem__ = __ior__ = __setitem__ = _no_mutation
+    clear = pop = popitem = setdefault = update = _no_mutation
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))

@@ -243,7 +243,7 @@ class Transformer(Interpreter):
         with preserve_node_meta():
             result = super().run(enable_io_processing=False)
         if result is not None:
-            output = self.new_graph.output(map_aggregate(result, lambda each: each.node if isinstance(each, Proxy) else each))
+            output = self.new_graph.output(map_aggregate(result, lambda value: value.node if isinstance(value, Proxy) else value))
             output.meta.update(self.graph.output_node().meta)
         return GraphModule(self.module, self.new_graph)
 

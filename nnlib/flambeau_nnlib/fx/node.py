@@ -24,7 +24,7 @@ Argument = Any  # None, numbers, strings, dtypes, tensors, nodes, and tuples, li
 BaseArgumentTypes = (
     str | int | float | bool | complex | torch.dtype | torch.Tensor | torch.device | torch.memory_format | torch.layout
 )
-base_types = BaseArgumentTypes.__args__  # type: ignore[attr-defined]
+base_types = BaseArgumentTypes.__args__
 
 _legal_ops = dict.fromkeys(["placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root"])
 

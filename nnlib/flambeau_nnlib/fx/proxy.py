@@ -163,10 +163,10 @@ class TracerBase:
         if hasattr(a, "__fx_create_arg__"):
             return a.__fx_create_arg__(self)
         if isinstance(a, tuple):
-            values = [self.create_arg(each) for each in a]
+            values = [self.create_arg(element) for element in a]
             return type(a)(*values) if hasattr(a, "_fields") else tuple(values) if type(a) is torch.Size else type(a)(values)
         if isinstance(a, list):
-            return [self.create_arg(each) for each in a]
+            return [self.create_arg(element) for element in a]
         if isinstance(a, dict):
             return {self._create_key(key): self.create_arg(value) for key, value in a.items()}
         if isinstance(a, slice):
@@ -174,7 +174,7 @@ class TracerBase:
         if isinstance(a, range):
             return range(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
         if is_dataclass(a) and not isinstance(a, type):
-            values_by_name = {each.name: self.create_arg(getattr(a, each.name)) for each in fields(a)}
+            values_by_name = {field.name: self.create_arg(getattr(a, field.name)) for field in fields(a)}
             return self.create_node("call_function", type(a), (), values_by_name)
         if isinstance(a, (*base_types, enum.Enum)) or a is None or a is ...:
             return a
@@ -219,7 +219,7 @@ def _user_stack() -> str | None:
         return None
     package = __file__.rpartition("proxy.py")[0]
     return "".join(
-        frame for frame in traceback.format_list([each for each in frames[first:] if package not in each.filename])
+        frame for frame in traceback.format_list([summary for summary in frames[first:] if package not in summary.filename])
     ).strip()
 
 
@@ -343,14 +343,16 @@ def _is_assertion(frame: FrameType) -> bool:
     import dis
 
     listed = list(dis.get_instructions(frame.f_code))
-    here = next((i for i, each in enumerate(listed) if each.offset == frame.f_lasti), None)
+    here = next((i for i, instruction in enumerate(listed) if instruction.offset == frame.f_lasti), None)
     if here is None:
         return False
     while here < len(listed) and listed[here].opname in ("TO_BOOL", "UNARY_NOT", "NOT_TAKEN"):
         here += 1
     if here + 1 >= len(listed) or not listed[here].opname.startswith("POP_JUMP") or "TRUE" not in listed[here].opname:
         return False
-    following = next((each for each in listed[here + 1 :] if each.opname not in ("NOT_TAKEN", "CACHE")), None)
+    following = next(
+        (instruction for instruction in listed[here + 1 :] if instruction.opname not in ("NOT_TAKEN", "CACHE")), None
+    )
     return following is not None and (
         following.opname == "LOAD_ASSERTION_ERROR" or following.argval in ("AssertionError", AssertionError)
     )
@@ -408,7 +410,8 @@ class ParameterProxy(Proxy):
 
     def size(self) -> torch.Size:
         """The shape of the parameter."""
-        return self.param.size()
+        size: torch.Size = self.param.size()
+        return size
 
     def dim(self) -> int:
         """How many dimensions it has."""
@@ -428,19 +431,21 @@ class ParameterProxy(Proxy):
 
 def _add_operator(name: str) -> None:
     target = getattr(operator, name, None)
+    if target is None:  # there has been no operator.div since Python 2
+        return
 
     def compute(*args: Any, **kwargs: Any) -> Proxy:
-        return args[0].tracer.create_proxy("call_function", target, args, kwargs)
+        proxy: Proxy = args[0]
+        return proxy.tracer.create_proxy("call_function", target, args, kwargs)
 
     def compute_reflected(self: Proxy, other: Any) -> Proxy:
         return self.tracer.create_proxy("call_function", target, (other, self), {})
 
-    if target is not None:  # there has been no operator.div since Python 2
-        compute.__name__ = name
-        setattr(Proxy, f"__{name.strip('_')}__", compute)
-        if name in reflectable_magic_methods:
-            compute_reflected.__name__ = f"__r{name.strip('_')}__"
-            setattr(Proxy, compute_reflected.__name__, compute_reflected)
+    compute.__name__ = name
+    setattr(Proxy, f"__{name.strip('_')}__", compute)
+    if name in reflectable_magic_methods:
+        compute_reflected.__name__ = f"__r{name.strip('_')}__"
+        setattr(Proxy, compute_reflected.__name__, compute_reflected)
 
 
 for _name in magic_methods:

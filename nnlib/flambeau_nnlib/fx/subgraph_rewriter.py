@@ -70,7 +70,7 @@ def replace_pattern(gm: GraphModule, pattern: Pattern, replacement: Pattern) -> 
         sum_1 = maximum.sum();  maximum = None
         return sum_1
     """
-    return [Match(each.anchor, each.nodes_map) for each in replace_pattern_with_filters(gm, pattern, replacement)]
+    return [Match(replaced.anchor, replaced.nodes_map) for replaced in replace_pattern_with_filters(gm, pattern, replacement)]
 
 
 def replace_pattern_with_filters(
@@ -103,7 +103,7 @@ def replace_pattern_with_filters(
     replaced: dict[Node, Node] = {}
     done = []
     found = matcher.match(graph, node_name_match)
-    for match in [each for each in found if all(keep(each, graph, pattern_graph) for keep in match_filters or ())]:
+    for match in [candidate for candidate in found if all(keep(candidate, graph, pattern_graph) for keep in match_filters or ())]:
         new = common if replacement_callback is None else replacement_callback(match, graph, pattern_graph)
         assert new is not None
         done.append(_replace(graph, match, pattern_graph, new, replaced))
@@ -141,7 +141,7 @@ def _replace(
     for node in reversed(pattern.nodes):
         if node.op not in ("placeholder", "output"):
             graph.erase_node(match.nodes_map[node])
-    added = [node for node in copies.values() if not any(node is each for each in match.placeholder_nodes)]
+    added = [node for node in copies.values() if not any(node is placeholder for placeholder in match.placeholder_nodes)]
     return ReplacedPatterns(match.anchors[0], match.nodes_map, added)
 
 

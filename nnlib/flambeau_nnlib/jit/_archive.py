@@ -107,12 +107,12 @@ class Archive:
         return self._resolved[path]
 
     def _class(self, path: str, definition: ast.ClassDef) -> type:
-        bases = [each.id for each in definition.bases if isinstance(each, ast.Name)]
+        bases = [base.id for base in definition.bases if isinstance(base, ast.Name)]
         if bases == ["NamedTuple"]:
             from collections import namedtuple
 
-            fields = [each.target.id for each in definition.body if isinstance(each, ast.AnnAssign)]  # type: ignore[union-attr]
-            return namedtuple(definition.name, fields)  # type: ignore[misc]
+            fields = [field.target.id for field in definition.body if isinstance(field, ast.AnnAssign)]  # type: ignore[union-attr]
+            return namedtuple(definition.name, fields)
         body: dict[str, Any] = {"original_name": definition.name, "_code": {}, "__module__": __name__, "_path": path}
         declared: dict[str, str] = {}
         lists: dict[str, Any] = {"__parameters__": [], "__buffers__": []}
@@ -193,7 +193,7 @@ class _LateFunction:
         return self.function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        names = {each.arg for each in self.definition.args.args}
+        names = {parameter.arg for parameter in self.definition.args.args}
         return self.compiled()(*args, **{f"v_{name}" if name in names else name: value for name, value in kwargs.items()})
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ._operators import operator_named
 
@@ -47,7 +47,7 @@ class _Translator:
 
     def __init__(self, function: ast.FunctionDef, constants: list[Any], resolve: Resolve, file: str) -> None:
         self.function, self.constants, self.resolve, self.file = function, constants, resolve, file
-        self.locals = {each.arg for each in function.args.args}
+        self.locals = {parameter.arg for parameter in function.args.args}
         self.locals |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         self.globals: dict[str, Any] = {"_attribute": attribute_of}
 
@@ -57,16 +57,16 @@ class _Translator:
             self.refuse(self.function, "parameters of this kind")
         arguments = ast.arguments(
             posonlyargs=[],
-            args=[ast.arg(arg=self.local(each.arg)) for each in given.args],
+            args=[ast.arg(arg=self.local(parameter.arg)) for parameter in given.args],
             kwonlyargs=[],
             kw_defaults=[],
-            defaults=[self.expression(each) for each in given.defaults],
+            defaults=[self.expression(default) for default in given.defaults],
         )
         body = self.body(self.function.body)
         new = ast.FunctionDef(name=self.function.name, args=arguments, body=body, decorator_list=[])
         return ast.copy_location(new, self.function)
 
-    def refuse(self, node: ast.AST, what: str) -> Any:
+    def refuse(self, node: ast.AST, what: str) -> NoReturn:
         raise RuntimeError(f"{self.file}, line {getattr(node, 'lineno', '?')}: the code of the archive has {what} in it: refused")
 
     def constant(self, value: Any) -> ast.expr:
@@ -83,14 +83,14 @@ class _Translator:
     # --- statements -------------------------------------------------------------------------------------------------
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        return [self.statement(each) for each in statements]
+        return [self.statement(statement) for statement in statements]
 
     def statement(self, node: ast.stmt) -> ast.stmt:
         if not isinstance(node, _STATEMENTS):
             self.refuse(node, f"a statement of the kind {type(node).__name__}")
-        new: Any
+        new: ast.stmt
         if isinstance(node, ast.Assign):
-            new = ast.Assign([self.target(each) for each in node.targets], self.expression(node.value))
+            new = ast.Assign([self.target(target) for target in node.targets], self.expression(node.value))
         elif isinstance(node, ast.AnnAssign):
             new = ast.Pass() if node.value is None else ast.Assign([self.target(node.target)], self.expression(node.value))
         elif isinstance(node, ast.Expr):
@@ -111,20 +111,20 @@ class _Translator:
         if isinstance(node, ast.Name):
             return ast.Name(self.local(node.id), ast.Store())
         if isinstance(node, (ast.Tuple, ast.List)):
-            return ast.Tuple([self.target(each) for each in node.elts], ast.Store())
+            return ast.Tuple([self.target(element) for element in node.elts], ast.Store())
         if isinstance(node, ast.Attribute):
             owner = self.expression(node.value)
             if node.attr.startswith("__") or not isinstance(node.value, ast.Name) or node.value.id not in self.locals:
                 self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
             return ast.Attribute(ast.Call(self.constant(script_only), [owner], []), node.attr, ast.Store())
-        return self.refuse(node, f"an assignment to {ast.unparse(node)!r}")  # type: ignore[no-any-return]
+        return self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def expression(self, node: ast.expr) -> ast.expr:
-        translate = getattr(self, f"expression_{type(node).__name__}", None)
+        translate: Callable[[Any], ast.expr] | None = getattr(self, f"expression_{type(node).__name__}", None)
         if translate is None:
-            return self.refuse(node, f"an expression of the kind {type(node).__name__}")  # type: ignore[no-any-return]
+            return self.refuse(node, f"an expression of the kind {type(node).__name__}")
         return ast.copy_location(translate(node), node)
 
     def expression_Constant(self, node: ast.Constant) -> ast.expr:
@@ -140,19 +140,19 @@ class _Translator:
             return ast.Name(self.local(node.id), ast.Load())
         if node.id in ("inf", "nan", "infj", "nanj"):
             return self.constant(complex(node.id) if node.id.endswith("j") else float(node.id))
-        return self.refuse(node, f"the name {node.id!r}")  # type: ignore[no-any-return]
+        return self.refuse(node, f"the name {node.id!r}")
 
     def expression_Tuple(self, node: ast.Tuple) -> ast.expr:
-        return ast.Tuple([self.expression(each) for each in node.elts], ast.Load())
+        return ast.Tuple([self.expression(element) for element in node.elts], ast.Load())
 
     def expression_List(self, node: ast.List) -> ast.expr:
-        return ast.List([self.expression(each) for each in node.elts], ast.Load())
+        return ast.List([self.expression(element) for element in node.elts], ast.Load())
 
     def expression_Dict(self, node: ast.Dict) -> ast.expr:
         if None in node.keys:
             self.refuse(node, "an unpacked dictionary")
-        keys = [self.expression(each) for each in node.keys if each is not None]
-        return ast.Dict(keys, [self.expression(each) for each in node.values])  # type: ignore[arg-type]
+        keys = [self.expression(key) for key in node.keys if key is not None]
+        return ast.Dict(keys, [self.expression(value) for value in node.values])  # type: ignore[arg-type]
 
     def expression_IfExp(self, node: ast.IfExp) -> ast.expr:
         return ast.IfExp(self.expression(node.test), self.expression(node.body), self.expression(node.orelse))
@@ -184,12 +184,13 @@ class _Translator:
         return ".".join([node.id, *reversed(names)])
 
     def expression_Call(self, node: ast.Call) -> ast.expr:
-        if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+        if starred or any(keyword.arg is None for keyword in node.keywords):
             self.refuse(node, "unpacked arguments")
         if isinstance(node.func, ast.Name) and node.func.id not in self.locals:
             return self.form(node, node.func.id)
-        arguments = [self.expression(each) for each in node.args]
-        keywords = [ast.keyword(each.arg, self.expression(each.value)) for each in node.keywords]
+        arguments = [self.expression(argument) for argument in node.args]
+        keywords = [ast.keyword(keyword.arg, self.expression(keyword.value)) for keyword in node.keywords]
         return ast.Call(self.expression(node.func), arguments, keywords)
 
     def form(self, node: ast.Call, name: str) -> ast.expr:
@@ -204,8 +205,8 @@ class _Translator:
         if name == "getattr" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
             return self.attribute(node.args[0], str(node.args[1].value), node)
         if name in _BUILTINS:
-            return ast.Call(self.constant(_BUILTINS[name]), [self.expression(each) for each in node.args], [])
-        return self.refuse(node, f"a call of {name!r}")  # type: ignore[no-any-return]
+            return ast.Call(self.constant(_BUILTINS[name]), [self.expression(argument) for argument in node.args], [])
+        return self.refuse(node, f"a call of {name!r}")
 
 
 _MEMBERS = ("_parameters", "_buffers", "_modules")
@@ -217,7 +218,7 @@ class ScriptObject:
     def knows(self, name: str) -> bool:
         """Whether the archive declares an attribute or method of this name; others are out of reach for its code."""
         members = (vars(type(self)), self.__dict__, *(self.__dict__.get(kind, {}) for kind in _MEMBERS))
-        return not name.startswith("__") and any(name in each for each in members)
+        return not name.startswith("__") and any(name in table for table in members)
 
 
 def attribute_of(owner: Any, name: str) -> Any:
@@ -244,8 +245,8 @@ def _has_type(value: Any, annotation: str) -> bool:
 
     kinds = {"Tensor": torch.Tensor, "int": int, "float": float, "bool": bool, "str": str, "NoneType": type(None)}
     containers = {"List": list, "Dict": dict, "Tuple": tuple}
-    for each in annotation.strip("()").split(", ") if "[" not in annotation else [annotation]:
-        kind = kinds.get(each.strip(" ,")) or containers.get(each.partition("[")[0])
+    for alternative in annotation.strip("()").split(", ") if "[" not in annotation else [annotation]:
+        kind = kinds.get(alternative.strip(" ,")) or containers.get(alternative.partition("[")[0])
         if kind is not None and isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return True
     return False

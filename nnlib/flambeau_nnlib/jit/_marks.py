@@ -67,7 +67,8 @@ def unused(fn: Any) -> Any:
     Args:
         fn: the method, or a property.
     """
-    for function in (fn.fget, fn.fset) if builtins.isinstance(fn, property) else (fn,):
+    functions: tuple[Any, ...] = (fn.fget, fn.fset) if builtins.isinstance(fn, property) else (fn,)
+    for function in functions:
         if function is not None:
             function._torchscript_modifier = "unused"
     return fn
@@ -121,21 +122,21 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     (True, False)
     """
     if builtins.isinstance(target_type, tuple):
-        return any(isinstance(obj, each) for each in target_type)
+        return any(isinstance(obj, kind) for kind in target_type)
     if target_type is None:
         return obj is None
     origin, inside = typing.get_origin(target_type), typing.get_args(target_type)
     if origin is None:
         return builtins.isinstance(obj, target_type)
     if origin is typing.Union or type(target_type).__name__ == "UnionType":
-        return any(isinstance(obj, each) for each in inside)
+        return any(isinstance(obj, kind) for kind in inside)
     if not builtins.isinstance(obj, origin):
         return False
     if origin is dict:
         return all(isinstance(key, inside[0]) and isinstance(value, inside[1]) for key, value in obj.items())
     if origin is tuple and inside[-1:] != (...,):
         return len(obj) == len(inside) and all(map(isinstance, obj, inside))
-    return all(isinstance(each, inside[0]) for each in obj)
+    return all(isinstance(element, inside[0]) for element in obj)
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-from flambeau.nn import functional as F
-
 import flambeau as torch
+
+from ..amp.autocast_mode import is_autocast_enabled
+from ..nn import functional as F
 
 __all__ = ["operator_named"]
 
@@ -78,7 +79,7 @@ def _convolution(
 def _to(value: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     """All ways to write `to`: device and dtype, dtype alone, or as another tensor, each with three flags."""
     kwargs = _named(kwargs)
-    plain = [each for each in args if not isinstance(each, bool) and each is not None]
+    plain = [argument for argument in args if not isinstance(argument, bool) and argument is not None]
     for given in plain:
         if isinstance(given, torch.Tensor):
             kwargs.update(dtype=given.dtype, device=given.device)
@@ -94,19 +95,20 @@ def _slice(value: Any, *args: Any) -> Any:
     """Part of a tensor (by dimension, start, end, step) or of a list or string (by start, end, step)."""
     if not isinstance(value, torch.Tensor):
         return value[slice(*(args or (None,)))]
-    dim, start, end, step = (*args, *(0, None, None, 1)[len(args) :])
+    defaults: tuple[Any, ...] = (0, None, None, 1)
+    dim, start, end, step = (*args, *defaults[len(args) :])
     index: list[Any] = [slice(None)] * value.dim()
     index[dim] = slice(start, end, step)
     return value[tuple(index)]
 
 
 def _index(value: torch.Tensor, indices: list[Any]) -> torch.Tensor:
-    return value[tuple(slice(None) if each is None else each for each in indices)]
+    return value[tuple(slice(None) if index is None else index for index in indices)]
 
 
 def _index_put_(value: torch.Tensor, indices: list[Any], values: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
-    if any(each is None for each in indices):
-        value[tuple(slice(None) if each is None else each for each in indices)] = values
+    if any(index is None for index in indices):
+        value[tuple(slice(None) if index is None else index for index in indices)] = values
         return value
     return value.index_put_(tuple(indices), values, accumulate)
 
@@ -130,7 +132,7 @@ def _reduction(name: str) -> Callable[..., Any]:
 
 def _creation(name: str) -> Callable[..., Any]:
     function = getattr(torch, name)
-    return lambda *args, **kwargs: function(*(each for each in args if each is not None), **_named(kwargs))
+    return lambda *args, **kwargs: function(*(argument for argument in args if argument is not None), **_named(kwargs))
 
 
 def _like(name: str) -> Callable[..., Any]:
@@ -228,8 +230,8 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "is_floating_point": torch.is_floating_point,
     "is_grad_enabled": torch.is_grad_enabled,
     "set_grad_enabled": _set_grad_enabled,
-    "is_autocast_enabled": lambda *device: torch.is_autocast_enabled(*device),
-    "is_autocast_cpu_enabled": lambda: torch.is_autocast_enabled("cpu"),
+    "is_autocast_enabled": is_autocast_enabled,
+    "is_autocast_cpu_enabled": lambda: is_autocast_enabled("cpu"),
     "_convolution": _convolution,
     "to": _to,
     "type_as": lambda value, other: value.type_as(other),
@@ -281,7 +283,7 @@ _PRIMITIVE: dict[str, Callable[..., Any]] = {
     "requires_grad": lambda value: value.requires_grad,
     "type": lambda value: value.type if isinstance(value, torch.device) else type(value).__name__,
     "unchecked_unwrap_optional": lambda value: value,
-    "AutogradAnyNonZero": lambda *values: any(each is not None for each in values),
+    "AutogradAnyNonZero": lambda *values: any(value is not None for value in values),
 }
 
 # Layers and activations that are functions of `torch.nn.functional` here, with the arguments that the operators have.
@@ -311,7 +313,7 @@ def operator_named(path: str) -> Callable[..., Any]:
         function = getattr(torch, name, None) if name in torch.__all__ and not name.startswith("_") else None
         if isinstance(function, MethodType):  # as the compiled functions of the namespace are; others do more than compute
             return function
-        method = vars(torch.Tensor).get(name) if not name.startswith("_") else None
+        method: Callable[..., Any] | None = vars(torch.Tensor).get(name) if not name.startswith("_") else None
         if callable(method) and name not in _NOT_OPERATORS:
             return method
 

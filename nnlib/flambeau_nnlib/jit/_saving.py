@@ -109,8 +109,8 @@ class _Pickler:
             self.write_tensor(value)
         elif isinstance(value, tuple):
             self.out.append(b"(")
-            for each in value:
-                self.write(each)
+            for element in value:
+                self.write(element)
             self.out.append(b"t")
         elif isinstance(value, (list, dict)):
             self.write_container(value, declared)
@@ -141,14 +141,14 @@ class _Pickler:
             self.write_global("torch.jit._pickle", "restore_type_tag")
         if isinstance(value, list):
             self.out.append(b"](")
-            for each in value:
-                self.write(each)
+            for element in value:
+                self.write(element)
             self.out.append(b"e")
         else:
             self.out.append(b"}(")
-            for key, each in value.items():
+            for key, entry in value.items():
                 self.write(key)
-                self.write(each)
+                self.write(entry)
             self.out.append(b"u")
         if declared:
             self.write(declared)
@@ -185,10 +185,10 @@ class _Pickler:
         self.out.append(b"((")
         self.write("storage")
         self.write_global("torch", name)
-        for each in (key, "cpu", storage.nbytes() // plain.element_size()):
-            self.write(each)
+        for part in (key, "cpu", storage.nbytes() // plain.element_size()):
+            self.write(part)
         self.out.append(b"tQ")
-        for each in (plain.storage_offset(), tuple(plain.shape), tuple(plain.stride()), value.requires_grad):
-            self.write(each)
+        for argument in (plain.storage_offset(), tuple(plain.shape), tuple(plain.stride()), value.requires_grad):
+            self.write(argument)
         self.write_global("collections", "OrderedDict")
         self.out.append(b")RtR")

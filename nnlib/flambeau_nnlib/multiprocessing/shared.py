@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import sys
 import tempfile
 import uuid
 import weakref
-from multiprocessing import reduction, resource_tracker, util
+from functools import cache
+from multiprocessing import reduction, util
 from pathlib import Path
 from typing import Any
 
 import flambeau as torch
 from flambeau.extension import relocate
+
+from . import keeper
 
 __all__ = [
     "SharedBlock",
@@ -52,9 +56,9 @@ def set_sharing_strategy(new_strategy: str) -> None:
     """Choose how tensors that are shared from now on are sent to other processes.
 
     Args:
-        new_strategy: `"file_descriptor"` leaves nothing behind, however a process ends, but needs two open files for
-            each tensor, and the sender has to live until the receiver has received it; `"file_system"` sends the name
-            of a file in `/dev/shm`.
+        new_strategy: `"file_descriptor"` needs an open file for each tensor, and the sender has to live until the receiver
+            has received it; `"file_system"` sends the name of a file in `/dev/shm`, and needs none. A process beside
+            the program removes such files when their owner is killed.
 
     Raises:
         AssertionError: there is no strategy of this name.
@@ -62,8 +66,8 @@ def set_sharing_strategy(new_strategy: str) -> None:
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
-    if new_strategy == "file_system" and _DIRECTORY == _SHM:
-        resource_tracker.ensure_running()  # before other processes start, so that all use the same tracker
+    if new_strategy == "file_system":
+        keeper.connect()  # before other processes start, so that all have the same keeper
     _strategy = new_strategy
 
 
@@ -75,39 +79,87 @@ def create_memory_file() -> int:
         return os.dup(file.fileno())
 
 
-class SharedBlock(mmap.mmap):
-    """A mapped file. Sent to another process, it becomes a block there that maps the same memory."""
+class SharedBlock:
+    """Memory that several processes map. Sent to another process, it becomes a block there that maps the same memory.
 
-    descriptor: int
-    path: Path | None
+    It is mapped with the C library, as `mmap.mmap` would keep a descriptor for each block.
+    """
+
+    is_shared = True  # what backends ask of the object that lends an array its memory
+    __array_interface__: dict[str, Any]  # by which array libraries find the memory
+
+    def __init__(self, descriptor: int, path: Path | None) -> None:
+        """Map an open file; the block owns both arguments. One with a path needs no descriptor any more, and closes it."""
+        status = os.fstat(descriptor)
+        self.size, self.path = status.st_size, path
+        self.descriptor = descriptor if path is None else None
+        self.address = _map(descriptor, self.size)
+        self.__array_interface__ = {"data": (self.address, False), "shape": (self.size,), "typestr": "|u1", "version": 3}
+        _by_file[status.st_dev, status.st_ino] = self
+        _by_address[self.address] = self
+        weakref.finalize(self, _unmap, self.address, self.size).atexit = False
+        util.Finalize(self, _release, (self.descriptor, path), exitpriority=-10)  # after the threads of queues, at -5
+        if path is not None:
+            os.close(descriptor)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: int) -> int:
+        return ctypes.c_ubyte.from_address(self.address + range(self.size)[index]).value
+
+    def __setitem__(self, index: int, value: int) -> None:
+        ctypes.c_ubyte.from_address(self.address + range(self.size)[index]).value = value
 
     @classmethod
     def create(cls, size: int) -> SharedBlock:
-        """A new block of `size` zero bytes."""
-        path = None
-        if _strategy == "file_system":
-            descriptor, name = tempfile.mkstemp(prefix="flambeau-", dir=_DIRECTORY)
-            path = Path(name)
-            _guard(path)
-        else:
+        """A new block of `size` zero bytes.
+
+        Raises:
+            OSError: there is not so much shared memory.
+        """
+        size = size or _SMALLEST
+        if _strategy == "file_descriptor":
             descriptor = create_memory_file()
-        os.truncate(descriptor, size or _SMALLEST)
-        return cls.open(descriptor, path)
+            os.truncate(descriptor, size)
+            return cls(descriptor, None)
+        path = _new_path()
+        keeper.tell(keeper.OWN, str(path))
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        # Memory that is not there raises here; else the first write to it would end the process.
+        os.posix_fallocate(descriptor, 0, size) if hasattr(os, "posix_fallocate") else os.truncate(descriptor, size)
+        return cls(descriptor, path)
 
     @classmethod
-    def open(cls, descriptor: int, path: Path | None) -> SharedBlock:
-        """The block of an open file, which is mapped only once in a process. The block owns both arguments."""
+    def of_descriptor(cls, descriptor: int) -> SharedBlock:
+        """The block of a file that was received, which is mapped only once in a process."""
+        known = _by_file.get(_file_id(descriptor))
+        if known is None:
+            return cls(descriptor, None)
+        os.close(descriptor)
+        return known
+
+    @classmethod
+    def of_path(cls, received: Path) -> SharedBlock:
+        """The block of a file that was received by its name, which is this process's from now on.
+
+        Raises:
+            RuntimeError: there is no such file any more.
+        """
+        try:
+            descriptor = os.open(received, os.O_RDWR)
+        except FileNotFoundError:
+            raise RuntimeError("the memory of a tensor that was received is gone: the process that sent it was killed") from None
         known = _by_file.get(_file_id(descriptor))
         if known is not None:
-            _release(descriptor, path)
+            os.close(descriptor)
+            _remove(received)
             return known
-        block = cls(descriptor, 0)
-        block.descriptor = descriptor
-        block.path = path
-        _by_file[_file_id(descriptor)] = block
-        _by_address[torch.frombuffer(block, dtype=torch.uint8).data_ptr()] = block
-        util.Finalize(block, _release, (descriptor, path), exitpriority=0)
-        return block
+        path = _new_path()
+        keeper.tell(keeper.OWN, str(path))
+        received.rename(path)
+        keeper.tell(keeper.GONE, str(received))
+        return cls(descriptor, path)
 
 
 # Blocks of this process. A tensor that lies in a block keeps it alive.
@@ -120,36 +172,56 @@ def _file_id(descriptor: int) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _guard(path: Path) -> None:
-    """Have the resource tracker remove the file if all processes end without doing so."""
-    if path.parent == _SHM:
-        resource_tracker.register(f"/{path.name}", "shared_memory")
+@cache
+def _c_library() -> Any:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+    library.mmap.restype = ctypes.c_void_p
+    library.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    return library
 
 
-def _release(descriptor: int, path: Path | None) -> None:
-    os.close(descriptor)
+def _map(descriptor: int, size: int) -> int:
+    """The address of a file in memory."""
+    address: int | None = _c_library().mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, descriptor, 0)
+    if address is None or address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return address
+
+
+def _unmap(address: int, size: int) -> None:
+    _c_library().munmap(address, size)
+
+
+def _new_path() -> Path:
+    return _DIRECTORY / f"flambeau-{uuid.uuid4().hex}"
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    keeper.tell(keeper.GONE, str(path))
+
+
+def _release(descriptor: int | None, path: Path | None) -> None:
+    if descriptor is not None:
+        os.close(descriptor)
     if path is not None:
-        path.unlink(missing_ok=True)
-        if path.parent == _SHM:
-            resource_tracker.unregister(f"/{path.name}", "shared_memory")
+        _remove(path)
 
 
 def _reduce_block(block: SharedBlock) -> tuple[Any, ...]:
     if block.path is None:
+        assert block.descriptor is not None
         return _open_descriptor, (reduction.DupFd(block.descriptor),)
     # Every message uses a new hard link to the file, so that it can be opened even after the sender has ended.
-    path = _DIRECTORY / f"flambeau-{uuid.uuid4().hex}"
+    path = _new_path()
+    keeper.tell(keeper.SENT, str(path))
     os.link(block.path, path)
-    _guard(path)
-    return _open_path, (path,)
+    return SharedBlock.of_path, (path,)
 
 
 def _open_descriptor(handle: Any) -> SharedBlock:
-    return SharedBlock.open(handle.detach(), None)
-
-
-def _open_path(path: Path) -> SharedBlock:
-    return SharedBlock.open(os.open(path, os.O_RDWR), path)
+    return SharedBlock.of_descriptor(handle.detach())
 
 
 reduction.ForkingPickler.register(SharedBlock, _reduce_block)
@@ -185,4 +257,5 @@ def _share_storage(tensor: torch.Tensor) -> SharedBlock:
 
 def block_tensor(block: SharedBlock, dtype: torch.dtype) -> torch.Tensor:
     """The memory of `block` as a 1-D tensor."""
-    return torch.frombuffer(block, dtype=dtype, count=len(block) // dtype.itemsize)
+    whole = len(block) // dtype.itemsize * dtype.itemsize
+    return torch.as_tensor(block)[:whole].view(dtype)

@@ -51,7 +51,7 @@ def adam(
             variance,
             largest,
             **options,
-            step=int(t),
+            step=t,
             decoupled=decoupled_weight_decay,
             maximize=maximize,
         ):

@@ -85,9 +85,9 @@ class SparseAdam(FirstOrder):
         check.that(0.0 < eps, f"Invalid epsilon value: {eps}")  # noqa: SIM300
         check.betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        groups = enumerate(self.param_groups)
+        groups = list(enumerate(self.param_groups))
         places = [[i, j] for i, group in groups for j, param in enumerate(group["params"]) if param.is_complex()]
-        sparse = [[i, j] for i, group in enumerate(self.param_groups) for j, each in enumerate(group["params"]) if each.is_sparse]
+        sparse = [[i, j] for i, group in groups for j, param in enumerate(group["params"]) if param.is_sparse]
         check.that(not sparse, f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
         check.that(not places, f"Complex params at indices {places}: SparseAdam does not support complex parameters")
 

@@ -138,7 +138,7 @@ class DualGraphModule(fx.GraphModule):
 
 
 def _tracer_options(given: dict[str, Any] | None) -> dict[str, Any]:
-    classes = [each for each in vars(ops).values() if inspect.isclass(each) and issubclass(each, nn.Module)]
+    classes = [member for member in vars(ops).values() if inspect.isclass(member) and issubclass(member, nn.Module)]
     return {"autowrap_modules": (math, ops), "leaf_modules": classes, **(given or {})}
 
 
@@ -249,7 +249,7 @@ def create_feature_extractor(
 
 
 def _wanted(both: ReturnNodes | None, train: ReturnNodes | None, evaluation: ReturnNodes | None) -> list[dict[str, str]]:
-    if all(each is None for each in (both, train, evaluation)):
+    if all(nodes is None for nodes in (both, train, evaluation)):
         raise ValueError("Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, should be specified")
     if (train is None) != (evaluation is None):
         raise ValueError("If any of `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified")
@@ -257,9 +257,9 @@ def _wanted(both: ReturnNodes | None, train: ReturnNodes | None, evaluation: Ret
         raise ValueError("If `train_return_nodes` and `eval_return_nodes` are specified, then both should be specified")
     given = [both, both] if both is not None else [train, evaluation]
     return [
-        {str(key): str(value) for key, value in (each.items() if isinstance(each, dict) else zip(each, each, strict=True))}
-        for each in given
-        if each is not None
+        {str(key): str(value) for key, value in (nodes.items() if isinstance(nodes, dict) else zip(nodes, nodes, strict=True))}
+        for nodes in given
+        if nodes is not None
     ]
 
 

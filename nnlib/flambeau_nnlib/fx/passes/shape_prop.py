@@ -35,7 +35,11 @@ def _extract_tensor_metadata(result: torch.Tensor, include_contiguity: bool = Tr
     formats = (torch.contiguous_format, torch.channels_last, torch.channels_last_3d) if include_contiguity else ()
     dims = {torch.channels_last: 4, torch.channels_last_3d: 5}
     memory_format = next(
-        (each for each in formats if result.ndim == dims.get(each, result.ndim) and result.is_contiguous(memory_format=each)),
+        (
+            candidate
+            for candidate in formats
+            if result.ndim == dims.get(candidate, result.ndim) and result.is_contiguous(memory_format=candidate)
+        ),
         None,
     )
     return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), memory_format, False, {})

@@ -554,9 +554,16 @@ class Module(Stateful, Hookable):
         def convert(tensor: torch.Tensor) -> torch.Tensor:
             converts = dtype is not None and (tensor.is_floating_point() or tensor.is_complex())
             target = (device or tensor.device, dtype if converts else tensor.dtype, non_blocking)
-            if memory_format is not None and tensor.dim() in (4, 5):
-                return tensor.to(*target, memory_format=memory_format)
-            return tensor.to(*target)
+            in_format = memory_format is not None and tensor.dim() in (4, 5)
+            try:
+                return tensor.to(*target, memory_format=memory_format) if in_format else tensor.to(*target)
+            except NotImplementedError as error:
+                if not tensor.is_meta:
+                    raise
+                raise NotImplementedError(
+                    f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module "
+                    "from meta to a different device."
+                ) from None
 
         return self._apply(convert)
 

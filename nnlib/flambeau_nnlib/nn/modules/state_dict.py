@@ -209,6 +209,13 @@ class Stateful:
                     f"size mismatch for {key}: copying a param with shape {source.shape} from checkpoint, "
                     f"the shape in current model is {target.shape}."
                 )
+        if not assign and target.is_meta and not getattr(source, "is_meta", True):
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which "
+                "is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+                "corresponding key in the module instead of copying them in place?)",
+                stacklevel=5,
+            )
         try:
             with torch.no_grad():
                 if not assign:

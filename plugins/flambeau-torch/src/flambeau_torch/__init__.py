@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import array_api_compat
 import array_api_compat.torch as xp
 import ml_dtypes
 import numpy
 import torch
 
-from flambeau.backend import Backend, hookimpl
+from flambeau.backend import Backend, hookimpl, without_aliases
+
+from .kernels import KERNELS
 
 __all__ = ["TorchBackend"]
 
 torch.set_grad_enabled(False)  # flambeau differentiates; this thread's tensors are plain arrays
+
+# In a program `torch` is flambeau. What PyTorch and array-api-compat look up by that name once, they look up here.
+for _number in (0, 0.0, False):
+    torch.where(torch.tensor(True), torch.tensor(0.0), _number)
+array_api_compat.array_namespace(torch.tensor(0))
 
 
 class TorchBackend(Backend):
@@ -35,6 +44,24 @@ class TorchBackend(Backend):
     def dtypes(self) -> Any:
         found = {dtype: getattr(torch, dtype.name, None) for dtype in super().dtypes}
         return {dtype: raw for dtype, raw in found.items() if raw is not None and dtype.name != "complex32"}
+
+    @property
+    def kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return KERNELS
+
+    def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
+        """The kernel, run again with `torch` being PyTorch if it failed to import a part of it."""
+
+        def bound(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return kernel(*args, **kwargs)
+            except (ImportError, AttributeError):
+                if sys.modules.get("torch") is torch:
+                    raise
+                with without_aliases():
+                    return kernel(*args, **kwargs)
+
+        return bound
 
     # --- arrays ---
 

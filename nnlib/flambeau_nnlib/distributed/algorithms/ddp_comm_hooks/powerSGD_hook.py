@@ -150,7 +150,8 @@ def _approximate(state: PowerSGDState, key: tuple[int, int], matrix: Tensor, siz
 def _orthogonal(matrix: Tensor, epsilon: float) -> Tensor:
     """Columns of length 1 that are orthogonal to each other: by QR, or by Gram and Schmidt with an epsilon."""
     if not epsilon:
-        return torch.linalg.qr(matrix.float())[0].to(matrix.dtype)
+        q: Tensor = torch.linalg.qr(matrix.float())[0]
+        return q.to(matrix.dtype)
     result = matrix.clone()
     for column in range(result.shape[1]):
         vector = result[:, column]

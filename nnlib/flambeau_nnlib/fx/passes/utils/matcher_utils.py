@@ -137,22 +137,22 @@ class SubgraphMatcher:
             and node.graph.owning_module is not None
         ):
             roots = pattern_node.graph.owning_module, node.graph.owning_module
-            kinds = [type(_get_attr(root, each.target)) for root, each in zip(roots, (pattern_node, node), strict=True)]
+            kinds = [type(_get_attr(root, call.target)) for root, call in zip(roots, (pattern_node, node), strict=True)]
             return kinds[0] is kinds[1]
-        return pattern_node.target == node.target
+        return bool(pattern_node.target == node.target)
 
     @staticmethod
     def _same_attribute(pattern_node: Node, node: Node) -> bool:
         roots = pattern_node.graph.owning_module, node.graph.owning_module
         if roots[0] is None or roots[1] is None:
-            return pattern_node.target == node.target
+            return bool(pattern_node.target == node.target)
         ours, theirs = _get_attr(roots[0], pattern_node.target), _get_attr(roots[1], node.target)
         return isinstance(ours, torch.Tensor) and isinstance(theirs, torch.Tensor)
 
     def _match_nodes(self, pattern_node: Node, node: Node, match: InternalMatch) -> bool:
         if pattern_node in match.nodes_map:
             return match.nodes_map[pattern_node] is node
-        if any(each is node for each in match.nodes_map.values()) and pattern_node.op != "placeholder":
+        if any(matched is node for matched in match.nodes_map.values()) and pattern_node.op != "placeholder":
             return False
         if not self._alike(pattern_node, node):
             return False
@@ -167,7 +167,7 @@ class SubgraphMatcher:
         args, kwargs = pattern_node.args, pattern_node.kwargs
         other_args, other_kwargs = node.args, node.kwargs
         if len(args) != len(other_args) or list(kwargs) != list(other_kwargs):
-            normalized = [each.normalized_arguments(each.graph.owning_module, None, None, True) for each in (pattern_node, node)]
+            normalized = [call.normalized_arguments(call.graph.owning_module, None, None, True) for call in (pattern_node, node)]
             if None in normalized:
                 return False
             (args, kwargs), (other_args, other_kwargs) = normalized  # type: ignore[misc]
@@ -192,7 +192,7 @@ class SubgraphMatcher:
         if pattern_node.op != "placeholder":
             return False
         if pattern_node in match.nodes_map:
-            return match.nodes_map[pattern_node] == value
+            return bool(match.nodes_map[pattern_node] == value)
         match.nodes_map[pattern_node] = value
         return True
 
@@ -200,11 +200,11 @@ class SubgraphMatcher:
 def _plain(value: Any) -> Any:
     """Arguments in ordinary lists and dictionaries, which trees are made of."""
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_plain(element) for element in value]
     if isinstance(value, tuple):
-        return tuple(_plain(each) for each in value)
+        return tuple(_plain(element) for element in value)
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(element) for key, element in value.items()}
     return value
 
 

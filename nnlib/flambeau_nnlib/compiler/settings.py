@@ -1,6 +1,4 @@
-"""`torch.compile` and `torch.compiler`: the names are there, and programs that use them run; nothing is compiled.
-
-What `torch.compile` gives back runs eagerly, and says so once in a warning.
+"""`torch.compiler`: what programs ask of the compiler, and tell it.
 
 >>> import flambeau as torch
 >>> torch.compiler.is_compiling()
@@ -10,18 +8,20 @@ False
 from __future__ import annotations
 
 import functools
-import inspect
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 import flambeau as torch
-from flambeau import nn
+from flambeau.graphs import is_recording, refuse
 from flambeau.utils import _pytree as pytree
 
+from .. import nn
+from .errors import InvalidBackend
+
 __all__ = [
-    "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "get_default_backend",
+    "allow_in_graph", "assume_constant_result", "cudagraph_mark_step_begin", "disable", "get_default_backend",
     "is_compiling", "is_dynamo_compiling", "is_exporting", "keep_portable_guards_unsafe", "keep_tensor_guards_unsafe",
     "list_backends", "load_cache_artifacts", "load_compiled_function", "nested_compile_region", "reset", "save_cache_artifacts",
     "set_default_backend", "set_enable_guard_collectives", "set_stance", "skip_all_guards_unsafe",
@@ -29,160 +29,89 @@ __all__ = [
     "substitute_in_graph", "wrap_numpy",
 ]  # fmt: skip
 
-_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _BACKENDS = ("cudagraphs", "inductor", "openxla", "tvm")
-_FOR_DEBUGGING = (
+FOR_DEBUGGING = (
     "aot_eager", "aot_eager_decomp_partition", "aot_ts", "eager", "eager_debug", "eager_noexcept", "pre_dispatch_eager",
 )  # fmt: skip
 _STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
 _default_backend: str | Callable[..., Any] = "inductor"
-_warned = False
+_stance = "default"
+_generation = 0  # goes up with each `reset`
+_compiling = 0  # functions that are being captured, or verified
 
 
-# --- torch.compile ------------------------------------------------------------------------------------------------------
+# --- for the compiler ------------------------------------------------------------------------------------------------------
 
 
-class InvalidBackend(RuntimeError):
-    """There is no backend of this name."""
+def stance() -> str:
+    """How compiled functions are to behave, as `set_stance` says."""
+    return _stance
 
 
-class OptimizedModule(nn.Module):
-    """A module that `torch.compile` has given back: it calls the module that it was given, which is its `_orig_mod`.
-
-    Args:
-        mod: the module.
-        dynamo_ctx: ignored.
-
-    >>> import flambeau as torch
-    >>> list(OptimizedModule(torch.nn.Linear(1, 1)).state_dict())
-    ['_orig_mod.weight', '_orig_mod.bias']
-    """
-
-    def __init__(self, mod: nn.Module, dynamo_ctx: Any = None) -> None:
-        super().__init__()
-        self._orig_mod = mod
-        self.training = mod.training
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._orig_mod(*args, **kwargs)
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes."""
-        return self._orig_mod(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_orig_mod":
-            return self._modules["_orig_mod"]
-        return getattr(self._orig_mod, name)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(name for name in dir(self._orig_mod))]
+def generation() -> int:
+    """How often `reset` has been called."""
+    return _generation
 
 
-def compile(
-    model: Callable[..., Any] | None = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable[..., Any] | None = None,
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    name: str | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = False,
-    shapes_spec: Any = None,
-) -> Any:
-    """Give back a function or module that computes the same; usable as a decorator, too.
-
-    Nothing is compiled: it runs eagerly, as the one that is given does, and is not faster. The first use says so in a warning.
-
-    Args:
-        model: the function or module.
-        fullgraph, dynamic, options, name, recompile_limit, isolate_recompiles, shapes_spec: ignored.
-        backend: the name of one of PyTorch's backends, or a function; it is not called.
-        mode: one of PyTorch's modes.
-        disable: give back what is given, without a warning.
-
-    Raises:
-        RuntimeError: `mode` is none, is given beside `options`, or the backend has a name that PyTorch has no backend of.
-
-    Warns:
-        UserWarning: once: it runs eagerly.
-
-    >>> import warnings
-    >>> import flambeau as torch
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     double = torch.compile(lambda x: 2 * x)
-    >>> double(torch.ones(1))
-    tensor([2.])
-    """
-    if mode is not None and options is not None:
-        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    if mode is not None and mode not in _MODES:
-        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
-    _check_backend(backend)
-    if model is None:
-        return lambda given: compile(
-            given, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
-        )
-    if not callable(model):
-        raise RuntimeError(f"torch.compile: expected a function or a module, got {type(model).__name__}")
-    if disable:
-        return model
-    _warn_once()
-    if isinstance(model, nn.Module):
-        return model if isinstance(model, OptimizedModule) else OptimizedModule(model)
-    if inspect.isclass(model):
-        return model
-
-    @functools.wraps(model)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return model(*args, **kwargs)
-
-    run._torchdynamo_orig_callable = model  # type: ignore[attr-defined]
-    return run
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Context in which `is_compiling` says True."""
+    global _compiling
+    _compiling += 1
+    try:
+        yield
+    finally:
+        _compiling -= 1
 
 
-def _check_backend(backend: Any) -> None:
-    if isinstance(backend, str) and backend not in (*_BACKENDS, *_FOR_DEBUGGING):
+def check_backend(backend: Any) -> None:
+    """Raise InvalidBackend for a name that PyTorch has no backend of."""
+    if isinstance(backend, str) and backend not in (*_BACKENDS, *FOR_DEBUGGING):
         raise InvalidBackend(f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends.")
 
 
-def _warn_once() -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn("torch.compile: nothing is compiled, functions and modules run eagerly", stacklevel=3)
-
-
-# --- questions, and settings that have no effect --------------------------------------------------------------------------
+# --- for programs ----------------------------------------------------------------------------------------------------------
 
 
 def is_compiling() -> bool:
-    """False."""
-    return False
+    """Whether the code that asks is being compiled: a call of it is captured, or compared with what was captured."""
+    return _compiling > 0
 
 
 def is_dynamo_compiling() -> bool:
-    """False."""
-    return False
+    """As `is_compiling`."""
+    return _compiling > 0
 
 
 def is_exporting() -> bool:
-    """False."""
+    """Whether the code that asks is being exported: never, as `torch.export` runs it as it is."""
     return False
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """A decorator, with or without arguments, for functions that are not to be compiled: gives them back.
+    """A decorator, with or without arguments, for functions that are not to be compiled: what calls them runs eagerly.
 
     Args:
-        fn: the function.
-        recursive, reason: ignored.
+        fn: the function, or a module.
+        recursive: accepted.
+        reason: is part of the message that says why it runs eagerly.
     """
-    return fn if fn is not None else lambda fn: fn
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    if isinstance(fn, nn.Module):
+        fn.forward = disable(fn.forward, recursive, reason=reason)  # type: ignore[method-assign]  # for this module alone
+        return fn
+    if isinstance(fn, type):
+        return fn
+    called = getattr(fn, "__name__", repr(fn))
+
+    @functools.wraps(fn)
+    def run_eagerly(*args: Any, **kwargs: Any) -> Any:
+        if is_recording():
+            refuse(f"it calls {called}, for which the compiler is disabled" + (f": {reason}" if reason else ""))
+        return fn(*args, **kwargs)
+
+    return run_eagerly
 
 
 def allow_in_graph(fn: Any) -> Any:
@@ -240,9 +169,9 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def on_tensors(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: each.numpy(), (args, kwargs))
+        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.numpy(), (args, kwargs))
         return pytree.tree_map(
-            lambda each: torch.as_tensor(each) if hasattr(each, "__array_interface__") else each, fn(*args, **kwargs)
+            lambda value: torch.as_tensor(value) if hasattr(value, "__array_interface__") else value, fn(*args, **kwargs)
         )
 
     return on_tensors
@@ -253,7 +182,9 @@ def cudagraph_mark_step_begin() -> None:
 
 
 def reset() -> None:
-    """Nothing: there is nothing compiled to forget."""
+    """Forget all that has been compiled: each compiled function is compiled again when it is next called."""
+    global _generation
+    _generation += 1
 
 
 def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
@@ -262,7 +193,7 @@ def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")
     Args:
         exclude_tags: leave out those for debugging, if that is among these.
     """
-    return sorted(_BACKENDS if "debug" in (exclude_tags or ()) else (*_BACKENDS, *_FOR_DEBUGGING))
+    return sorted(_BACKENDS if "debug" in (exclude_tags or ()) else (*_BACKENDS, *FOR_DEBUGGING))
 
 
 def get_default_backend() -> str | Callable[..., Any]:
@@ -280,19 +211,27 @@ def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
         RuntimeError: PyTorch has no backend of that name.
     """
     global _default_backend
-    _check_backend(backend)
+    check_backend(backend)
     _default_backend = "inductor" if backend is None else backend
 
 
 class set_stance:
-    """Say how compiled code is to behave, as a function, context or decorator; there is none, so it changes nothing.
+    """Say how compiled functions are to behave: at once, or, as a context or decorator, within it.
 
     Args:
-        stance: one of PyTorch's stances.
-        skip_guard_eval_unsafe, force_backend: ignored.
+        stance: `"default"`; `"force_eager"`: run them eagerly; `"eager_on_recompile"`: replay what has been compiled, run all
+            else eagerly; `"fail_on_recompile"`: raise there; `"eager_then_compile"`, `"aot_eager_then_compile"`: run each
+            function's first call eagerly.
+        skip_guard_eval_unsafe, force_backend: accepted.
 
     Raises:
         RuntimeError: it is none of them.
+
+    >>> import flambeau as torch
+    >>> double = torch.compile(lambda x: 2 * x)
+    >>> with torch.compiler.set_stance("force_eager"):
+    ...     double(torch.ones(1))
+    tensor([2.])
     """
 
     def __init__(
@@ -302,18 +241,30 @@ class set_stance:
         skip_guard_eval_unsafe: bool = False,
         force_backend: str | Callable[..., Any] | None = None,
     ) -> None:
+        global _stance
         if stance not in _STANCES:
             raise RuntimeError(f"invalid torch.compile stance {stance!r}, should be one of: {', '.join(_STANCES)}")
-        self.stance = stance
+        self.stance, self._previous = stance, _stance
+        _stance = stance
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        return fn
+        global _stance
+        _stance = self._previous  # it is for the function alone
+        stance = self.stance
+
+        @functools.wraps(fn)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with set_stance(stance):
+                return fn(*args, **kwargs)
+
+        return run
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        pass
+        global _stance
+        _stance = self._previous
 
 
 def set_enable_guard_collectives(enabled: bool) -> bool:
@@ -388,7 +339,7 @@ def skip_guard_on_inbuilt_nn_modules_unsafe(guard_entries: Sequence[Any]) -> lis
 
 
 def save_cache_artifacts() -> None:
-    """None: nothing has been compiled."""
+    """None: what is compiled belongs to live objects, and is not kept between processes."""
 
 
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:

@@ -1,0 +1,184 @@
+"""Operations whose forward looks at data, or lays its result out otherwise than the CPU's kernel does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from flambeau.backend import memory_order
+from flambeau.extension import forward_of
+from flambeau.tensors.memory_format import preserve_format
+
+from ..numpy.kernels_fourier import transform_order
+from .arrays import MetaArray, described, in_order, like
+from .namespace import namespace
+
+__all__ = ["KERNELS"]
+
+Kernel = Callable[..., Any]
+
+
+def _contiguous(input: MetaArray) -> MetaArray:
+    return input if input.layout.flags.c_contiguous else described(input.shape, input.dtype)
+
+
+# --- indexing -----------------------------------------------------------------------------------------------------
+
+
+def _look(input: MetaArray, index: Any) -> MetaArray:
+    return input[index]
+
+
+def _setitem(input: MetaArray, value: Any, index: Any) -> MetaArray:
+    result = like(input)
+    result[index] = value
+    return result
+
+
+def _setitem_in_place(input: MetaArray, value: Any, index: Any) -> MetaArray:
+    input[index] = value
+    return input
+
+
+def _index_backward(input: MetaArray, shape: Any, index: Any) -> MetaArray:
+    return described(shape, input.dtype)
+
+
+# --- layouts ------------------------------------------------------------------------------------------------------
+
+
+def _clone(input: MetaArray, memory_format: Any = None) -> MetaArray:
+    if memory_format is not None and memory_format is not preserve_format:
+        return in_order(input.shape, input.dtype, memory_format.order(input.ndim))
+    if 0 in input.layout.strides:  # expanded
+        return in_order(input.shape, input.dtype, memory_order(input.shape, input.strides))
+    return like(input)
+
+
+def _diagonal(input: MetaArray, offset: int, dim1: int, dim2: int) -> MetaArray:
+    return input.view(np.diagonal(input.layout, offset, dim1, dim2))
+
+
+def _view_as_real(input: MetaArray) -> MetaArray:
+    real = input.layout.real[..., None]
+    return input.view(as_strided(real, (*input.shape, 2), (*input.layout.strides, real.itemsize)))
+
+
+def _view_as_complex(input: MetaArray) -> MetaArray:
+    return input.view(input.layout.view(np.complex128 if input.dtype == np.float64 else np.complex64)[..., 0])
+
+
+def _extremes_so_far(input: MetaArray, dim: int) -> tuple[MetaArray, MetaArray]:
+    return like(input), like(input, np.int64)
+
+
+def _unsqueeze(input: MetaArray, dim: int) -> MetaArray:
+    return input[(slice(None),) * dim + (None,)]
+
+
+def _gather_along(input: MetaArray, index: MetaArray, dim: int) -> MetaArray:
+    return described(index.shape, input.dtype) if input.layout.flags.c_contiguous else like(index, input.dtype)
+
+
+def _of_row_major(name: str) -> Kernel:
+    """The forward, with row-major results whatever the order of the arguments."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        results = forward_of(name)(namespace, *args, **kwargs)
+        return tuple(map(_contiguous, results)) if isinstance(results, (tuple, list)) else _contiguous(results)
+
+    return kernel
+
+
+_ROW_MAJOR = (
+    "avg_pool2d_windows", "avg_pool3d_windows", "avg_pool_backward", "col2im", "complex", "cumprod", "cumsum", "group_norm",
+    "layer_norm", "log_softmax", "logcumsumexp", "masked_fill", "nll_loss_backward", "resample_backward", "roll", "softmax",
+    "tril", "triu",
+)  # fmt: skip
+
+
+def _of_image_format(name: str) -> Kernel:
+    """The forward, with results whose channels are last in memory if those of the first argument are, and row-major if not."""
+
+    def kernel(image: MetaArray, *args: Any, **kwargs: Any) -> Any:
+        results = forward_of(name)(namespace, image, *args, **kwargs)
+        channels_last = (
+            image.ndim > 3 and not image.layout.flags.c_contiguous and np.moveaxis(image.layout, 1, -1).flags.c_contiguous
+        )
+        order = (0, *range(2, image.ndim), 1) if channels_last else range(image.ndim)
+        arranged = [in_order(r.shape, r.dtype, order) for r in (results if isinstance(results, (tuple, list)) else (results,))]
+        return tuple(arranged) if isinstance(results, (tuple, list)) else arranged[0]
+
+    return kernel
+
+
+_IMAGES = (
+    "batch_norm", "constant_pad", "convolution", "convolution_transposed", "fixed_norm", "max_pool2d", "max_pool_indices",
+    "resample", "resample_nearest",
+)  # fmt: skip
+
+
+def _indices_row_major(name: str) -> Kernel:
+    """The forward of a sort, with row-major indices."""
+
+    def kernel(*args: Any) -> Any:
+        values, indices = forward_of(name)(namespace, *args)
+        return values, _contiguous(indices)
+
+    return kernel
+
+
+# --- what only kernels compute ------------------------------------------------------------------------------------
+
+
+def _ldl_factor(A: MetaArray, hermitian: bool = False) -> tuple[MetaArray, MetaArray, MetaArray]:
+    return described(A.shape, A.dtype), described(A.shape[:-1], np.int64), described(A.shape[:-2], np.int64)
+
+
+def _ldl_solve(LD: MetaArray, B: MetaArray, pivots: MetaArray, hermitian: bool = False) -> MetaArray:
+    return described(B.shape, B.dtype)
+
+
+# --- Fourier transforms: as the CPU computes them, in an order that suits the memory of the input -----------------
+
+
+def _fourier(name: str, halved: bool) -> Kernel:
+    def kernel(input: MetaArray, dims: tuple[int, ...], *params: Any) -> MetaArray:
+        result = forward_of(name)(namespace, input, dims, *params)
+        return in_order(result.shape, result.dtype, transform_order(input.layout, dims, halved))
+
+    return kernel
+
+
+KERNELS: Mapping[str, Kernel] = {
+    "clone": _clone,
+    "contiguous": _contiguous,
+    "cummax": _extremes_so_far,
+    "cummin": _extremes_so_far,
+    "diagonal": _diagonal,
+    "unsqueeze": _unsqueeze,
+    "view_as_complex": _view_as_complex,
+    "view_as_real": _view_as_real,
+    "pairs_of_complex": _view_as_real,
+    "gather_along": _gather_along,
+    **{f"getitem_{name}": _look for name in ("select", "slice", "unsqueeze", "alias")},
+    "index": lambda input, index: _contiguous(input[index]),
+    "setitem": _setitem,
+    "setitem_in_place": _setitem_in_place,
+    "index_put_add": lambda input, values, index: described(input.shape, input.dtype),
+    "index_backward": _index_backward,
+    "gcd": namespace.gcd,
+    "lcm": namespace.lcm,
+    "round": lambda input: _contiguous(input) if input.dtype.kind in "iu" else like(input),
+    **{name: _of_row_major(name) for name in _ROW_MAJOR},
+    **{name: _of_image_format(name) for name in _IMAGES},
+    **{name: _indices_row_major(name) for name in ("sort", "topk")},
+    "linalg_ldl_factor_ex": _ldl_factor,
+    "linalg_ldl_solve": _ldl_solve,
+    "fft_c2c": _fourier("fft_c2c", halved=False),
+    "fft_r2c": _fourier("fft_r2c", halved=True),
+    "fft_c2r": _fourier("fft_c2r", halved=True),
+}

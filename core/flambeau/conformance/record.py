@@ -1,0 +1,141 @@
+"""What runs leave in the user's cache folder: their results as they come, for `--resume`, and how the last ones ended."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import version
+from ..backend import Backend
+from .kit import FAMILIES, Family, Result
+
+__all__ = ["Journal", "folder", "last_runs", "note", "said_of"]
+
+
+def folder() -> Path:
+    """The folder of all records: `flambeau/conformance` in `XDG_CACHE_HOME`, by default `~/.cache`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "flambeau" / "conformance"
+
+
+class Journal:
+    """The results of a run, written as they come, so that a run that was cut off can go on where it stopped.
+
+    Results of another version of flambeau or of the library, or of a run with other options, do not count.
+    """
+
+    def __init__(self, backend: Backend, quick: bool) -> None:
+        self._path = folder() / f"{backend.name}.jsonl"
+        self._heading = {"flambeau": version.flambeau_version, "library": library(backend), "quick": quick}
+        self.done: dict[str, list[Result]] = {}
+        self.seconds: dict[str, float] = {}
+        self.on_host: set[str] = set()
+
+    def begin(self, resume: bool) -> None:
+        """Read what an earlier run has left, if it is to go on; else start anew.  OSError if nothing can be written."""
+        if resume:
+            self._read()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps(self._heading)]
+        lines += [json.dumps([family, vars(result)]) for family, results in self.done.items() for result in results]
+        lines += [json.dumps([family, seconds, sorted(self.on_host)]) for family, seconds in self.seconds.items()]
+        self._path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        self._file = self._path.open("a", encoding="utf-8")
+
+    def _read(self) -> None:
+        try:
+            heading, *lines = self._path.read_text(encoding="utf-8").split("\n")
+            if json.loads(heading) != self._heading:
+                return
+        except (OSError, ValueError):
+            return
+        for line in lines:
+            try:
+                family, event, *on_host = json.loads(line)
+            except ValueError:  # a line that was cut off
+                continue
+            if isinstance(event, dict):
+                self.done.setdefault(family, []).append(Result(**event))
+            else:
+                self.seconds[family] = event
+                self.on_host.update(*on_host)
+
+    def result(self, family: str, result: Result) -> None:
+        """Note a result."""
+        self._write([family, vars(result)])
+
+    def family(self, family: str, seconds: float, on_host: Sequence[str]) -> None:
+        """Note that a family is done, and the operations that the CPU has computed for it."""
+        self.on_host.update(on_host)
+        self._write([family, seconds, sorted(self.on_host)])
+
+    def _write(self, entry: Any) -> None:
+        self._file.write(json.dumps(entry) + "\n")
+        self._file.flush()
+
+    def end(self) -> None:
+        """The run is complete: there is nothing to resume."""
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+def library(backend: Backend) -> str:
+    """What a backend says of its library, or why it says nothing."""
+    try:
+        return backend.report()
+    except Exception as error:  # of a library whose device is missing
+        return f"{type(error).__name__}: {error}"
+
+
+# --- how runs ended -----------------------------------------------------------------------------------------------
+
+
+def note(backend: Backend, total: Family, quick: bool, on_host: Sequence[str]) -> None:
+    """Remember how a run of all families ended, and in `passed` the last one that passed.  OSError if that cannot be written."""
+    kind = "quick" if quick else "full"
+    run = {
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "flambeau": version.flambeau_version,
+        "library": library(backend),
+        "passed": total.passed,
+        "failed": len(total.failures),
+        "skipped": sum(total.skipped.values()),
+        "expected": len(total.expected),
+        "seconds": round(total.seconds, 1),
+    }
+    known = last_runs(backend.name)
+    known[kind] = {**known.get(kind, {}), "last": run, **({} if total.failures else {"passed": run})}
+    known["on_host"] = sorted({*known.get("on_host", ()), *on_host} if quick else on_host)
+    folder().mkdir(parents=True, exist_ok=True)
+    (folder() / f"{backend.name}.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+def last_runs(name: str) -> dict[str, Any]:
+    """What `note` has remembered of a backend: empty if nothing."""
+    try:
+        known = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def said_of(runs: dict[str, Any]) -> Iterator[str]:
+    """Sentences on the last runs of a backend, those with all checks first."""
+    for kind in ("full", "quick"):
+        last, passed = runs.get(kind, {}).get("last"), runs.get(kind, {}).get("passed")
+        if passed:
+            others = [f"{passed[word]} {word}" for word in ("skipped", "expected") if passed[word]]
+            counts = ", ".join(
+                [f"{passed['passed']} checks", *(f"{other} to fail" if "exp" in other else other for other in others)]
+            )
+            yield f"{kind} run passed on {passed['date']}: {counts}, {passed['seconds']:.0f} s; {passed['library']}"
+        if last and last["failed"]:
+            yield f"{kind} run failed on {last['date']}: {last['failed']} of {last['passed'] + last['failed']} checks"
+
+
+def is_complete(families: Sequence[str]) -> bool:
+    """Whether a run of these families has run all checks."""
+    return {*families} == {*FAMILIES}

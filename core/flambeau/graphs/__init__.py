@@ -1,0 +1,23 @@
+"""Graphs: a step is recorded at its kernels while it runs, and replayed as generated code.
+
+- `recorder`: arrays and numbers that remember which call made them, and the list of calls.
+- `recording`: a stretch of time in which all kernels of a backend go through a recorder.
+- `effects`: what a step did to the tensors that were there before it.
+- `program`: the calls that are needed, as a Python function.
+- `differentiation`: the derivative of a recorded function, recorded behind it.
+- `capture`: all of it, for one call of a function.
+- `verification`: the first replay, compared with the call itself.
+"""
+
+from __future__ import annotations
+
+from .capture import Captured, Refused, capture, describe, tensors_in
+from .program import CheckFailed, Program
+from .recorder import LookedAtValue, is_own_file, is_recording, place_in_program, refuse, register_own_folder
+from .recording import NotCapturable
+from .verification import verified
+
+__all__ = [
+    "Captured", "CheckFailed", "LookedAtValue", "NotCapturable", "Program", "Refused", "capture", "describe", "is_own_file",
+    "is_recording", "place_in_program", "refuse", "register_own_folder", "tensors_in", "verified",
+]  # fmt: skip

@@ -1,0 +1,400 @@
+"""A stretch of time in which all kernels of a backend go through a recorder.
+
+All doors to kernels are in the dispatch keys: their tables, their `F` and their backend.  While a recording is open, the keys of
+one backend have others: a `RecordingBackend` in place of the backend, and tables that are filled with recorded kernels.  All
+tensors that live, and numbers that may change from step to step, such as learning rates, become recorded values.  At the end, all
+is as before.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from ..backend import Backend
+from ..calls.tables import OPS
+from ..random import Generator
+from ..runtime.devices import DispatchKey, _keys, device, dispatch_key, kernels_of
+from ..runtime.state import state
+from ..tape.node import Node, next_seq
+from ..tape.transforming import open_batches
+from ..tensors.tensor import Tensor
+from ..values.dtypes import COMPLEX
+from .recorder import COMPUTE, EFFECT, RecordedArray, RecordedInteger, RecordedNumber, Recorder, Reference, open_recorders
+
+__all__ = ["NotCapturable", "Recording", "TensorState"]
+
+
+class NotCapturable(RuntimeError):
+    """What was recorded cannot be replayed; the message says why."""
+
+
+# Functions of a namespace, and operations, whose results have a shape that depends on values.
+_SHAPE_FROM_VALUES = frozenset({
+    "argwhere", "bincount", "compress", "extract", "flatnonzero", "histogram", "masked_select", "nonzero", "repeat",
+    "repeat_interleave", "unique", "unique_all", "unique_consecutive", "unique_counts", "unique_inverse", "unique_values",
+})  # fmt: skip
+_LOOKS = frozenset({"item", "truth", "tolist", "to_host", "to_host_later", "to_dlpack", "copied_to"})
+_WRITES = {"write": (0,), "add_to": (0,)}
+_AS_IT_IS = frozenset({"computed", "undisturbed", "compiled", "bind", "guard", "prepare", "synchronize"})
+
+
+class RecordingBackend:
+    """Stands in for a backend while its arrays are recorded."""
+
+    def __init__(self, real: Backend, recorder: Recorder) -> None:
+        self._real, self._recorder = real, recorder
+        self.array_type = RecordedArray
+        self.xp = RecordingNamespace(real.xp, recorder)
+        self.forward_xp = self.xp
+        self.all_kernels = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
+        self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
+
+    @staticmethod
+    def _written_by_step(name: str) -> Any:
+        """An optimizer's kernel writes to all its arrays but the second, which is the gradient; other kernels write to none."""
+        return (lambda args: [i for i in range(len(args)) if i != 1]) if name.endswith("_step") else ()
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._real, name)
+        if not callable(attribute) or isinstance(attribute, type) or name in _AS_IT_IS:
+            return attribute
+        value = (
+            self._looking(name, attribute)
+            if name in _LOOKS
+            else self._recorder.wrapped(attribute, name, COMPUTE, _WRITES.get(name, ()))
+        )
+        setattr(self, name, value)
+        return value
+
+    def _looking(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        recorder = self._recorder
+
+        def look(array: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(array, RecordedArray):
+                recorder.spoil("it looks at a value")
+                array = array._value
+            return method(array, *args, **kwargs)
+
+        return look
+
+    def is_own(self, array: Any) -> bool:
+        """False: a copy is recorded, and left out of the program where it turns out not to be needed."""
+        return False
+
+    def copy(self, array: Any) -> Any:
+        """A fresh array with the same elements."""
+        recorder = self._recorder
+        if recorder.depth or not isinstance(array, RecordedArray):
+            return self._real.copy(array)
+        value, array._value = array._value, None
+        owned = self._real.is_own(value)
+        array._value = value
+        result = recorder.call("copy", self._real.copy, (array,), {})
+        recorder.calls[-1].owned = owned
+        return result
+
+    def extremes(self, array: Any) -> tuple[Any, Any]:
+        """The smallest and the largest element, as numbers whose comparisons are checked in each replay."""
+        real = self._real.extremes
+        if self._recorder.depth or not isinstance(array, RecordedArray):
+            return real(array)
+        low, high = real(array._value)
+        references = self._recorder.new_reference(), self._recorder.new_reference()
+        self._recorder.add("extremes", real, (array,), references)
+        return tuple(
+            (RecordedNumber if isinstance(value, float) else RecordedInteger).of(value, reference, self._recorder)
+            for value, reference in zip((low, high), references, strict=True)
+        )
+
+    def number(self, array: Any) -> Any:
+        """The one element as a number that the program follows."""
+        if self._recorder.depth or not isinstance(array, RecordedArray):
+            return self._real.item(array)
+        return self._recorder.number(self._real.item(array._value), "item", self._real.item, (array,))
+
+    def on(self, index: int | None) -> Any:
+        """The namespace for creating arrays."""
+        return RecordingNamespace(self._real.on(index), self._recorder)
+
+
+class RecordingNamespace:
+    """A namespace of functions of arrays, which records their calls."""
+
+    def __init__(self, real: Any, recorder: Recorder) -> None:
+        self._real, self._recorder = real, recorder
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._real, name)
+        if isinstance(attribute, ModuleType):
+            value: Any = RecordingNamespace(attribute, self._recorder)
+        elif callable(attribute) and not isinstance(attribute, type) and name not in ("isdtype", "finfo", "iinfo", "result_type"):
+            value = _recording_function(attribute, name, self._recorder)
+        else:
+            value = attribute
+        setattr(self, name, value)
+        return value
+
+
+def _recording_function(function: Callable[..., Any], name: str, recorder: Recorder) -> Callable[..., Any]:
+    def record(*args: Any, **kwargs: Any) -> Any:
+        if name in _SHAPE_FROM_VALUES and not recorder.depth:
+            recorder.spoil(f"a shape depends on values: {name}")
+        if kwargs.get("out") is not None:
+            recorder.spoil(f"{name} writes to an array in its own way")
+        return recorder.call(name, function, args, kwargs)
+
+    return record
+
+
+class RecordingKernels(Mapping[str, Callable[..., Any]]):
+    """The kernels of a backend, which record their calls."""
+
+    def __init__(self, real: Mapping[str, Callable[..., Any]], recorder: Recorder, writes: Callable[[str], Any]) -> None:
+        self._real, self._recorder, self._writes = real, recorder, writes
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        return self._recorder.wrapped(self._real[name], name, COMPUTE, self._writes(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._real)
+
+    def __len__(self) -> int:
+        return len(self._real)
+
+
+class RecordingGenerator:
+    """A backend's random generator, whose draws are recorded: a replay makes them all, in the same order."""
+
+    def __init__(self, real: Any, recorder: Recorder) -> None:
+        self._real, self._recorder = real, recorder
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._real, name)
+        return self._recorder.wrapped(attribute, name, EFFECT) if callable(attribute) else attribute
+
+
+class RecordedConstants(dict[Any, Any]):
+    """The constants of a dispatch key: none is kept for a number that may be another in the next step."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return default if isinstance(key, (RecordedNumber, RecordedInteger)) else super().get(key, default)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(key, (RecordedNumber, RecordedInteger)):
+            super().__setitem__(key, value)
+
+
+@dataclass(slots=True)
+class TensorState:
+    """What a tensor was when the recording began."""
+
+    tensor: Tensor
+    array: Any
+    lifted: RecordedArray
+    grad: Tensor | None
+    node: Any
+    requires_grad: bool
+    storage: Any
+    version: int
+    view: Any
+    key: DispatchKey
+
+
+@dataclass(slots=True)
+class _KeyState:
+    """What a dispatch key had in the places that a recording changes."""
+
+    entries: dict[str, Any]
+    values: dict[str, Any]
+
+    @classmethod
+    def of(cls, key: DispatchKey) -> _KeyState:
+        return cls(dict(key), {name: getattr(key, name) for name in _CHANGED})
+
+    def install(self, key: DispatchKey) -> None:
+        """Put it back."""
+        key.clear()
+        key.update(self.entries)
+        for name, value in self.values.items():
+            setattr(key, name, value)
+
+
+_CHANGED = ("backend", "array_type", "constants", "scalars", "constant_types", "F", "table")
+
+
+class Recording:
+    """Context in which what is computed on a backend's arrays is recorded.
+
+    Args:
+        backend: whose arrays.
+        numbers: places of numbers that may change from step to step, such as the `"lr"` of a parameter group: dictionary and key.
+        strict: raise at once where the program looks at a value.
+    """
+
+    def __init__(self, backend: Backend, numbers: Sequence[tuple[dict[Any, Any], Any]] = (), strict: bool = False) -> None:
+        self.backend, self.recorder = backend, Recorder(backend, strict)
+        self.places = list(numbers)
+        self.numbers: list[RecordedNumber] = []  # the recorded ones, in the order of the places
+        self.states: dict[int, TensorState] = {}  # of the tensors that were there, by id
+        self.generators: list[tuple[Generator, Any]] = []
+        self.first_seq = 0.0
+        self._keys: dict[DispatchKey, _KeyState] = {}
+
+    # --- at the beginning ---
+
+    def __enter__(self) -> Recording:
+        if open_recorders:
+            raise NotCapturable("another step is being recorded")
+        if open_batches() or state.forward_levels or state.mutation_guards or state.anomaly_mode or state.node_observers:
+            raise NotCapturable("a transform, anomaly mode or a profiler is on")
+        for dtype in self.backend.dtypes:
+            dispatch_key(dtype, device(self.backend.device_type))
+        tensors, generators = _instances(Tensor, Generator)
+        self._lift(tensors)
+        self._replace_keys()
+        for generator in generators:
+            if generator.device.type == self.backend.device_type:
+                self.generators.append((generator, generator.raw))
+                generator._raw = RecordingGenerator(generator.raw, self.recorder)
+        for container, key in self.places:
+            number = RecordedNumber.of(container[key], self.recorder.new_reference(), self.recorder)
+            self.numbers.append(number)
+            container[key] = number
+        self.first_seq = next_seq()
+        open_recorders.append(self.recorder)
+        return self
+
+    def _lift(self, tensors: Sequence[Tensor]) -> None:
+        lifted: dict[int, RecordedArray] = {}
+        for tensor in tensors:
+            array = getattr(tensor, "_array", None)
+            key = getattr(tensor, "_key", None)
+            if type(key) is not DispatchKey or key.backend is not self.backend or type(array) is not self.backend.array_type:
+                continue
+            if id(array) not in lifted:
+                lifted[id(array)] = self.recorder.lift(array)
+            recorded = lifted[id(array)]
+            storage = tensor._storage
+            version = 0 if storage is None else storage.version
+            self.states[id(tensor)] = TensorState(
+                tensor, array, recorded, tensor._grad, tensor._node, tensor._requires_grad, storage, version, tensor._view, key
+            )
+        for tensor_state in self.states.values():
+            tensor_state.tensor._array = tensor_state.lifted
+
+    def _replace_keys(self) -> None:
+        backend = RecordingBackend(self.backend, self.recorder)
+        for key in {key for key in _keys.values() if key.backend is self.backend}:
+            self._keys[key] = _KeyState.of(key)
+        for key in self._keys:
+            self._set_up(key, backend)
+        self._resolve = DispatchKey.resolve
+        DispatchKey.resolve = staticmethod(self._resolve_recorded)
+
+    def _set_up(self, key: DispatchKey, backend: Any) -> None:
+        key.clear()
+        key.backend, key.array_type = backend, RecordedArray
+        key.constants, key.table = RecordedConstants(), {}
+        number_types = {int: RecordedInteger, float: RecordedNumber}
+        key.scalars = key.scalars | {number_types[kind] for kind in key.scalars & number_types.keys()}
+        key.constant_types = key.constant_types | {number_types[kind] for kind in key.constant_types & number_types.keys()}
+        key.F = kernels_of(key)
+
+    def _resolve_recorded(self, name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
+        """The kernel of an operation as outside of the recording, recorded."""
+        if type(key) is not DispatchKey or key.dtype.category == COMPLEX or name in _SHAPE_FROM_VALUES:
+            self.recorder.spoil(f"{name} of {key!r} is not recorded")
+        if key not in self._keys:
+            return self._resolve(name, key)
+        recorded = {other: _KeyState.of(other) for other in self._keys}
+        resolve_recorded = DispatchKey.resolve
+        DispatchKey.resolve = staticmethod(self._resolve)
+        for other in self._keys:
+            self._keys[other].install(other)
+        try:
+            kernel, result = key[name]
+            self._keys[key].entries[name] = kernel, result
+        finally:
+            DispatchKey.resolve = staticmethod(resolve_recorded)
+            for other, key_state in recorded.items():
+                key_state.install(other)
+        return self.recorder.wrapped(kernel, name, COMPUTE, OPS[name].writes), result
+
+    # --- at the end ---
+
+    def __exit__(self, *exception: object) -> None:
+        self.recorder.active = False
+        open_recorders.remove(self.recorder)
+        DispatchKey.resolve = staticmethod(self._resolve)
+        for key in self._keys:
+            self._keys[key].install(key)
+        for generator, raw in self.generators:
+            generator._raw = raw
+        for (container, key), number in zip(self.places, self.numbers, strict=True):
+            if container.get(key) is number:
+                container[key] = number.plain
+        tensors, nodes = _instances(Tensor, Node)
+        for tensor in tensors:
+            array = getattr(tensor, "_array", None)
+            if type(array) is RecordedArray:
+                tensor._array = self.backend.wrap(array._value)
+        for node in nodes:
+            if getattr(node, "seq", -1.0) >= self.first_seq:
+                _restore_saved(node)
+
+    # --- what was there ---
+
+    def reference_of(self, tensor: Tensor) -> Reference | None:
+        """The value that a tensor holds now, while the recording is open."""
+        array = tensor._array
+        return array._reference if type(array) is RecordedArray else None
+
+    def spoiled_numbers(self) -> bool:
+        """Whether the program has replaced one of the numbers that were to be followed."""
+        return any(container.get(key) is not number for (container, key), number in zip(self.places, self.numbers, strict=True))
+
+
+def _instances(*classes: type) -> list[list[Any]]:
+    """The live objects of each of the classes, found in one pass over all objects."""
+    found: dict[type, list[Any] | None] = {}
+    lists: list[list[Any]] = [[] for _ in classes]
+    for candidate in gc.get_objects():
+        cls = type(candidate)
+        if cls not in found:
+            found[cls] = next((lists[i] for i, wanted in enumerate(classes) if issubclass(cls, wanted)), None)
+        instances = found[cls]
+        if instances is not None:
+            instances.append(candidate)
+    return lists
+
+
+def _restore_saved(node: Node) -> None:
+    """Put real arrays in the place of recorded ones in what a node keeps."""
+    names = {name for cls in type(node).__mro__ for name in _slots(cls)} | set(node.__dict__)
+    for name in names - {"__dict__", "__weakref__", "edges", "hooks"}:
+        value: Any = getattr(node, name, None)
+        if hasattr(value, "_saved"):  # the context of a Function
+            value._saved = _without_recorded(value._saved)
+        restored = _without_recorded(value)
+        if restored is not value:
+            setattr(node, name, restored)
+
+
+def _slots(cls: type) -> Sequence[str]:
+    slots = cls.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _without_recorded(value: Any) -> Any:
+    if type(value) is RecordedArray:
+        return value._value
+    if type(value) in (RecordedNumber, RecordedInteger):
+        return value.plain
+    if type(value) in (tuple, list):
+        items = [_without_recorded(item) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else type(value)(items)
+    return value

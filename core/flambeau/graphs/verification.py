@@ -1,0 +1,103 @@
+"""The first replay of what was captured is compared with the call itself, from the same state, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..tape.grad_mode import no_grad
+from ..tensors.tensor import Tensor
+from ..values.trees import flatten
+from .capture import Captured
+
+__all__ = ["verified"]
+
+
+class _Snapshot:
+    """The state that a step changes: the arrays of tensors, their gradients and versions, and random generators."""
+
+    def __init__(self, captured: Captured, arguments: Sequence[Tensor]) -> None:
+        tensors = {id(tensor): tensor for tensor in (*captured.touched(), *arguments)}
+        self.tensors = list(tensors.values())
+        self.arrays = [self._copy(tensor) for tensor in self.tensors]
+        self.originals = [tensor._array for tensor in self.tensors]
+        self.versions = [(tensor._storage, 0 if tensor._storage is None else tensor._storage.version) for tensor in self.tensors]
+        self.gradients = [tensor._grad for tensor in self.tensors]
+        self.gradient_arrays = [None if grad is None else self._copy(grad) for grad in self.gradients]
+        self.generators = [(raw, raw.get_state()) for _, raw in captured.generators]
+
+    @staticmethod
+    def _copy(tensor: Tensor) -> Any:
+        return tensor._key.backend.copy(tensor._array)
+
+    def restore(self) -> None:
+        """Bring it all back."""
+        for tensor, array, original, (storage, version) in zip(
+            self.tensors, self.arrays, self.originals, self.versions, strict=True
+        ):
+            tensor._array = original
+            if tensor._key.backend.mutable:
+                self._write_back(tensor, array)
+            if tensor._storage is not None:
+                tensor._storage.version = version
+            tensor._storage = storage if storage is not None else tensor._storage
+        for tensor, grad, array in zip(self.tensors, self.gradients, self.gradient_arrays, strict=True):
+            tensor._grad = grad
+            if grad is not None and grad._key.backend.mutable:
+                self._write_back(grad, array)
+        for raw, state in self.generators:
+            raw.set_state(state)
+
+    @staticmethod
+    def _write_back(tensor: Tensor, array: Any) -> None:
+        backend = tensor._key.backend
+        if not _equal(backend, tensor._array, array):  # memory that was not changed may be read-only
+            backend.write(tensor._array, array)
+
+    def arrays_now(self) -> list[Any]:
+        """Copies of all that a step may have changed."""
+        now = [self._copy(tensor) for tensor in self.tensors]
+        now += [None if tensor._grad is None else self._copy(tensor._grad) for tensor in self.tensors]
+        return now + [raw.get_state() for raw, _ in self.generators]
+
+
+def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Tensor]) -> tuple[Any, str | None]:
+    """Replay a captured step, undo that, do the step by `call`, and compare: results, tensors, gradients, random state.
+
+    Returns:
+        the result of `call`, and what differs, or None.
+    """
+    snapshot = _Snapshot(captured, arguments)
+    replayed = flatten(captured.replay(arguments))[0]
+    replayed_values = [_value(leaf) for leaf in replayed]
+    replayed_gradients = captured.gradients_of_ones(replayed)
+    state = snapshot.arrays_now()
+    del replayed
+    snapshot.restore()
+    result = call()
+    leaves = flatten(result)[0]
+    backend = captured.forward.recorder.backend
+    if not all(_equal(backend, value, _value(leaf)) for value, leaf in zip(replayed_values, leaves, strict=True)):
+        return result, "its result"
+    if not all(_equal(backend, *pair) for pair in zip(state, snapshot.arrays_now(), strict=True)):
+        return result, "what it did to tensors or random generators"
+    if replayed_gradients is not None:
+        with no_grad():
+            gradients = captured.gradients_of_ones(leaves) or []
+        if not all(_equal(backend, *pair) for pair in zip(replayed_gradients, gradients, strict=True)):
+            return result, "its gradients"
+    return result, None
+
+
+def _value(leaf: Any) -> Any:
+    return leaf._key.backend.copy(leaf._array) if isinstance(leaf, Tensor) else leaf
+
+
+def _equal(backend: Any, one: Any, other: Any) -> bool:
+    if not hasattr(one, "dtype") or not hasattr(other, "dtype"):
+        return one is other or bool(one == other)
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    xp = backend.xp
+    same = (one == other) | ((one != one) & (other != other)) if one.shape or one.dtype is not None else one == other
+    return bool(xp.all(same))

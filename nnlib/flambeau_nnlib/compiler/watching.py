@@ -1,0 +1,52 @@
+"""Watching the code that runs while a step is recorded."""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType, FrameType
+from typing import Any
+
+from flambeau.graphs import is_own_file, refuse
+
+__all__ = ["Watch"]
+
+# Functions that do what a replay would not do again, or give something else each time.
+_NOT_REPEATED = frozenset({("builtins", "print"), ("builtins", "input"), ("io", "open"), ("_io", "open"), ("posix", "urandom")})
+_MODULES = frozenset({"time", "_random", "_socket", "_io", "_datetime"})
+
+
+class Watch:
+    """Context that notes which code of the program runs, and refuses the recording where a replay would not do the same.
+
+    Attributes:
+        codes: the code objects that ran, with their globals.
+    """
+
+    def __init__(self) -> None:
+        self.codes: dict[CodeType, dict[str, Any]] = {}
+        self._own: dict[CodeType, bool] = {}
+
+    def __enter__(self) -> Watch:
+        self._previous = sys.getprofile()
+        sys.setprofile(self._see)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        sys.setprofile(self._previous)
+
+    def _is_own(self, code: CodeType) -> bool:
+        own = self._own.get(code)
+        if own is None:
+            own = self._own[code] = is_own_file(code.co_filename)
+        return own
+
+    def _see(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            if code not in self._own and not self._is_own(code):
+                self.codes[code] = frame.f_globals
+        elif event == "c_call" and not self._is_own(frame.f_code):
+            owner = getattr(arg, "__self__", None)
+            name = getattr(arg, "__name__", "")
+            if (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES:
+                refuse(f"{name}() would not be called again")

@@ -19,7 +19,9 @@ def _of_input(name: str) -> Callable[..., Tensor]:
         with torch.enable_grad():
             input = grad_output.new_zeros(input_size).requires_grad_()
             output = getattr(torch, name)(input, weight, None, stride, padding, dilation, groups)
-        return torch.autograd.grad(output, input, grad_output, create_graph=torch.is_grad_enabled())[0]
+        (found,) = torch.autograd.grad(output, input, grad_output, create_graph=torch.is_grad_enabled())
+        result: Tensor = found
+        return result
 
     gradient.__name__ = gradient.__qualname__ = f"{name}_input"
     gradient.__doc__ = f"The gradient of the input, of this size, of a `{name}`."
@@ -34,7 +36,9 @@ def _of_weight(name: str) -> Callable[..., Tensor]:
         with torch.enable_grad():
             weight = grad_output.new_zeros(weight_size).requires_grad_()
             output = getattr(torch, name)(input, weight, None, stride, padding, dilation, groups)
-        return torch.autograd.grad(output, weight, grad_output, create_graph=torch.is_grad_enabled())[0]
+        (found,) = torch.autograd.grad(output, weight, grad_output, create_graph=torch.is_grad_enabled())
+        result: Tensor = found
+        return result
 
     gradient.__name__ = gradient.__qualname__ = f"{name}_weight"
     gradient.__doc__ = f"The gradient of the weight, of this size, of a `{name}`."

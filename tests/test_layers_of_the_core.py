@@ -15,7 +15,7 @@ SOURCES = {"core": "flambeau", "backends": "flambeau_backends", "nnlib": "flambe
 
 # From the ground up.  A layer is a folder of the core, and the modules that PyTorch has at its top and that are of that layer.
 LAYERS: list[tuple[str, set[str]]] = [
-    ("values", {"values", "version"}),
+    ("values", {"values", "version", "torch_version"}),
     ("runtime", {"runtime", "backend"}),
     ("tape", {"tape"}),
     ("tensors", {"tensors", "_tensor"}),
@@ -32,7 +32,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         "__config__", "__main__", "array_api", "conformance", "extension", "func", "functional", "launching", "masked", "overrides",
         "serialization", "sparse", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures", "profiler",
         "autograd.profiler", "autograd.profiler_util", "quasirandom", "_subclasses", "_guards",
-        "utils.module_tracker", "_C", "utils._python_dispatch", "utils.flop_counter",
+        "utils.module_tracker", "_C", "_VF", "_vmap_internals", "utils._mode_utils", "utils._python_dispatch", "utils.flop_counter",
     }),
 ]  # fmt: skip
 
@@ -135,6 +135,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "__init__",
         "__main__",
         "_C",
+        "_VF",
         "_guards",
         "_operator",  # what `library` and `_ops` are made of, beside PyTorch's `_library`
         "_ops",
@@ -143,6 +144,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "_tensor",
         "_tensor_str",
         "_utils",
+        "_vmap_internals",
         "accelerator",
         "autograd",
         "backends",
@@ -168,6 +170,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "special",
         "storage",
         "testing",
+        "torch_version",
         "types",
         "utils",
         "version",

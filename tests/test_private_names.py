@@ -72,3 +72,185 @@ def test_activations_by_name():
     assert function("gelu") is torch.nn.functional.gelu
     with pytest.raises(RuntimeError, match="relu/gelu"):
         function("tanh")
+
+
+def test_optimizers_written_for_pytorch():
+    """As timm's and schedulefree's are: options by group, a step that is recorded or not, lists by device and dtype."""
+    from flambeau.optim.optimizer import (
+        Optimizer,
+        _default_to_fused_or_foreach,
+        _dispatch_sqrt,
+        _get_value,
+        _use_grad_for_differentiable,
+        _view_as_real,
+    )  # fmt: skip
+
+    from flambeau.utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+    class Mine(Optimizer):
+        def __init__(self, params, lr, differentiable=False):
+            super().__init__(params, {"lr": lr, "differentiable": differentiable})
+
+        @_use_grad_for_differentiable
+        def step(self, closure=None):
+            recorded.append(torch.is_grad_enabled())
+            for group in self.param_groups:
+                lists = [group["params"], [p.grad for p in group["params"]]]
+                for (params, grads), _ in _group_tensors_by_device_and_dtype(lists).values():
+                    torch._foreach_add_(params, grads, alpha=-group["lr"])
+
+    recorded = []
+    p, q = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.float64, requires_grad=True)
+    (p.sum() + q.sum()).backward()
+    Mine([p, q], 0.5).step()
+    assert p.tolist() == q.tolist() == [0.5, 0.5]
+    Mine([torch.ones(1)], 0.5, differentiable=True).param_groups.clear()
+    assert recorded == [False]
+    assert _get_value(torch.tensor(3.0)) == 3.0 == _dispatch_sqrt(9.0) and _dispatch_sqrt(torch.tensor(4.0)) == 2
+    assert _default_to_fused_or_foreach([p], False, use_fused=True) == (True, False)
+    assert _default_to_fused_or_foreach([p], True) == (False, False)
+    params, grads = [torch.ones(1, dtype=torch.complex64), torch.ones(1)], [torch.ones(1, dtype=torch.complex64), torch.ones(1)]
+    _view_as_real(params, grads)
+    assert [t.shape for t in params + grads] == [(1, 2), (1,), (1, 2), (1,)]
+
+
+def test_attention_written_with_pytorchs_helpers():
+    F = torch.nn.functional
+    x, y, w, b = torch.randn(5, 2, 4), torch.randn(3, 2, 4), torch.randn(12, 4), torch.randn(12)
+    expected = [F.linear(t, w[i : i + 4], b[i : i + 4]) for t, i in ((x, 0), (y, 4), (y, 8))]
+    for found in (F._in_projection_packed(x, y, y, w, b), F._in_projection(x, y, y, *w.split(4), *b.split(4))):
+        assert all(torch.allclose(a, e, atol=1e-6) for a, e in zip(found, expected, strict=True))
+    assert len(F._in_projection_packed(x, x, x, w)) == 3
+    assert F._mha_shape_check(x, y, y, None, None, 2) and not F._mha_shape_check(x[0], y[0], y[0], None, None, 2)
+    with pytest.raises(AssertionError, match="2D or batched 3D"):
+        F._mha_shape_check(x[0, 0], y, y, None, None, 2)
+    mask = F._canonical_mask(torch.tensor([True, False]), "mask", None, "", torch.float32)
+    assert mask.tolist() == [float("-inf"), 0.0] and F._none_or_dtype(None) is None
+    with pytest.raises(ValueError, match="more than 1 value"):
+        F._verify_batch_size([1, 3, 1])
+    assert [F._Reduction.get_enum(name) for name in ("none", "mean", "sum")] == [0, 1, 2]
+
+
+def test_gradients_of_convolutions():
+    x, w = torch.randn(2, 4, 6, 5, requires_grad=True), torch.randn(6, 2, 3, 3, requires_grad=True)
+    y = torch.conv2d(x, w, None, 2, 1, 1, 2)
+    g = torch.randn_like(y)
+    for_x, for_w = torch.autograd.grad(y, (x, w), g)
+    assert torch.allclose(torch.nn.grad.conv2d_input(x.shape, w, g, 2, 1, 1, 2), for_x)
+    assert torch.allclose(torch.nn.grad.conv2d_weight(x, w.shape, g, 2, 1, 1, 2), for_w)
+
+
+def test_errors_from_elsewhere():
+    try:
+        raise KeyError("k")
+    except KeyError:
+        wrapper = torch._utils.ExceptionWrapper(where="in replica 0")
+    with pytest.raises(KeyError, match="in replica 0"):
+        wrapper.reraise()
+
+
+def test_devices_and_groups_of_tensors():
+    index = torch._utils._get_device_index
+    assert index(3) == 3 and index(torch.device("cuda", 1)) == 1 and index("cpu", allow_cpu=True) == -1
+    with pytest.raises(ValueError, match="non cpu"):
+        index("cpu")
+    tensors = [torch.ones(4), torch.ones(2).double(), torch.ones(4)]
+    groups = list(torch._utils._take_tensors(tensors, 16))
+    assert [[t.shape[0] for t in group] for group in groups] == [[4], [4], [2]]
+    ordered = torch._utils._reorder_tensors_as([t for group in groups for t in group], tensors)
+    assert all(a is b for a, b in zip(ordered, tensors, strict=True))
+
+
+def test_hooks_of_a_leaf():
+    x = torch.ones(1, requires_grad=True)
+    assert x._backward_hooks is None
+    handle = x.register_hook(lambda g: 2 * g)
+    assert list(x._backward_hooks) == [handle.id]
+    with pytest.warns(UserWarning, match="will not be serialized"):
+        torch.utils.hooks.warn_if_has_hooks(x)
+    x._backward_hooks = None
+    x.sum().backward()
+    assert x.grad.item() == 1
+
+
+def test_marks_for_the_compiler_and_modes():
+    internal = importlib.import_module("flambeau._jit_internal")
+    dispatched = internal.boolean_dispatch("flag", 1, False, lambda x, flag: "yes", lambda x, flag=False: "no", __name__, "pick")
+    assert (dispatched(1), dispatched(1, True), dispatched(1, flag=True), dispatched.__name__) == ("no", "yes", "yes", "pick")
+    assert internal.BroadcastingList2[int] is None and internal.is_optional(internal.Optional[int])
+    with torch.overrides.BaseTorchFunctionMode() as mode:
+        assert torch.overrides._get_current_function_mode() is mode
+        with torch.utils._mode_utils.no_dispatch():
+            assert torch.ones(1).item() == 1
+    assert torch.overrides._get_current_function_mode() is None
+
+
+def test_what_needs_pytorchs_headers_says_so():
+    with pytest.raises(RuntimeError, match="C\\+\\+ library"):
+        torch.utils.cpp_extension.load("kernels", sources=["kernels.cpp"])
+    assert torch.utils._triton.has_triton() is False
+
+
+def test_functions():
+    v, g = torch.randn(4, 3), torch.rand(4, 1)
+    assert torch.allclose(torch._weight_norm(v, g), v * g / v.norm(dim=1, keepdim=True))
+    assert torch._shape_as_tensor(v).tolist() == [4, 3] and torch._dim_arange(v, 1).tolist() == [0, 1, 2]
+    x = torch.tensor([3, 1, 1, 2])
+    assert [t.tolist() for t in torch._unique2(x, True, True, True)] == [[1, 2, 3], [2, 0, 0, 1], [2, 1, 1]]
+    assert [t.tolist() for t in torch._unique2(x, return_counts=True)] == [[1, 2, 3], [], [2, 1, 1]]
+    assert [t.tolist() for t in torch._unique(x, True, True)] == [[1, 2, 3], [2, 0, 0, 1]]
+    assert [t.item() for t in torch._aminmax(x)] == [1, 3]
+    assert torch.allclose(torch._softmax(v, 1, False), v.softmax(1)) and torch.allclose(
+        torch._log_softmax(v, 0, False), v.log_softmax(0)
+    )
+    with pytest.raises(RuntimeError, match="half to float"):
+        torch._softmax(v, 1, True)
+    assert torch._conj(torch.tensor(1 + 2j)).item() == 1 - 2j
+
+
+def test_scales_of_gradients():
+    gradients, found = [torch.tensor([2.0, 4.0]), torch.ones(1)], torch.zeros(1)
+    torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, torch.tensor([0.5]))
+    assert gradients[0].tolist() == [1, 2] and found.item() == 0
+    torch._amp_foreach_non_finite_check_and_unscale_([torch.tensor([float("inf")])], found, torch.tensor([0.5]))
+    assert found.item() == 1
+    scale, tracker = torch.tensor([8.0]), torch.tensor([3], dtype=torch.int32)
+    assert torch._amp_update_scale_(scale, tracker, torch.zeros(1), 2.0, 0.5, 4) is scale
+    assert (scale.item(), tracker.item()) == (16, 0)
+    torch._amp_update_scale_(scale, tracker, torch.zeros(1), 2.0, 0.5, 4)
+    assert (scale.item(), tracker.item()) == (16, 1)
+    torch._amp_update_scale_(scale, tracker, torch.ones(1), 2.0, 0.5, 4)
+    assert (scale.item(), tracker.item()) == (8, 0)
+    with pytest.raises(RuntimeError, match="int tensor"):
+        torch._amp_update_scale_(scale, torch.zeros(1), found, 2.0, 0.5, 4)
+
+
+def test_dispatch_modes_that_are_open():
+    dispatch = torch.utils._python_dispatch
+
+    class Count(dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    seen = []
+    assert dispatch._get_current_dispatch_mode() is None
+    with pytest.raises(AssertionError), dispatch._pop_mode_temporarily():
+        pass
+    with Count() as mode:
+        assert dispatch._get_current_dispatch_mode() is mode
+        torch.ones(1)
+        with dispatch._pop_mode_temporarily() as popped:
+            assert popped is mode and dispatch._get_current_dispatch_mode() is None
+            torch.ones(2)
+    assert seen == ["aten.ones.default"]
+
+
+def test_the_tracker_knows_of_backward_passes():
+    tracker, seen = torch.utils.module_tracker.ModuleTracker(), []
+    with tracker:
+        y = torch.nn.Linear(2, 2)(torch.ones(1, 2))
+        y.register_hook(lambda g: seen.append(tracker.is_bw))
+        seen.append(tracker.is_bw)
+        y.sum().backward()
+    assert seen == [False, True]

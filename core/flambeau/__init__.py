@@ -131,6 +131,7 @@ _PACKAGES = {
     "compiler": "flambeau_nnlib.compiler",
     "_dynamo": "flambeau_nnlib._dynamo",
     "jit": "flambeau_nnlib.jit",
+    "_jit_internal": "flambeau_nnlib.jit._internal",
     "export": "flambeau_nnlib.export",
     "onnx": "flambeau_nnlib.onnx",
     "_higher_order_ops": "flambeau_nnlib._higher_order_ops",
@@ -177,6 +178,7 @@ _PARTS = {
         margin_ranking_loss poisson_nll_loss triplet_margin_loss""",
     "sparse.construction": """
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor""",
+    "serialization.records": "PyTorchFileReader PyTorchFileWriter",
     "sparse.products": "hspmm saddmm smm spmm sspaddmm",
     "nn.recurrence": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }
@@ -204,7 +206,11 @@ _LATE = {
 _PARTS["_utils"] = """
     _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
     _check_with"""
-_LATE |= dict.fromkeys(_PARTS["_utils"].split(), "_utils")
+_PARTS["operations.private_functions"] = """
+    _aminmax _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _conj _dim_arange _log_softmax _shape_as_tensor
+    _softmax _unique _unique2 _weight_norm"""
+for _name in ("_utils", "operations.private_functions"):
+    _LATE |= dict.fromkeys(_PARTS[_name].split(), _name)
 __all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import sys
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NoReturn
 
 from .calls.overriding import handle_torch_function, has_torch_function
 from .calls.transform_hooks import hooks
 from .operations.joining import cat
 from .protocols import pickling
+from .runtime.devices import device as Device
 from .tensors.tensor import Tensor
 
 __all__: list[str] = []
@@ -124,3 +128,136 @@ def _element_size(dtype: Any) -> int:
     """How many bytes an element takes."""
     size: int = dtype.itemsize
     return size
+
+
+# --- of devices, errors and names, as copies of PyTorch's parallel modules use them ---------------------------------
+
+
+class KeyErrorMessage(str):
+    """A message for KeyError, which prints the repr of its key: it would put a traceback on one line."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception of another thread or process, as text, because not every exception can be sent.
+
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError:
+    ...     caught = ExceptionWrapper(where="in a test")
+    >>> caught.exc_type, caught.exc_msg.splitlines()[0]
+    (<class 'ZeroDivisionError'>, 'Traceback (most recent call last):')
+    """
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        kind, value, trace = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type: Any = kind
+        self.where = where
+        self.exc_msg = "".join(traceback.format_exception(kind, value, trace))
+
+    def reraise(self) -> NoReturn:
+        """Raise an exception of the type, whose message holds the original traceback."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            message = KeyErrorMessage(message)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=message)
+        try:
+            error = self.exc_type(message)
+        except Exception:  # its constructor takes other arguments
+            raise RuntimeError(message) from None
+        raise error
+
+
+def _get_available_device_type() -> str | None:
+    """The type of the accelerator, or None."""
+    from .accelerator import current_accelerator
+
+    place = current_accelerator(check_available=True)
+    return None if place is None else place.type
+
+
+def _get_all_device_indices() -> list[int] | None:
+    """The numbers of the accelerator's devices; None without one."""
+    from .accelerator import device_count
+
+    return None if _get_available_device_type() is None else list(range(device_count()))
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The number of a device; with `optional` the current one's where it has none, and -1 for the CPU if that is allowed.
+
+    Raises:
+        ValueError: it has no number.
+    """
+    place = Device(device) if isinstance(device, str) else device
+    if isinstance(place, Device):
+        if place.type == "cpu" and not allow_cpu:
+            raise ValueError(f"Expected a non cpu device, but got: {place}")
+        if place.type == "cpu" or place.index is not None:
+            return -1 if place.index is None or place.type == "cpu" else place.index
+    elif isinstance(place, int):
+        return place
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    from .accelerator import current_device_index
+
+    return current_device_index()
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """The tensors in groups of one dtype, each as large as the limit in bytes allows, or of one tensor."""
+    groups: dict[str, tuple[list[Tensor], int]] = {}
+    for tensor in tensors:
+        kind, size = tensor.type(), tensor.numel() * tensor.element_size()
+        group, total = groups.get(kind, ([], 0))
+        if group and total + size > size_limit:
+            yield group
+            group, total = [], 0
+        groups[kind] = [*group, tensor], total + size
+    for group, _ in groups.values():
+        if group:
+            yield group
+
+
+def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors, of which those of each dtype are in the right order, in the order in which the others' dtypes come."""
+    by_type: dict[str, list[Tensor]] = {}
+    for tensor in tensors:
+        by_type.setdefault(tensor.type(), []).append(tensor)
+    queues = {kind: iter(group) for kind, group in by_type.items()}
+    return tuple(next(queues[tensor.type()]) for tensor in ordered_tensors)
+
+
+def _import_dotted_name(name: str) -> Any:
+    """What a name with dots means: `torch.nn.Linear`, of a module that has been imported."""
+    first, *rest = name.split(".")
+    found = __import__(first)
+    for part in rest:
+        found = getattr(found, part)
+    return found
+
+
+def _get_async_or_non_blocking(function_name: str, non_blocking: bool, kwargs: dict[str, Any]) -> bool:
+    """`non_blocking`, which was called `async`.  TypeError for other options."""
+    if not kwargs:
+        return non_blocking
+    if set(kwargs) != {"async"}:
+        raise TypeError(f"{function_name}() got an unexpected keyword argument '{next(iter(kwargs.keys() - {'async'}))}'")
+    warnings.warn("'async' is deprecated; use 'non_blocking'", stacklevel=2)
+    return bool(kwargs["async"])
+
+
+class _ClassPropertyDescriptor:
+    def __init__(self, fget: Any) -> None:
+        self.fget = fget
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.fget.__get__(instance, type(instance) if owner is None else owner)()
+
+
+def classproperty(func: Any) -> _ClassPropertyDescriptor:
+    """A decorator: a property of the class itself."""
+    return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))

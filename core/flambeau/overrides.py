@@ -24,6 +24,7 @@ from .calls.overriding import (
     has_torch_function,
     is_tensor_like,
     is_tensor_method_or_property,
+    open_modes,
     redispatch_function,
     wrap_torch_function,
 )
@@ -35,6 +36,26 @@ __all__ = [
     "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function", "is_tensor_like",
     "is_tensor_method_or_property", "redispatch_function", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
+
+
+def has_torch_function_unary(value: Any) -> bool:
+    """`has_torch_function` of one value."""
+    return has_torch_function((value,))
+
+
+def has_torch_function_variadic(*values: Any) -> bool:
+    """`has_torch_function` of these values."""
+    return has_torch_function(values)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing."""
+
+
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    """The innermost mode that is open, or None."""
+    modes = open_modes.get()
+    return modes[-1] if modes else None
 
 
 @functools.cache

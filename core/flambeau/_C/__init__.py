@@ -13,13 +13,15 @@ from ..calls.overriding import DisableTorchFunctionSubclass, _disabled_torch_fun
 from ..linalg.checks import _LinAlgError
 from ..random import Generator
 from ..runtime.devices import device
+from ..serialization.records import PyTorchFileReader, PyTorchFileWriter
 from ..tensors.tensor import Tensor
 from ..values.dtypes import dtype, finfo, iinfo
 from ..values.sizes import Size
 from . import _functorch, _nn
 
 __all__ = [
-    "DisableTorchFunctionSubclass", "Generator", "Size", "TensorBase", "_LinAlgError", "_TensorBase",
+    "DisableTorchFunctionSubclass", "Generator", "PyTorchFileReader", "PyTorchFileWriter", "Size",
+    "TensorBase", "_LinAlgError", "_TensorBase",
     "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_privateuse1_backend_name",
     "_get_tracing_state", "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
 ]  # fmt: skip

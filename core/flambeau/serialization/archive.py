@@ -86,7 +86,7 @@ class ArchiveWriter:
     def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
         if error is None:
             self.write("version", b"3\n")
-            self._end()
+            self.end()
 
     def write(self, name: str, data: Any, checked: bool = True) -> None:
         """Write a record; one that is not `checked` has a checksum of 0, which stands for none."""
@@ -128,7 +128,7 @@ class ArchiveWriter:
         self._file.write(data)
         self._offset += len(data)
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """Write the directory, and the record of where it is."""
         start, count = self._offset, len(self._directory)
         self._write(b"".join(self._directory))
@@ -176,6 +176,14 @@ class ArchiveReader:
     def size(self, name: str) -> int:
         """The number of bytes of a record.  RuntimeError if there is no such record, or the file ends within it."""
         return self._locate(name)[1]
+
+    def offset(self, name: str) -> int:
+        """Where in the file the data of a record begins.  RuntimeError as for `size`."""
+        return self._locate(name)[0]
+
+    def header_offset(self, name: str) -> int:
+        """Where in the file the header of a record begins."""
+        return self._records[name].header_offset
 
     def read(self, name: str) -> bytearray:
         """The data of a record, in writable memory.

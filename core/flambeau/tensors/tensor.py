@@ -354,6 +354,19 @@ class Tensor(Members):
         node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
         return node.own_hooks().add_for_output(index, hook)
 
+    @property
+    def _backward_hooks(self) -> Any:
+        """The hooks of a leaf by number, or None."""
+        return self.__dict__.get("_hooks") or None
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Any) -> None:
+        if hooks:
+            self._has_hooks = state.leaf_hooks = True
+            self.__dict__["_hooks"] = hooks
+        else:
+            self.__dict__.pop("_hooks", None)
+
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(self)` after `grad` of this leaf has been accumulated."""
         if not self._requires_grad:

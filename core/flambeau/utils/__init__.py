@@ -6,7 +6,14 @@ from typing import Any
 
 from . import dlpack, hooks
 
-__all__ = ["dlpack", "hooks"]
+__all__ = ["dlpack", "hooks", "set_module"]
+
+
+def set_module(obj: Any, mod: Any) -> None:
+    """Say of which module a function or class is, unless it is None."""
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
 
 
 def __getattr__(name: str) -> Any:

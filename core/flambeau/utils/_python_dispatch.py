@@ -9,6 +9,7 @@ from typing import Any
 import flambeau as torch
 
 from .._ops import OpOverload, operator_of
+from ..calls.overriding import _without_innermost_mode, open_modes, watch_calls
 from ..overrides import TorchFunctionMode
 
 __all__ = [
@@ -76,11 +77,24 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
     return args[0] if name.endswith("_") and not name.endswith("__") else out
 
 
+def _get_current_dispatch_mode() -> TorchDispatchMode | None:
+    """The innermost of these modes that is open, or None."""
+    return next((mode for mode in reversed(open_modes.get()) if isinstance(mode, TorchDispatchMode)), None)
+
+
+@contextmanager
+def _pop_mode_temporarily() -> Iterator[TorchDispatchMode]:
+    """A context that gives the innermost mode, and closes it meanwhile.  AssertionError if that is none of these."""
+    modes = open_modes.get()
+    if not modes or not isinstance(modes[-1], TorchDispatchMode):
+        raise AssertionError("no TorchDispatchMode is open")
+    with _without_innermost_mode() as mode:
+        yield mode
+
+
 @contextmanager
 def _disable_current_modes() -> Iterator[None]:
     """A context in which no mode sees anything."""
-    from ..calls.overriding import open_modes, watch_calls
-
     modes = open_modes.get()
     token = open_modes.set(())
     for _ in modes:

@@ -7,6 +7,8 @@ from typing import Any
 
 import flambeau as torch
 
+from ..tape.engine import current_task
+
 __all__ = ["ModuleTracker"]
 
 
@@ -34,12 +36,11 @@ class ModuleTracker:
         self._names: Any = weakref.WeakKeyDictionary()
         self._open: list[str] = []
         self._handles: list[Any] = []
-        self._is_backward = False
 
     @property
     def is_bw(self) -> bool:
         """Whether a backward pass is going on."""
-        return self._is_backward
+        return current_task.get() is not None
 
     def _name(self, module: Any) -> str:
         if module not in self._names:

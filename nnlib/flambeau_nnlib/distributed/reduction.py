@@ -76,6 +76,7 @@ class ReduceOp:
     PREMUL_SUM: ReduceOp
 
 
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # of which its constants are, in deepspeed and fairscale
 for _name, _combine in {
     "SUM": operator.iadd,
     "AVG": operator.iadd,

@@ -5,6 +5,14 @@ from __future__ import annotations
 import warnings
 
 
+def get_enum(reduction: str) -> int:
+    """The number that PyTorch's compiled losses take for a `reduction`.  ValueError for an unknown one."""
+    numbers = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
+    if reduction not in numbers:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return numbers[reduction]
+
+
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
     """The value of `reduction` that means the same as `size_average` and `reduce`."""
     if reduce is False:

@@ -14,6 +14,27 @@ import flambeau as torch
 from flambeau import Tensor
 from flambeau.utils.hooks import RemovableHandle
 
+from ._helpers import (  # noqa: F401  # where optimizers outside of PyTorch look for them
+    ParamsT,
+    StateDict,
+    _capturable_doc,
+    _default_to_fused_or_foreach,
+    _differentiable_doc,
+    _disable_dynamo_if_unsupported,
+    _dispatch_sqrt,
+    _foreach_doc,
+    _fused_doc,
+    _get_capturable_supported_devices,
+    _get_scalar_dtype,
+    _get_value,
+    _maximize_doc,
+    _params_doc,
+    _stack_if_compiling,
+    _to_scalar,
+    _use_grad_for_differentiable,
+    _view_as_real,
+)
+
 __all__ = [
     "Optimizer",
     "register_optimizer_step_post_hook",
@@ -28,12 +49,12 @@ Hook = Callable[..., Any]
 Hooks = OrderedDict[int, Hook]
 
 
-class _Required:
+class _RequiredParameter:
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
-required: Any = _Required()
+required: Any = _RequiredParameter()
 """The default of an option that every parameter group must give a value for."""
 
 _global_pre_hooks: Hooks = OrderedDict()

@@ -12,9 +12,19 @@ from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_tr
 from flambeau.extension import open_to_overrides
 from flambeau.extension.functions import linear
 
+from .. import _reduction as _Reduction  # noqa: F401  # for copies of losses
 from . import activation, attention, distance, loss, margin_loss, matrix, normalization, padding, pooling, vision, warping
 from . import dropout as dropping
 from . import embedding as embeddings
+from ._helpers import (  # noqa: F401  # where copies of PyTorch's layers look for them
+    _canonical_mask,
+    _get_softmax_dim,
+    _in_projection,
+    _in_projection_packed,
+    _mha_shape_check,
+    _none_or_dtype,
+    _verify_batch_size,
+)
 from .activation import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .distance import *  # noqa: F403

@@ -13,6 +13,7 @@ import flambeau as torch
 
 from ..parameter import Parameter
 from .module import Module, indent
+from .module import _addindent as _addindent
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 

@@ -685,6 +685,11 @@ def indent(text: str) -> str:
     return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in lines)])
 
 
+def _addindent(s_: str, numSpaces: int) -> str:
+    """The text with spaces before every line but the first: for detectron2, mmcv and others that print modules."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
+
+
 def parse_to(*args: Any, **kwargs: Any) -> tuple[torch.device | None, torch.dtype | None, bool, Any]:
     """The device, dtype, non_blocking and memory_format asked for by the arguments of `to`."""
     first = args[0] if args else None

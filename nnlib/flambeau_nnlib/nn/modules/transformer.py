@@ -556,6 +556,9 @@ def copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
+_get_clones = copies  # for DETR's and speechbrain's copies
+
+
 def _is_activation(activation: Callable[[Tensor], Tensor], function: Callable[..., Any], layer: type) -> bool:
     return activation is function or isinstance(activation, layer)
 

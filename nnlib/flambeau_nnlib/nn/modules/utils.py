@@ -24,6 +24,16 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
+def _list_with_default(out_size: Any, defaults: Any) -> Any:
+    """The sizes, with those that are None taken from the last of the defaults."""
+    if isinstance(out_size, int):
+        return out_size
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    pairs = zip(out_size, defaults[-len(out_size) :], strict=True)
+    return [default if size is None else size for size, default in pairs]
+
+
 def _reverse_repeat_tuple(values: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """`values` from last to first, each n times: the order in which `F.pad` takes the padding of each side."""
     return tuple(value for value in reversed(values) for _ in range(n))

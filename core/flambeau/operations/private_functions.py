@@ -1,0 +1,109 @@
+"""Private functions of `torch` that libraries call; `docs/private_names.md` lists them.  They are loaded when asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..calls.tables import PUBLIC
+from ..tape.grad_mode import no_grad
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .creation import arange, tensor
+from .neural import norm_except_dim
+
+__all__: list[str] = []
+
+
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """A weight of direction `v` and of the norms `g`, over all dimensions but `dim`."""
+    weight: Tensor = v * (g / norm_except_dim(v, 2, dim))
+    return weight
+
+
+def _shape_as_tensor(self: Tensor) -> Tensor:
+    """The shape, as a tensor of integers on the CPU."""
+    return tensor(list(self.shape), dtype=dtypes.int64)
+
+
+def _dim_arange(like: Tensor, dim: int) -> Tensor:
+    """The places along a dimension."""
+    return arange(like.shape[dim], device=like.device)
+
+
+def _conj(self: Tensor) -> Tensor:
+    """The complex conjugate, without a copy."""
+    conjugate: Tensor = PUBLIC["conj"](self)
+    return conjugate
+
+
+def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """`softmax`, without a conversion."""
+    return _unconverted("softmax", self, dim, half_to_float)
+
+
+def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """`log_softmax`, without a conversion."""
+    return _unconverted("log_softmax", self, dim, half_to_float)
+
+
+def _unconverted(name: str, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    if half_to_float:
+        raise RuntimeError(f"{name} with half to float conversion is not supported on CPU")
+    result: Tensor = PUBLIC[name](self, dim)
+    return result
+
+
+def _unique2(
+    self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`unique`, with an empty tensor in the place of what is not asked for."""
+    values, *rest = _as_tuple(PUBLIC["unique"](self, sorted, return_inverse, return_counts))
+    nothing = self.new_empty(0, dtype=dtypes.int64)
+    inverse = rest.pop(0) if return_inverse else nothing
+    return values, inverse, rest.pop(0) if return_counts else nothing
+
+
+def _as_tuple(value: Any) -> tuple[Tensor, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+    """`_unique2`, without counts."""
+    return _unique2(self, sorted, return_inverse)[:2]
+
+
+def _aminmax(self: Tensor) -> tuple[Tensor, Tensor]:
+    """The smallest and the greatest element."""
+    return self.min(), self.max()
+
+
+@no_grad()
+def _amp_foreach_non_finite_check_and_unscale_(self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
+    """Multiply gradients by `inv_scale`, in place, and set `found_inf` to 1 if one of them is infinite or NaN."""
+    for gradient in self:
+        if not bool(gradient.isfinite().all()):
+            found_inf.fill_(1.0)
+        gradient.mul_(inv_scale.to(gradient.device))
+
+
+@no_grad()
+def _amp_update_scale_(
+    self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float, scale_backoff_factor: float,
+    growth_interval: int,
+) -> Tensor:  # fmt: skip
+    """Let a scale shrink if there was an infinite gradient, or grow after so many steps without; returns it."""
+    if growth_tracker.dtype is not dtypes.int32:
+        raise RuntimeError("growth_tracker must be an int tensor.")
+    if bool(found_inf):
+        self.mul_(scale_backoff_factor)
+        growth_tracker.fill_(0)
+        return self
+    growth_tracker.add_(1)
+    if int(growth_tracker) == growth_interval:
+        grown = self * scale_growth_factor
+        if math.isfinite(grown.item()):
+            self.copy_(grown)
+        growth_tracker.fill_(0)
+    return self

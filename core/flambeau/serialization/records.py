@@ -1,0 +1,189 @@
+"""The records of PyTorch's files, one by one: `torch.PyTorchFileReader` and `torch.PyTorchFileWriter`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from typing import IO, Any
+
+import flambeau as torch
+
+from .archive import ArchiveReader, ArchiveWriter
+
+__all__ = ["PyTorchFileReader", "PyTorchFileWriter"]
+
+
+class PyTorchFileReader:
+    """What is in a file that `torch.save` wrote, record by record; nothing is unpickled.
+
+    Args:
+        name_or_buffer: the path of a file, or an open one.
+
+    Raises:
+        RuntimeError: it cannot be opened, is no such file, or has no such record.
+
+    Example:
+        >>> import io
+        >>> import flambeau as torch
+        >>> file = io.BytesIO()
+        >>> torch.save({"weight": torch.ones(3)}, file)
+        >>> reader = torch.PyTorchFileReader(file)
+        >>> "data.pkl" in reader.get_all_records(), reader.get_record_size("data/0")
+        (True, 12)
+    """
+
+    def __init__(self, name_or_buffer: Any) -> None:
+        self._file: IO[bytes] = name_or_buffer
+        self._owned: IO[bytes] | None = None
+        if isinstance(name_or_buffer, (str, os.PathLike)):
+            try:
+                self._file = self._owned = open(name_or_buffer, "rb")  # noqa: SIM115  # closed with the reader
+            except OSError as error:
+                raise RuntimeError(
+                    f"open file failed because of errno {error.errno} on fopen: {error.strerror}, file path: {name_or_buffer}"
+                ) from error
+        try:
+            self._archive = ArchiveReader(self._file)
+        except RuntimeError as error:
+            self.__del__()
+            raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {error}") from error
+
+    def __del__(self) -> None:
+        owned = getattr(self, "_owned", None)
+        if owned is not None:
+            owned.close()
+
+    def get_all_records(self) -> list[str]:
+        """The names of all records."""
+        return [path.partition("/")[2] for path in self._archive.paths]
+
+    def has_record(self, name: str) -> bool:
+        """Whether there is a record of this name."""
+        return name in self._archive
+
+    def _check(self, name: str) -> None:
+        if name not in self._archive:
+            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
+
+    def get_record(self, name: str) -> bytes:
+        """The bytes of a record."""
+        self._check(name)
+        return bytes(self._archive.read(name))
+
+    def get_record_size(self, name: str) -> int:
+        """How many bytes it has."""
+        self._check(name)
+        return self._archive.size(name)
+
+    def get_record_offset(self, name: str) -> int:
+        """Where in the file they begin."""
+        self._check(name)
+        return self._archive.offset(name)
+
+    def get_record_header_offset(self, name: str) -> int:
+        """Where in the file the header before them begins."""
+        self._check(name)
+        return self._archive.header_offset(name)
+
+    def get_storage_from_record(self, name: str, numel: int, dtype: Any) -> torch.Tensor:
+        """A tensor without elements, whose storage is the record."""
+        self._check(name)
+        data = self._archive.read(name)
+        kind = dtype if isinstance(dtype, torch.dtype) else torch.uint8
+        if not data:
+            return torch.empty(0, dtype=kind)
+        return torch.frombuffer(data, dtype=torch.uint8)[: numel * kind.itemsize].view(kind)[:0]
+
+    def serialization_id(self) -> str:
+        """A number that tells files apart; empty in files that have none."""
+        name = ".data/serialization_id"
+        return self.get_record(name).decode() if self.has_record(name) else ""
+
+
+class PyTorchFileWriter:
+    """Writes a file of records, in the format of `torch.save`.
+
+    Args:
+        name_or_buffer: the path of a file, or an open one.
+        compute_crc32: whether records have checksums.
+        storage_alignment: to how many bytes records are aligned; only 64 is supported.
+
+    Raises:
+        RuntimeError: a record of this name has been written, or the end has.
+
+    Example:
+        >>> import io
+        >>> import flambeau as torch
+        >>> file = io.BytesIO()
+        >>> writer = torch.PyTorchFileWriter(file)
+        >>> writer.write_record("notes.txt", b"three", 5)
+        >>> writer.write_end_of_file()
+        >>> torch.PyTorchFileReader(file).get_record("notes.txt")
+        b'three'
+    """
+
+    def __init__(self, name_or_buffer: Any, compute_crc32: bool = True, storage_alignment: int = 64) -> None:
+        if storage_alignment != 64:
+            raise RuntimeError(f"PyTorchFileWriter: records are aligned to 64 bytes, and not to {storage_alignment}")
+        self._owned: IO[bytes] | None = None
+        if isinstance(name_or_buffer, (str, os.PathLike)):
+            self._owned = open(name_or_buffer, "wb")  # noqa: SIM115  # closed at the end of the file
+        self._archive = ArchiveWriter(self._owned or name_or_buffer)
+        self._checked = compute_crc32
+        self._version = 3
+        self._written: dict[str, int] = {}  # the checksums of names
+        self._ended = False
+
+    def archive_name(self) -> str:
+        """The folder in the file that holds the records."""
+        return "archive"
+
+    def get_all_written_records(self) -> set[str]:
+        """The names of the records so far."""
+        return set(self._written)
+
+    def set_min_version(self, version: int) -> None:
+        """Let readers of an earlier version of the format refuse the file."""
+        self._version = max(self._version, version)
+
+    def write_record(self, name: str, data: Any, size: int) -> None:
+        """Write the first `size` bytes of bytes, text, or a storage."""
+        if self._ended:
+            raise RuntimeError("PyTorchFileWriter: the end of the file has been written")
+        if name in self._written:
+            raise RuntimeError(f"PyTorchFileWriter: the record {name} has been written")
+        if isinstance(data, str):
+            data = data.encode()
+        elif isinstance(data, (torch.UntypedStorage, torch.TypedStorage)):
+            storage = data if isinstance(data, torch.UntypedStorage) else data.untyped()
+            data = torch.empty(0, dtype=torch.uint8).set_(storage.cpu()).numpy()
+        memory = memoryview(data).cast("B")[:size] if size else b""
+        if len(memory) != size:
+            raise RuntimeError(f"PyTorchFileWriter: {size} bytes were to be written of record {name}, but it has {len(memory)}")
+        self._archive.write(name, memory, self._checked)
+        self._written[name] = zlib.crc32(memory, zlib.crc32(name.encode()))
+
+    def write_end_of_file(self) -> None:
+        """Write what readers expect beside the records, and the directory.  A second call does nothing."""
+        if self._ended:
+            return
+        version = f"{self._version}\n".encode()
+        if "version" not in self._written:
+            self.write_record("version", version, len(version))
+        if "byteorder" not in self._written:
+            self.write_record("byteorder", sys.byteorder, len(sys.byteorder))
+        identity = self.serialization_id()
+        self.write_record(".data/serialization_id", identity, len(identity))
+        self._ended = True
+        self._archive.end()
+        if self._owned is not None:
+            self._owned.close()
+
+    def serialization_id(self) -> str:
+        """A number made of the names and contents so far."""
+        names = zlib.crc32("".join(sorted(self._written)).encode())
+        contents = 0
+        for checksum in self._written.values():
+            contents = (contents * 31 + checksum) % 10**20
+        return f"{names:020d}{contents:020d}"

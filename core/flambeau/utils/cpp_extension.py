@@ -1,0 +1,82 @@
+"""What compiles C++ and CUDA extensions of PyTorch: here, what says that there is nothing to compile them against.
+
+Libraries import it to look whether they can; `load`, `CppExtension` and the others raise when they are called.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+__all__ = [
+    "CUDA_HOME",
+    "IS_HIP_EXTENSION",
+    "ROCM_HOME",
+    "BuildExtension",
+    "CUDAExtension",
+    "CppExtension",
+    "include_paths",
+    "is_ninja_available",
+    "library_paths",
+    "load",
+    "load_inline",
+    "verify_ninja_availability",
+]  # fmt: skip
+
+CUDA_HOME = ROCM_HOME = None
+IS_HIP_EXTENSION = False
+
+
+def _refuse(name: str) -> NoReturn:
+    raise RuntimeError(f"{name}: extensions compiled for PyTorch need its C++ library, which flambeau does not have")
+
+
+def load(name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """RuntimeError: nothing can be compiled."""
+    _refuse(name)
+
+
+def load_inline(name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """RuntimeError: nothing can be compiled."""
+    _refuse(name)
+
+
+def CppExtension(name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """RuntimeError: nothing can be compiled."""
+    _refuse(name)
+
+
+def CUDAExtension(name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """RuntimeError: nothing can be compiled."""
+    _refuse(name)
+
+
+def include_paths(*args: Any, **kwargs: Any) -> NoReturn:
+    """RuntimeError: there are no headers."""
+    _refuse("include_paths")
+
+
+def library_paths(*args: Any, **kwargs: Any) -> NoReturn:
+    """RuntimeError: there are no libraries."""
+    _refuse("library_paths")
+
+
+class BuildExtension:
+    """A command of setuptools.  RuntimeError when one is made."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        _refuse("BuildExtension")
+
+    @classmethod
+    def with_options(cls, **options: Any) -> type[BuildExtension]:
+        """The class: what it would be told does not matter."""
+        return cls
+
+
+def is_ninja_available() -> bool:
+    """False: nothing is built."""
+    return False
+
+
+def verify_ninja_availability() -> NoReturn:
+    """RuntimeError: nothing is built."""
+    _refuse("verify_ninja_availability")

@@ -357,3 +357,56 @@ def test_files_cannot_name_other_functions(tmp_path):
     path.write_bytes(b"text")
     with pytest.raises(RuntimeError, match="no exported program"):
         torch.export.load(path)
+
+
+# --- modules again ---
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shared = nn.Linear(3, 3)
+        self.blocks = nn.ModuleList([nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)) for _ in range(2)])
+        self.scale = nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x, *, shift=None):
+        x = self.shared(x) * self.scale
+        for block in self.blocks:
+            x = block(x).relu()
+        x = self.shared(x)
+        return {"result": x if shift is None else x + shift}
+
+
+def test_unflattened_programs_have_the_modules_of_the_original():
+    torch.manual_seed(0)
+    model, x = Twice().eval(), torch.randn(4, 3)
+    unflattened = torch.export.unflatten(export(model, (x,), {"shift": torch.ones(3)}))
+    same(unflattened(x, shift=torch.zeros(3)), model(x, shift=torch.zeros(3)))
+    assert isinstance(unflattened, torch.export.UnflattenedModule)
+    names = {name for name, _ in unflattened.named_modules()}
+    assert {"shared", "shared@1", "blocks.0", "blocks.0.1", "blocks.1.0"} <= names
+    assert set(dict(unflattened.named_parameters())) >= set(dict(model.named_parameters()))
+    assert unflattened.get_submodule("shared@1").weight is model.shared.weight
+
+
+def test_arguments_are_adapted():
+    class Reversed(torch.export.FlatArgsAdapter):
+        def adapt(self, target_spec, input_spec, input_args, metadata=None, obj=None):
+            return input_args[:1]
+
+    unflattened = torch.export.unflatten(export(nn.ReLU(), (torch.ones(2),)), Reversed())
+    assert unflattened(torch.ones(2), torch.zeros(2)).tolist() == [1.0, 1.0]
+
+
+def test_dataclasses_are_arguments():
+    from dataclasses import dataclass
+
+    @dataclass
+    class Pair:
+        first: torch.Tensor
+        second: torch.Tensor
+
+    torch.export.register_dataclass(Pair)
+    program = export(Looks(lambda pair: Pair(pair.second, pair.first * 2)), (Pair(torch.ones(1), torch.zeros(1)),))
+    result = program.module()(Pair(torch.ones(1), torch.full((1,), 5.0)))
+    assert result.first.tolist() == [5.0] and result.second.tolist() == [2.0]

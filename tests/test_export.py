@@ -8,6 +8,7 @@ from flambeau.export import Dim, export
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.conformance.samples import families
 from flambeau.utils import _pytree as pytree
 
 
@@ -410,3 +411,48 @@ def test_dataclasses_are_arguments():
     program = export(Looks(lambda pair: Pair(pair.second, pair.first * 2)), (Pair(torch.ones(1), torch.zeros(1)),))
     result = program.module()(Pair(torch.ones(1), torch.full((1,), 5.0)))
     assert result.first.tolist() == [5.0] and result.second.tolist() == [2.0]
+
+
+# --- the sample table ---
+
+# What a graph cannot hold, and why.
+NOT_HELD = {
+    "Tensor.copy_", "Tensor.fill_", "Tensor.zero_",  # as functions of the class, whose writes no mode sees; as methods they are held
+    "Tensor.resize_", "Tensor.resize_as_",  # change what their argument is
+    "nn.functional.gaussian_nll_loss",  # looks at the variance, as PyTorch's does
+    "nn.functional.embedding_bag",
+    "nn.functional.adaptive_max_pool1d",  # the form that gives indices
+    "nn.functional.feature_alpha_dropout",  # draws in another order
+}  # fmt: skip
+
+
+class Sampled(nn.Module):
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def forward(self, *args):
+        return self.call(torch, *args)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("family", sorted(families()))
+def test_samples(family):
+    def tensors(sample):
+        return tuple(map(torch.tensor, sample.arrays(np, sample.dtypes[0])))
+
+    for sample in families()[family]:
+        if sample.name in NOT_HELD:
+            continue
+        torch.manual_seed(0)
+        wanted = pytree.tree_leaves(sample.call(torch, *tensors(sample)))
+        if not any(isinstance(leaf, torch.Tensor) for leaf in wanted):
+            continue
+        program = export(Sampled(sample.call), tensors(sample))
+        torch.manual_seed(0)
+        got = pytree.tree_leaves(program.module()(*tensors(sample)))
+        for a, b in zip(got, wanted, strict=True):
+            if isinstance(b, torch.Tensor):
+                assert a.dtype is b.dtype, sample.name
+                torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5, equal_nan=True, msg=sample.name)

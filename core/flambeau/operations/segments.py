@@ -63,7 +63,8 @@ def segment_reduce(
 
     Args:
         data: a floating-point tensor.
-        reduce: what is made of a segment; "amax" and "amin" are other names of "max" and "min".  Elements that equal the maximum or minimum share its gradient.
+        reduce: what is made of a segment; "amax" and "amin" are other names of "max" and "min".  Elements that equal the
+            maximum or minimum share its gradient.
         lengths: how many elements each segment has, an integer tensor of shape `(*data.shape[:axis], segments)`.
         indices: not supported; as in PyTorch.
         offsets: in place of lengths, where each segment begins, and in the end where the last one ends.

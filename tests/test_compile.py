@@ -18,14 +18,14 @@ CALLS = 6  # enough to run eagerly, capture, verify and replay
 
 def check_replayed(compiled) -> None:
     """Assert that a compiled function, or module, has been captured and verified, and does not run eagerly."""
-    call = compiled.__dict__.get("_compiled_call") if isinstance(compiled, nn.Module) else compiled.__closure__[0].cell_contents
+    call = compiled.__dict__.get("_compiled_call") if isinstance(compiled, nn.Module) else compiled.compiled
     assert call.reason is None, call.reason
     assert any(entry.verified for entries in call.entries.values() for entry in entries)
 
 
 def check_eager(compiled) -> str:
     """Assert that a compiled function runs eagerly; returns why."""
-    reason = compiled.__closure__[0].cell_contents.reason
+    reason = compiled.compiled.reason
     assert reason is not None
     return reason
 
@@ -195,7 +195,7 @@ def test_a_whole_training_step(network, optimizer):
         for one, other in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
             assert torch.equal(one.grad, other.grad) and one._version == other._version
     check_replayed(steps[1])
-    call = steps[1].__closure__[0].cell_contents
+    call = steps[1].compiled
     assert len(call.entries) == 1
 
 
@@ -506,7 +506,7 @@ def test_stances():
     with torch.compiler.set_stance("eager_on_recompile"):
         for _ in range(CALLS):
             f(torch.ones(3))
-    call = f.__closure__[0].cell_contents
+    call = f.compiled
     assert len(call.entries) == 1
     torch.compiler.reset()
     with torch.compiler.set_stance("force_eager"):
@@ -583,6 +583,6 @@ def test_random_programs(part):
                 (loss + (value * 0.1).sum()).backward()
                 results.append((loss.detach(), value.detach(), x.grad, w.grad))
             assert all(map(same, *results)), f"seed {seed}, call {i}"
-        call = compiled.__closure__[0].cell_contents
+        call = compiled.compiled
         replayed += call.reason is None
     assert replayed >= 28, "programs run eagerly that could be compiled"

@@ -24,6 +24,7 @@ NAMESPACES = [
     "flambeau.optim.swa_utils",
     "flambeau.utils.benchmark",
     "flambeau.utils.data",
+    "flambeau.utils.tensorboard",
     "flambeau.distributions",
     "flambeau.distributions.transforms",
     "flambeau_vision.datasets",

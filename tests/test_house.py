@@ -27,7 +27,19 @@ PACKAGES = {
                                    "pycocotools"}),
 }  # fmt: skip
 OPTIONAL = {"safetensors", "opt_einsum", "scipy", "tqdm", "zmq", "mpi4py"}  # only ever inside a function, where an extra serves
-FOR_TOOLS = {"numpy", "tensorboard", "matplotlib", "moviepy"}  # inside functions of what measures and shows, in nnlib
+FOR_TOOLS = {
+    "numpy",
+    "tensorboard",
+    "google",
+    "matplotlib",
+    "moviepy",
+    "PIL",
+}  # inside functions of what measures and shows, in nnlib
+
+FORMATS = {  # what writes the formats of other libraries uses these, and is imported when a program asks for the format
+    "nnlib/flambeau_nnlib/onnx": {"onnx", "onnxruntime", "numpy", "ml_dtypes"},
+    "nnlib/flambeau_nnlib/export/numpy_files": {"numpy"},
+}
 
 
 def imported(path: Path) -> list[tuple[str, bool, int]]:
@@ -77,8 +89,9 @@ def test_layers(folder: str) -> None:
     package, allowed = PACKAGES[folder]
     wrong = []
     for path in sorted((ROOT / folder / package).rglob("*.py")):
+        formats = {name for place, names in FORMATS.items() if path.is_relative_to(ROOT / place) for name in names}
         for name, at_top, line in imported(path):
-            if name in sys.stdlib_module_names or name in allowed:
+            if name in sys.stdlib_module_names or name in allowed | formats:
                 continue
             optional = OPTIONAL | {"flambeau_nnlib", "flambeau_backends"} if folder == "core" else OPTIONAL
             if folder == "nnlib" and path.parent.name in ("benchmark", "tensorboard"):

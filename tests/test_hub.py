@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import hashlib
 import http.server
 import io
 import json
 import os
+import sys
 import threading
 import zipfile
 
@@ -38,6 +40,10 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.pages = {}
         self.asked = []
+        self.version = None  # its ETag
+        self.has_ranges = True
+        self.ranges = []  # where those that were asked for start
+        self.breaks_after = None  # bytes
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
@@ -48,10 +54,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if isinstance(page, int):
             self.send_error(page)
             return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(page) + 10 * self.path.endswith("truncated")))
+        start, wanted = 0, self.headers.get("Range")
+        if wanted and self.server.has_ranges and self.headers.get("If-Range", self.server.version) == self.server.version:
+            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            self.server.ranges.append(start)
+            if start >= len(page):
+                self.send_error(416)
+                return
+        self.send_response(206 if start else 200)
+        if self.server.version:
+            self.send_header("ETag", self.server.version)
+        self.send_header("Content-Length", str(len(page) - start + 10 * self.path.endswith("truncated")))
         self.end_headers()
-        self.wfile.write(page)
+        end = None if self.server.breaks_after is None else start + self.server.breaks_after
+        with contextlib.suppress(ConnectionError):  # one who goes on elsewhere hangs up
+            self.wfile.write(page[start:end])
+        self.close_connection = True
 
     def log_message(self, *args):
         pass
@@ -99,7 +117,8 @@ def test_the_directory_follows_the_environment(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("size", [0, 1, 300_000])
-def test_a_file_arrives_completely(server, tmp_path, size, capsys):
+def test_a_file_arrives_completely(server, tmp_path, size, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     content = os.urandom(size)
     server.pages["/file"] = content
     hub.download_url_to_file(f"{server.url}/file", str(tmp_path / "copy"), hashlib.sha256(content).hexdigest()[:8])
@@ -115,7 +134,75 @@ def test_progress_without_tqdm(server, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(hub, "tqdm", None)
     server.pages["/file"] = b"x" * 200_000
     hub.download_url_to_file(f"{server.url}/file", tmp_path / "copy")
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    hub.download_url_to_file(f"{server.url}/file", tmp_path / "copy")
     assert capsys.readouterr().err.endswith("100.0%\n")
+
+
+CONTENT = os.urandom(300_000)
+
+
+def broken_download(server, target, **options):
+    """Have a download end after 100,000 bytes."""
+    server.pages["/file"], server.breaks_after = CONTENT, 100_000
+    with pytest.raises(RuntimeError, match="ended after 100000 of 300000 bytes"):
+        hub.download_url_to_file(f"{server.url}/file", target, progress=False, **options)
+    server.breaks_after = None
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(("version", "hashed"), [('"1"', False), ('"1"', True), (None, True)])
+def test_a_download_is_resumed(server, tmp_path, version, hashed):
+    server.version, target = version, tmp_path / "copy"
+    options = {"hash_prefix": hashlib.sha256(CONTENT).hexdigest()} if hashed else {}
+    broken_download(server, target, **options)
+    (partial,) = tmp_path.iterdir()
+    assert partial.read_bytes() == CONTENT[:100_000]
+    hub.download_url_to_file(f"{server.url}/file", target, progress=False, **options)
+    assert target.read_bytes() == CONTENT and server.ranges == [100_000] and os.listdir(tmp_path) == ["copy"]
+
+
+def test_a_download_that_only_has_to_be_renamed(server, tmp_path):
+    server.version, target = '"1"', tmp_path / "copy"
+    broken_download(server, target)
+    (partial,) = tmp_path.iterdir()
+    partial.write_bytes(CONTENT)  # killed just before
+    hub.download_url_to_file(f"{server.url}/file", target, progress=False)
+    assert target.read_bytes() == CONTENT and server.ranges == [300_000]
+
+
+@pytest.mark.parametrize("change", ["version", "content", "ranges"])
+def test_a_part_of_another_file_is_not_used(server, tmp_path, change):
+    target, other = tmp_path / "copy", CONTENT[::-1]
+    server.version = None if change == "content" else '"1"'
+    options = {"hash_prefix": hashlib.sha256(other).hexdigest()} if change == "content" else {}
+    broken_download(server, target, **options)
+    server.version = '"2"' if change == "version" else server.version
+    server.has_ranges = change != "ranges"
+    server.pages["/file"] = CONTENT if change == "ranges" else other
+    target.write_bytes(b"what was there before")
+    hub.download_url_to_file(f"{server.url}/file", target, progress=False, **options)
+    assert target.read_bytes() == server.pages["/file"]
+    assert server.ranges == ([100_000] if change == "content" else [])
+
+
+@pytest.mark.parametrize("version", [None, 'W/"1"'])
+def test_without_a_version_or_a_hash_nothing_is_kept(server, tmp_path, version):
+    server.version = version
+    broken_download(server, tmp_path / "copy")
+    assert os.listdir(tmp_path) == []
+
+
+def test_two_downloads_of_one_file_do_not_mix(server, tmp_path):
+    server.version, target = '"1"', tmp_path / "copy"
+    broken_download(server, target)
+    fcntl = pytest.importorskip("fcntl")
+    (partial,) = tmp_path.iterdir()
+    with partial.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # another process is at work
+        hub.download_url_to_file(f"{server.url}/file", target, progress=False)
+    assert target.read_bytes() == CONTENT and partial.read_bytes() == CONTENT[:100_000] and server.ranges == []
 
 
 FAILURES = {

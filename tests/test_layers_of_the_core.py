@@ -31,7 +31,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("what is written against the namespace", {
         "__config__", "__main__", "array_api", "conformance", "extension", "func", "functional", "launching", "masked", "overrides",
         "serialization", "sparse", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures", "profiler",
-        "autograd.profiler", "autograd.profiler_util", "quasirandom",
+        "autograd.profiler", "autograd.profiler_util", "quasirandom", "_subclasses", "_guards",
         "utils.module_tracker", "_C", "utils._python_dispatch", "utils.flop_counter",
     }),
 ]  # fmt: skip
@@ -135,9 +135,11 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "__init__",
         "__main__",
         "_C",
+        "_guards",
         "_operator",  # what `library` and `_ops` are made of, beside PyTorch's `_library`
         "_ops",
         "_schema",
+        "_subclasses",
         "_tensor",
         "_tensor_str",
         "_utils",

@@ -30,6 +30,12 @@ def dot(table, weights):
     return sum((t * w).sum().item() for t, w in zip(tensors_of(table), weights, strict=True))
 
 
+def ran(module, *size):
+    """A module that has run on an input of some size."""
+    module.forward(randn(*size))
+    return module
+
+
 # A module, and the input to try it on.
 MODULES = {
     "Abs": (lambda: nn.Abs(), lambda: randn(3)),
@@ -124,6 +130,57 @@ MODULES = {
     "VolumetricBatchNormalization": (lambda: nn.VolumetricBatchNormalization(2), lambda: randn(2, 2, 2, 1, 2)),
     "VolumetricConvolution": (lambda: nn.VolumetricConvolution(1, 2, 2, 2, 1), lambda: randn(1, 1, 3, 2, 3)),
     "VolumetricMaxPooling": (lambda: nn.VolumetricMaxPooling(2, 2, 1), lambda: randn(1, 1, 4, 2, 4)),
+    "Cosine": (lambda: nn.Cosine(3, 2), lambda: randn(4, 3)),
+    "Cosine of a vector": (lambda: nn.Cosine(3, 2), lambda: randn(3)),
+    "PartialLinear": (lambda: nn.PartialLinear(3, 5).setPartition(torch.tensor([4, 1])), lambda: randn(2, 3)),
+    "PartialLinear without bias": (lambda: nn.PartialLinear(3, 5, bias=False), lambda: randn(2, 3)),
+    "PixelShuffle": (lambda: nn.PixelShuffle(2), lambda: randn(1, 8, 2, 3)),
+    "SpatialContrastiveNormalization": (
+        lambda: nn.SpatialContrastiveNormalization(2, torch.ones(3, 3)),
+        lambda: randn(1, 2, 4, 5),
+    ),
+    "SpatialConvolutionLocal": (lambda: nn.SpatialConvolutionLocal(2, 3, 5, 4, 3, 2, 2, 1, 1), lambda: randn(2, 2, 4, 5)),
+    "SpatialConvolutionLocal of an image": (lambda: nn.SpatialConvolutionLocal(2, 3, 3, 3, 2, 2), lambda: randn(2, 3, 3)),
+    "SpatialConvolutionMap": (
+        lambda: nn.SpatialConvolutionMap(torch.tensor([[0.0, 0], [1, 1], [2, 1], [0, 2]]), 2, 3, 2, 1),
+        lambda: randn(1, 3, 5, 4),
+    ),
+    "SpatialDivisiveNormalization": (
+        lambda: nn.SpatialDivisiveNormalization(2, torch.tensor([1.0, 2, 1])),
+        lambda: randn(1, 2, 4, 5),
+    ),
+    "SpatialFractionalMaxPooling": (
+        lambda: nn.SpatialFractionalMaxPooling(2, 2, 3, 2).fixPoolingRegions(),
+        lambda: randn(1, 2, 5, 6),
+    ),
+    "SpatialFullConvolutionMap": (
+        lambda: nn.SpatialFullConvolutionMap(torch.tensor([[0.0, 0], [1, 1], [2, 1], [0, 2]]), 2, 3, 2, 1),
+        lambda: randn(1, 3, 2, 3),
+    ),
+    "SpatialMaxUnpooling": (
+        lambda: nn.SpatialMaxUnpooling(ran(nn.SpatialMaxPooling(2, 2), 1, 2, 5, 4)),
+        lambda: randn(1, 2, 2, 2),
+    ),
+    "SpatialSubSampling": (lambda: nn.SpatialSubSampling(2, 3, 2, 2, 1), lambda: randn(1, 2, 4, 5)),
+    "SpatialSubtractiveNormalization": (
+        lambda: nn.SpatialSubtractiveNormalization(2, torch.tensor([[1.0, 2, 1]])),
+        lambda: randn(1, 2, 4, 5),
+    ),
+    "TemporalSubSampling": (lambda: nn.TemporalSubSampling(3, 2, 2), lambda: randn(2, 5, 3)),
+    "VolumetricFullConvolution": (
+        lambda: nn.VolumetricFullConvolution(2, 1, 2, 1, 2, 2, 2, 1, adjT=1),
+        lambda: randn(1, 2, 2, 2, 2),
+    ),
+    "VolumetricMaxUnpooling": (
+        lambda: nn.VolumetricMaxUnpooling(ran(nn.VolumetricMaxPooling(2, 1, 2), 1, 1, 4, 2, 3)),
+        lambda: randn(1, 1, 2, 1, 3),
+    ),
+    "VolumetricReplicationPadding": (lambda: nn.VolumetricReplicationPadding(1, 0, 2), lambda: randn(1, 1, 2, 2, 2)),
+    "WeightedEuclidean": (lambda: nn.WeightedEuclidean(3, 2), lambda: randn(4, 3)),
+    "DepthConcat": (
+        lambda: nn.DepthConcat(1).add(nn.SpatialConvolution(1, 2, 1, 1)).add(nn.SpatialConvolution(1, 1, 3, 2)),
+        lambda: randn(2, 1, 4, 5),
+    ),
     "Sequential": (
         lambda: nn.Sequential().add(nn.Linear(3, 4)).add(nn.Tanh()).add(nn.Linear(4, 2)),
         lambda: randn(5, 3),
@@ -182,6 +239,7 @@ CRITERIONS = {
     "AbsCriterion": (lambda: nn.AbsCriterion(), lambda: (randn(3), randn(3))),
     "BCECriterion": (lambda: nn.BCECriterion(), lambda: (positive(3) / 2, torch.tensor([0.0, 1.0, 1.0]).double())),
     "ClassNLLCriterion": (lambda: nn.ClassNLLCriterion(positive(3)), lambda: (randn(2, 3), torch.tensor([0, 2]))),
+    "ClassSimplexCriterion": (lambda: nn.ClassSimplexCriterion(3), lambda: (randn(4, 3), torch.tensor([0, 2, 1, 2]))),
     "CosineEmbeddingCriterion": (
         lambda: nn.CosineEmbeddingCriterion(),
         lambda: ([randn(2, 3), randn(2, 3)], torch.tensor([1.0, -1.0])),
@@ -258,6 +316,297 @@ def test_values_of_criterions():
     assert nn.MarginCriterion(0.4).forward(x, torch.tensor([1.0, -1.0])) == pytest.approx(0.65 / 2)
 
 
+def test_everything_of_0_2_is_there():
+    names = [
+        "Abs",
+        "AbsCriterion",
+        "Add",
+        "AddConstant",
+        "BCECriterion",
+        "BatchNormalization",
+        "Bilinear",
+        "CAddTable",
+        "CDivTable",
+        "CMul",
+        "CMulTable",
+        "CSubTable",
+        "Clamp",
+        "ClassNLLCriterion",
+        "ClassSimplexCriterion",
+        "Concat",
+        "ConcatTable",
+        "Container",
+        "Contiguous",
+        "Copy",
+        "Cosine",
+        "CosineDistance",
+        "CosineEmbeddingCriterion",
+        "Criterion",
+        "CriterionTable",
+        "CrossEntropyCriterion",
+        "DepthConcat",
+        "DistKLDivCriterion",
+        "DotProduct",
+        "Dropout",
+        "ELU",
+        "Euclidean",
+        "Exp",
+        "FlattenTable",
+        "GradientReversal",
+        "HardShrink",
+        "HardTanh",
+        "HingeEmbeddingCriterion",
+        "Identity",
+        "Index",
+        "JoinTable",
+        "L1Cost",
+        "L1HingeEmbeddingCriterion",
+        "L1Penalty",
+        "LeakyReLU",
+        "Linear",
+        "Log",
+        "LogSigmoid",
+        "LogSoftMax",
+        "LookupTable",
+        "MM",
+        "MSECriterion",
+        "MV",
+        "MarginCriterion",
+        "MarginRankingCriterion",
+        "MaskedSelect",
+        "Max",
+        "Mean",
+        "Min",
+        "MixtureTable",
+        "Module",
+        "Mul",
+        "MulConstant",
+        "MultiCriterion",
+        "MultiLabelMarginCriterion",
+        "MultiLabelSoftMarginCriterion",
+        "MultiMarginCriterion",
+        "Narrow",
+        "NarrowTable",
+        "Normalize",
+        "PReLU",
+        "Padding",
+        "PairwiseDistance",
+        "Parallel",
+        "ParallelCriterion",
+        "ParallelTable",
+        "PartialLinear",
+        "PixelShuffle",
+        "Power",
+        "RReLU",
+        "ReLU",
+        "ReLU6",
+        "Replicate",
+        "Reshape",
+        "Select",
+        "SelectTable",
+        "Sequential",
+        "Sigmoid",
+        "SmoothL1Criterion",
+        "SoftMarginCriterion",
+        "SoftMax",
+        "SoftMin",
+        "SoftPlus",
+        "SoftShrink",
+        "SoftSign",
+        "SpatialAdaptiveMaxPooling",
+        "SpatialAveragePooling",
+        "SpatialBatchNormalization",
+        "SpatialClassNLLCriterion",
+        "SpatialContrastiveNormalization",
+        "SpatialConvolution",
+        "SpatialConvolutionLocal",
+        "SpatialConvolutionMap",
+        "SpatialCrossMapLRN",
+        "SpatialDilatedConvolution",
+        "SpatialDivisiveNormalization",
+        "SpatialDropout",
+        "SpatialFractionalMaxPooling",
+        "SpatialFullConvolution",
+        "SpatialFullConvolutionMap",
+        "SpatialLPPooling",
+        "SpatialMaxPooling",
+        "SpatialMaxUnpooling",
+        "SpatialReflectionPadding",
+        "SpatialReplicationPadding",
+        "SpatialSoftMax",
+        "SpatialSubSampling",
+        "SpatialSubtractiveNormalization",
+        "SpatialUpSamplingNearest",
+        "SpatialZeroPadding",
+        "SplitTable",
+        "Sqrt",
+        "Square",
+        "Squeeze",
+        "Sum",
+        "Tanh",
+        "TanhShrink",
+        "TemporalConvolution",
+        "TemporalMaxPooling",
+        "TemporalSubSampling",
+        "Threshold",
+        "Transpose",
+        "Unsqueeze",
+        "View",
+        "VolumetricAveragePooling",
+        "VolumetricBatchNormalization",
+        "VolumetricConvolution",
+        "VolumetricDropout",
+        "VolumetricFullConvolution",
+        "VolumetricMaxPooling",
+        "VolumetricMaxUnpooling",
+        "VolumetricReplicationPadding",
+        "WeightedEuclidean",
+        "WeightedMSECriterion",
+    ]
+    assert set(names) <= set(nn.__all__) and all(hasattr(nn, name) for name in nn.__all__)
+    assert set(optim.__all__) >= {
+        "adadelta",
+        "adagrad",
+        "adam",
+        "adamax",
+        "asgd",
+        "cg",
+        "lbfgs",
+        "nag",
+        "rmsprop",
+        "rprop",
+        "sgd",
+    }
+
+
+def test_convolutions_by_a_table_are_convolutions_with_zeros():
+    table = nn.SpatialConvolutionMap.maps.full(2, 3)
+    assert table.tolist() == [[0, 0], [1, 0], [0, 1], [1, 1], [0, 2], [1, 2]]
+    layer, x = nn.SpatialConvolutionMap(table, 3, 2), torch.randn(1, 2, 4, 5)
+    full = nn.SpatialConvolution(2, 3, 3, 2)
+    full.weight, full.bias = layer.weight.view(3, 2, 2, 3), layer.bias
+    torch.testing.assert_close(layer.forward(x), full.forward(x))
+    bound = 1 / np.sqrt(3 * 2 * 2)
+    assert layer.weight.abs().max() <= bound and layer.weight.abs().max() > 0.8 * bound
+    ours = nn.SpatialFullConvolutionMap(nn.SpatialConvolutionMap.maps.oneToOne(2), 2, 2)
+    theirs = torch.nn.functional.conv_transpose2d(x, ours.weight.unsqueeze(1), ours.bias, groups=2)
+    torch.testing.assert_close(ours.forward(x), theirs)
+    torch.manual_seed(0)
+    drawn = nn.SpatialConvolutionMap.maps.random(6, 5, 2).long()
+    assert drawn[:, 1].tolist() == [j for j in range(5) for _ in range(2)]
+    assert sorted(drawn[:6, 0].tolist()) == list(range(6)) and len(set(drawn[6:, 0].tolist())) == 4
+
+
+def test_local_convolutions_have_kernels_of_each_place():
+    layer, x = nn.SpatialConvolutionLocal(2, 3, 4, 5, 2, 3, 1, 2), torch.randn(2, 2, 5, 4)
+    output = layer.forward(x)
+    assert output.shape == (2, 3, 2, 3)
+    for i, j in np.ndindex(2, 3):
+        window = x[:, :, 2 * i : 2 * i + 3, j : j + 2]
+        expected = torch.einsum("nchw,ochw->no", window, layer.weight[i, j]) + layer.bias[:, i, j]
+        torch.testing.assert_close(output[:, :, i, j], expected)
+    with pytest.raises(RuntimeError, match=r"Given input size: \(2x2x4x4\) inconsistent with expected input size: \(2x5x4\)"):
+        layer.forward(torch.zeros(2, 2, 4, 4))
+
+
+@pytest.mark.parametrize("kernel", [torch.tensor([1.0, 3, 1]), torch.tensor([[1.0, 2, 0], [0, 5, 1], [1, 1, 1]])])
+def test_local_normalization(kernel):
+    x = torch.randn(2, 3, 5, 6)
+    weights = (kernel.outer(kernel) if kernel.dim() == 1 else kernel).numpy()
+
+    def local_means(images):  # of what is inside the image
+        result = np.empty((2, 1, 5, 6))
+        for i, j in np.ndindex(5, 6):
+            total = count = 0
+            for (a, b), weight in np.ndenumerate(weights):
+                if 0 <= i + a - 1 < 5 and 0 <= j + b - 1 < 6:
+                    total = total + weight * images[:, :, i + a - 1, j + b - 1].mean(1)
+                    count += weight
+            result[:, 0, i, j] = total / count
+        return result, count
+
+    subtracted = x.numpy() - local_means(x.numpy())[0]
+    np.testing.assert_allclose(nn.SpatialSubtractiveNormalization(3, kernel).forward(x).numpy(), subtracted, rtol=1e-4, atol=1e-5)
+    divided = nn.SpatialDivisiveNormalization(3, kernel, 0.5, 9.0).forward(x)
+    inside = np.sqrt(local_means(x.numpy() ** 2)[0])[:, :, 1:-1, 1:-1]  # where all of the kernel is
+    expected = x.numpy()[:, :, 1:-1, 1:-1] / np.where(inside > 0.5, inside, 9.0)
+    np.testing.assert_allclose(divided[:, :, 1:-1, 1:-1].numpy(), expected, rtol=1e-4)
+    both = nn.SpatialContrastiveNormalization(3, kernel).forward(x)
+    torch.testing.assert_close(both, nn.SpatialDivisiveNormalization(3, kernel).forward(torch.tensor(subtracted).float()))
+    flat = nn.SpatialDivisiveNormalization(3, kernel)
+    flat.forward(torch.zeros(1, 3, 5, 6))
+    assert flat.backward(torch.zeros(1, 3, 5, 6), torch.ones(1, 3, 5, 6)).isfinite().all()
+    for wrong, message in ((torch.ones(2), "ODD dimensions"), (torch.ones(3, 3, 3), "2D or 1D")):
+        with pytest.raises(ValueError, match=message):
+            nn.SpatialContrastiveNormalization(3, wrong)
+
+
+def test_unpooling_puts_elements_back():
+    pooling = nn.SpatialMaxPooling(2, 2)
+    x = torch.arange(20.0).reshape(1, 1, 4, 5)
+    pooled = pooling.forward(x)
+    back = nn.SpatialMaxUnpooling(pooling).forward(pooled)
+    assert (
+        back.shape == x.shape
+        and back.nonzero()[:, 2:].tolist() == [[1, 1], [1, 3], [3, 1], [3, 3]]
+        and back.sum() == pooled.sum()
+    )
+    with pytest.raises(AssertionError, match="windows that touch"):
+        nn.SpatialMaxUnpooling(nn.SpatialMaxPooling(3, 3, 1, 1))
+    with pytest.raises(AssertionError, match="expected a VolumetricMaxPooling"):
+        nn.VolumetricMaxUnpooling(pooling)
+
+
+def test_fractional_pooling_draws_windows_until_they_are_fixed():
+    torch.manual_seed(0)
+    layer, x = nn.SpatialFractionalMaxPooling(2, 2, 0.5, 0.7), torch.randn(2, 3, 20, 10)
+    assert repr(layer) == "nn.SpatialFractionalMaxPooling(0.5x0.7, 2, 2)"
+    first, second = layer.forward(x), layer.forward(x)
+    assert first.shape == (2, 3, 14, 5) and not torch.equal(first, second)
+    layer.fixPoolingRegions()
+    assert torch.equal(layer.forward(x), second)
+    with pytest.raises(AssertionError, match="between 0 and 1"):
+        nn.SpatialFractionalMaxPooling(2, 2, 0.5, 3)
+
+
+def test_volumes_grow_to_the_size_of_a_target():
+    layer, target = nn.VolumetricFullConvolution(1, 2, 3, 3, 3, 2, 2, 2, 1, 1, 1), torch.zeros(1, 1, 6, 5, 6)
+    assert layer.forward([torch.randn(1, 1, 3, 3, 3), target]).shape == (1, 2, 6, 5, 6)
+    assert layer.forward(torch.randn(1, 1, 3, 3, 3)).shape == (1, 2, 5, 5, 5)
+    with pytest.raises(RuntimeError, match="adjustments have to be smaller than the strides"):
+        nn.VolumetricFullConvolution(1, 1, 2, 2, 2, adjT=1)
+
+
+def test_depth_concat_centres_what_is_smaller():
+    layer = nn.DepthConcat(0).add(nn.Identity()).add(nn.Narrow(1, 0, 1))
+    output = layer.forward(torch.ones(1, 4, 2))
+    assert output.tolist() == [[[1, 1]] * 4, [[0, 0], [1, 1], [0, 0], [0, 0]]]
+
+
+def test_a_criterion_as_a_module():
+    layer, x, target = nn.CriterionTable(nn.MSECriterion()), torch.tensor([1.0, 3.0]), torch.zeros(2)
+    assert layer.forward([x, target]) == 5.0
+    assert layer.backward([x, target], None)[0].tolist() == [1.0, 3.0]
+
+
+def test_corners_of_a_simplex_are_equally_far_from_each_other():
+    simplex = nn.ClassSimplexCriterion(5).simplex.double()
+    products = simplex @ simplex.t()
+    expected = torch.eye(5, dtype=torch.float64) * 1.25 - 0.25
+    torch.testing.assert_close(products, expected, atol=1e-6, rtol=0)
+
+
+def test_a_part_of_a_linear_layer():
+    layer, x = nn.PartialLinear(3, 5), torch.randn(2, 3)
+    whole = layer.forward(x)
+    layer.setPartition(torch.tensor([3, 0]))
+    assert torch.equal(layer.forward(x), whole[:, [3, 0]])
+    layer.zeroGradParameters()
+    layer.backward(x, torch.ones(2, 2))
+    assert layer.gradBias.tolist() == [[2, 0, 0, 2, 0]] and not layer.gradWeight[[1, 2, 4]].any()
+    assert repr(layer) == "nn.PartialLinear(3 -> 5)"
+
+
 def test_lookup_table():
     table = nn.LookupTable(4, 2, paddingValue=1)
     index = torch.tensor([[0, 1, 3], [0, 2, 3]])
@@ -319,6 +668,7 @@ def test_training():
         ("rprop", {"learningRate": 0.02}),
         ("asgd", {"learningRate": 0.5}),
         ("lbfgs", {"maxIter": 5}),
+        ("nag", {"learningRate": 0.2, "momentum": 0.5, "learningRateDecay": 1e-3, "weightDecay": 1e-4}),
     ],
 )
 def test_optimizers_on_flat_parameters(name, config):
@@ -472,3 +822,56 @@ def test_modules_with_a_side_effect():
     masked = nn.MaskedSelect()
     assert masked.forward([x, torch.tensor([True, False])]).tolist() == [1]
     assert masked.backward([x, torch.tensor([True, False])], torch.ones(1))[0].tolist() == [1, 0]
+
+
+def test_nag_is_nesterovs_method():
+    factors = torch.tensor([1.0, 0.5])
+    config = {"learningRate": 0.1, "momentum": 0.8, "weightDecay": 0.2, "learningRateDecay": 0.5, "learningRates": factors}
+    x, y, velocity = torch.tensor([2.0, -1.0]), np.array([2.0, -1.0]), np.zeros(2)
+    for step in range(4):
+        x, (loss,) = optim.nag(lambda x: ((x**4).sum(), 4 * x**3), x, config)
+        ahead = y + 0.8 * velocity
+        assert loss == pytest.approx((ahead**4).sum(), rel=1e-5)
+        velocity = 0.8 * velocity - 0.1 / (1 + 0.5 * step) * (4 * ahead**3 + 0.2 * ahead) * factors.numpy()
+        y = y + velocity
+        assert x.tolist() == pytest.approx(y.tolist(), rel=1e-5)
+    with pytest.raises(ValueError, match="Momentum must be positive"):
+        optim.nag(lambda x: (x.sum(), x), x, {"momentum": 0})
+
+
+def rosenbrock(x):
+    x = x.detach().clone().requires_grad_()
+    loss = (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+    loss.backward()
+    return loss.detach(), x.grad
+
+
+def test_cg_is_rasmussens_minimize():
+    x, losses, count = optim.cg(rosenbrock, torch.zeros(2, dtype=torch.float64), {"maxEval": 25})
+    expected = [
+        1,
+        0.7825106,
+        0.3955653,
+        0.2189118,
+        0.08594363,
+        0.08167279,
+        0.048038,
+        0.03385004,
+        0.01810892,
+    ]  # what that of PyTorch 0.2 gives
+    assert count == 25 and losses == pytest.approx(expected, rel=1e-5)
+    assert losses == sorted(losses, reverse=True) and rosenbrock(x)[0].item() == losses[-1]
+    x, losses, count = optim.cg(rosenbrock, torch.zeros(5, dtype=torch.float64), {"maxEval": 600})
+    assert x.tolist() == pytest.approx([1] * 5, abs=1e-4) and count <= 601
+
+
+def test_cg_solves_a_linear_system():
+    torch.manual_seed(0)
+    root = torch.randn(6, 6, dtype=torch.float64)
+    matrix, target = root @ root.t() + torch.eye(6, dtype=torch.float64), torch.randn(6, dtype=torch.float64)
+    x, losses, _ = optim.cg(
+        lambda x: (x @ matrix @ x / 2 - x @ target, matrix @ x - target), torch.zeros_like(target), {"maxEval": 60}
+    )
+    torch.testing.assert_close(x, torch.linalg.solve(matrix, target), atol=1e-6, rtol=1e-6)
+    at_best = optim.cg(lambda x: ((x**2).sum(), 2 * x), torch.zeros(3), {})
+    assert at_best[0].tolist() == [0, 0, 0]

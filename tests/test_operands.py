@@ -193,3 +193,41 @@ def test_what_is_no_number(value):
         torch.ones(1).add(value)
     with pytest.raises((TypeError, RuntimeError)):
         torch.ones(1) + value
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int64, torch.bool])
+def test_integers_that_become_floats_take_the_fast_path(dtype, monkeypatch):
+    x = torch.tensor([[0, 1], [1, 0]], dtype=dtype) if dtype is torch.bool else torch.tensor([[0, 7], [100, 3]], dtype=dtype)
+    number = True if dtype is torch.bool else 25
+    calls = [lambda: x / number, lambda: number / (x + number), lambda: x / x.clamp(1), lambda: x.exp(), lambda: torch.sqrt(x)]
+    first = [call() for call in calls]
+    monkeypatch.setattr("flambeau.calls.op.dispatch", None)  # the general path
+    for call, expected in zip(calls, first, strict=True):
+        result = call()
+        assert result.dtype is torch.float32 and torch.equal(result, expected)
+    values = np.array(x.tolist(), dtype=np.float32)
+    np.testing.assert_allclose(first[0].numpy(), values / np.float32(number), rtol=1e-6)
+    np.testing.assert_allclose(first[3].numpy(), np.exp(values), rtol=1e-5)
+
+
+def test_numbers_that_integers_cannot_hold():
+    x = torch.tensor([1, 200], dtype=torch.uint8)
+    assert (x / 2).tolist() == [0.5, 100]
+    assert (x / 400).tolist() == [np.float32(1 / 400).item(), 0.5] and (x / -0.5).tolist() == [-2, -400]
+    assert (x / 2).dtype is (x / 400).dtype is torch.float32
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("shape", [(), (3,), (1, 4), (2, 0), (2, 3, 4)])
+def test_stacked_tensors(dim, shape):
+    if not -len(shape) - 1 <= dim <= len(shape):
+        dim = 0
+    parts = [torch.arange(24.0)[: int(np.prod(shape))].reshape(shape) + i for i in range(5)]
+    parts[1] = parts[1].t().contiguous().t() if len(shape) == 2 else parts[1]
+    result = torch.stack(parts, dim)
+    np.testing.assert_array_equal(result.numpy(), np.stack([part.numpy() for part in parts], dim))
+    assert result.is_contiguous() and result.untyped_storage().nbytes() == 4 * result.numel()
+    with pytest.raises(
+        RuntimeError, match=r"stack expects each tensor to be equal size, but got \[2, 3\] at entry 0 and \[1, 3\] at"
+    ):
+        torch.stack([torch.ones(2, 3), torch.ones(1, 3), torch.ones(3, 3)])

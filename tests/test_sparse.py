@@ -336,3 +336,18 @@ def test_a_file_with_indices_outside_of_the_tensor_is_refused():
 def test_a_dense_program_does_not_load_it():
     code = "import flambeau as torch, sys; torch.ones(2).sum(); print('flambeau.sparse' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "float16"])
+def test_products_in_each_layout(layout, dtype):
+    """With SciPy's class for the layout where there is one, from the left and, its transpose, from the right."""
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((4, 6)) * (rng.random((4, 6)) < 0.5)
+    x, y = rng.standard_normal((6, 3)), rng.standard_normal((3, 4))
+    kind = getattr(torch, dtype)
+    options = {"blocksize": (2, 3)} if layout.startswith("sparse_bs") else {}
+    s = torch.tensor(a, dtype=kind).to_sparse(layout=getattr(torch, layout), **options)
+    tolerance = {"float16": 2e-2, "float32": 1e-5}.get(dtype, 1e-12)
+    np.testing.assert_allclose((s @ torch.tensor(x, dtype=kind)).numpy(), a @ x, atol=tolerance)
+    np.testing.assert_allclose((torch.tensor(y, dtype=kind) @ s).numpy(), y @ a, atol=tolerance)

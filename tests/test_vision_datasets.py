@@ -8,7 +8,10 @@ import io
 import json
 import os
 import pickle
+import signal
 import struct
+import subprocess
+import sys
 import tarfile
 import threading
 import zipfile
@@ -309,10 +312,14 @@ def server():
         http.shutdown()
 
 
-def test_download_and_skip(tmp_path, server, capsys):
+def test_download_and_skip(tmp_path, server, capsys, monkeypatch):
+    utils.download_url(server.url, tmp_path / "piped", md5=server.md5)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    server.requests.clear()
     utils.download_url(server.url, tmp_path, md5=server.md5)
     assert (tmp_path / "file.bin").read_bytes() == server.content
-    assert "100%" in capsys.readouterr().err  # the progress bar
+    assert "100%" in capsys.readouterr().err  # the progress bar, on a terminal alone
     utils.download_url(server.url, tmp_path, md5=server.md5)
     assert len(server.requests) == 1
 
@@ -395,6 +402,54 @@ def test_extract_zip_and_single_files(tmp_path):
     assert (tmp_path / "b.txt").read_text() == "zip" and (tmp_path / "c.txt").read_text() == "single"
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a process")
+def test_a_half_extracted_dataset_is_mended(tmp_path, monkeypatch):
+    monkeypatch.setattr(utils, "check_integrity", lambda path, md5=None: Path(path).is_file())
+    with zipfile.ZipFile(tmp_path / "EuroSAT.zip", "w") as zipped:
+        for name in ("a/1", "a/2", "b/1"):
+            picture = io.BytesIO()
+            Image.new("RGB", (2, 2)).save(picture, "PNG")
+            zipped.writestr(f"2750/{name}.png", picture.getvalue())
+    (tmp_path / "data" / "eurosat").mkdir(parents=True)
+    (tmp_path / "EuroSAT.zip").rename(tmp_path / "data" / "eurosat" / "EuroSAT.zip")
+    program = f"""
+import os, signal, zipfile
+from flambeau_vision.datasets import EuroSAT, utils
+original, written = zipfile.ZipFile._extract_member, []
+def extract(self, member, *args):
+    written.append(member)
+    if len(written) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return original(self, member, *args)
+zipfile.ZipFile._extract_member = extract
+utils.check_integrity = lambda path, md5=None: os.path.isfile(path)
+EuroSAT({str(tmp_path / "data")!r}, download=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False, env=os.environ
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with pytest.raises(RuntimeError, match="Dataset not found"):
+        datasets.EuroSAT(tmp_path / "data")
+    assert len(datasets.EuroSAT(tmp_path / "data", download=True)) == 3
+    assert sorted(os.listdir(tmp_path / "data" / "eurosat")) == ["2750", "EuroSAT.zip"]
+
+
+def test_archives_add_to_folders(tmp_path):
+    (tmp_path / "real" / "inside").mkdir(parents=True)
+    (tmp_path / "real" / "inside" / "before.txt").write_text("kept")
+    (tmp_path / "real" / "inside" / "a.txt").write_text("replaced")
+    os.symlink(tmp_path / "real", tmp_path / "out")
+    make_tar(tmp_path / "a.tar", "w")
+    utils.extract_archive(tmp_path / "a.tar", tmp_path / "out")
+    assert {path.name: path.read_text() for path in (tmp_path / "real" / "inside").iterdir()} == {
+        "before.txt": "kept",
+        "a.txt": "hello",
+    }
+    assert os.listdir(tmp_path / "real") == ["inside"]
+
+
 @pytest.mark.parametrize("filters", [True, False])
 def test_archive_may_not_write_elsewhere(tmp_path, monkeypatch, filters):
     if not filters:
@@ -402,7 +457,7 @@ def test_archive_may_not_write_elsewhere(tmp_path, monkeypatch, filters):
     make_tar(tmp_path / "a.tar", "w", "../outside.txt")
     with pytest.raises(tarfile.TarError):
         utils.extract_archive(tmp_path / "a.tar", tmp_path / "out")
-    assert not (tmp_path / "outside.txt").exists()
+    assert not (tmp_path / "outside.txt").exists() and os.listdir(tmp_path / "out") == []
 
 
 @pytest.mark.parametrize(("name", "message"), [("plain", "has no suffixes"), ("a.rar", r"archive type: '\.rar'")])

@@ -6,7 +6,7 @@ of the step are compared between the two.
 
 from __future__ import annotations
 
-from . import calls, files, inference, layers, loaders, networks, startup
+from . import calls, compiled, files, inference, layers, loaders, networks, startup
 from .workload import Workload
 
 __all__ = ["GROUPS", "Workload", "find"]
@@ -14,6 +14,7 @@ __all__ = ["GROUPS", "Workload", "find"]
 GROUPS: dict[str, list[Workload]] = {
     "calls": calls.WORKLOADS,
     "networks": networks.WORKLOADS,
+    "compiled": compiled.WORKLOADS,
     "layers": layers.WORKLOADS,
     "inference": inference.WORKLOADS,
     "files": files.WORKLOADS,

@@ -31,6 +31,7 @@ from .runtime.devices import device, get_default_device, set_default_device
 from .runtime.settings import *
 from .storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, is_storage
 from .subclasses import volatile as _volatile
+from .subclasses import wrappers as _wrappers
 from .subclasses.parameter import Parameter as _Parameter
 from .subclasses.tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
 from .tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
@@ -51,6 +52,11 @@ from .values.dtypes import (
     double,
     dtype,
     finfo,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -70,13 +76,16 @@ from .values.dtypes import (
     uint64,
 )
 from .values.sizes import Size
+from .values.symbols import SymBool, SymFloat, SymInt
 from .version import __version__
 
 __all__ = [
-    "Generator", "Size", "Storage", "Tensor", "TypedStorage", "UntypedStorage", "__version__", "bfloat16", "bool",
+    "Generator", "Size", "Storage", "SymBool", "SymFloat", "SymInt", "Tensor", "TypedStorage", "UntypedStorage",
+    "__version__", "bfloat16", "bool",
     "broadcast_shapes", "can_cast", "cdouble", "cfloat", "complex64", "complex128", "default_generator", "device", "double",
-    "dtype", "e", "enable_grad", "finfo", "float", "float16", "float32", "float64", "get_default_device",
-    "get_default_dtype", "get_rng_state", "half", "iinfo", "inf", "inference_mode", "initial_seed", "int", "int8", "int16",
+    "dtype", "e", "enable_grad", "finfo", "float", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "float8_e5m2fnuz", "float8_e8m0fnu", "float16", "float32", "float64", "get_default_device", "get_default_dtype",
+    "get_rng_state", "half", "iinfo", "inf", "inference_mode", "initial_seed", "int", "int8", "int16",
     "int32", "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     "long", "manual_seed", "nan", "newaxis", "no_grad", "pi", "promote_types", "seed", "set_anomaly_enabled",
     "set_default_device",
@@ -122,6 +131,9 @@ _PACKAGES = {
     "compiler": "flambeau_nnlib.compiler",
     "_dynamo": "flambeau_nnlib._dynamo",
     "jit": "flambeau_nnlib.jit",
+    "export": "flambeau_nnlib.export",
+    "onnx": "flambeau_nnlib.onnx",
+    "_higher_order_ops": "flambeau_nnlib._higher_order_ops",
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.legacy",
     "utils.data": "flambeau_nnlib.data",
@@ -129,6 +141,7 @@ _PACKAGES = {
     "utils.checkpoint": "flambeau_nnlib.checkpoint",
     "utils.benchmark": "flambeau_nnlib.benchmark",
     "utils.benchmark.utils": "flambeau_nnlib.benchmark",
+    "utils.tensorboard": "flambeau_nnlib.tensorboard",
     "utils.model_zoo": "flambeau_nnlib.model_zoo",
     "utils.ffi": "flambeau_nnlib.ffi",
 }
@@ -136,7 +149,8 @@ for _name, _target in _PACKAGES.items():
     aliases.alias(f"flambeau.{_name}", _target)
 
 if _TYPE_CHECKING:
-    from flambeau_nnlib import amp, distributions, fx, hub, jit, legacy, multiprocessing, nn, optim
+    from flambeau_nnlib import amp, distributions, export, fx, hub, jit, legacy, multiprocessing, nn, onnx, optim
+    from flambeau_nnlib._higher_order_ops import cond, while_loop
     from flambeau_nnlib.compiler import compile
 
     from . import _functions, autograd, cpu, cuda, fft, linalg, masked, overrides, random, signal, special, testing, utils
@@ -149,8 +163,8 @@ if _TYPE_CHECKING:
 
     __all__ += _functions.__all__
     __all__ += ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module", "install_as_torch", "load"]
-    __all__ += ["amp", "compile", "distributions", "fx", "hub", "jit", "legacy", "multiprocessing", "nn", "optim", "save"]
-    __all__ += ["to_dlpack", "vmap"]
+    __all__ += ["amp", "compile", "cond", "distributions", "export", "fx", "hub", "jit", "legacy", "multiprocessing", "nn"]
+    __all__ += ["onnx", "optim", "save", "to_dlpack", "vmap", "while_loop"]
 
 # Names that are defined in one of those packages, or in a part of the core that few programs need.
 _PARTS = {
@@ -174,6 +188,8 @@ _LATE = {
     "save": "serialization",
     "vmap": "func",
     "compile": "compiler",
+    "cond": "_higher_order_ops",
+    "while_loop": "_higher_order_ops",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launching.launcher",
     "ops": "_ops",
@@ -219,4 +235,5 @@ def _sparse(name: str) -> _Any:
 
 
 _hooks.hooks.sparse = _sparse
+_hooks.hooks.operator = lambda *arguments: __getattr__("_ops").operator_of(*arguments)
 attach(__array_namespace__=_array_namespace)

@@ -13,20 +13,20 @@ from .storage import TypedStorage
 from .values.dtypes import dtype as _dtype
 
 __all__ = [  # noqa: RUF022
-    "_grouped_mm", "_sample_dirichlet", "_standard_gamma", "abs", "abs_", "absolute", "acos", "acos_", "acosh",
-    "acosh_", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv",
-    "addmv_", "addr", "adjoint", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax",
-    "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_",
-    "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided",
-    "as_strided_", "as_strided_scatter", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2",
-    "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d", "atleast_3d", "avg_pool1d", "baddbmm", "bartlett_window",
-    "batch_norm", "bernoulli", "bilinear", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window",
-    "block_diag", "bmm", "broadcast_tensors", "broadcast_to", "btrifact", "btrisolve", "bucketize", "cartesian_prod",
-    "cat", "cdist", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "cholesky_inverse",
-    "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_",
-    "clone", "column_stack", "combinations", "complex", "concat", "concatenate", "conj", "conj_physical",
-    "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
+    "_grouped_mm", "_sample_dirichlet", "_scaled_mm", "_standard_gamma", "abs", "abs_", "absolute", "acos", "acos_",
+    "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_max_pool1d", "add", "addbmm", "addcdiv", "addcmul", "addmm",
+    "addmv", "addmv_", "addr", "adjoint", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin",
+    "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh",
+    "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere",
+    "as_strided", "as_strided_", "as_strided_scatter", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_",
+    "atan", "atan2", "atan_", "atanh", "atanh_", "atleast_1d", "atleast_2d", "atleast_3d", "avg_pool1d", "baddbmm",
+    "bartlett_window", "batch_norm", "bernoulli", "bilinear", "binary_cross_entropy_with_logits", "bincount",
+    "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "blackman_window", "block_diag", "bmm", "broadcast_tensors", "broadcast_to", "btrifact", "btrisolve", "bucketize",
+    "cartesian_prod", "cat", "cdist", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky",
+    "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min",
+    "clamp_min_", "clip", "clip_", "clone", "column_stack", "combinations", "complex", "concat", "concatenate", "conj",
+    "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
     "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_",
     "cosine_similarity", "count_nonzero", "cov", "cross", "ctc_loss", "cummax", "cummin", "cumprod", "cumsum",
     "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "detach", "detach_", "diag", "diag_embed", "diagflat",
@@ -77,6 +77,7 @@ __all__ = [  # noqa: RUF022
 
 def _grouped_mm(input: Tensor, mat2: Tensor, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: _dtype | None = ...) -> Tensor: ...
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor: ...
+def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = ..., scale_result: Tensor | None = ..., out_dtype: Any = ..., use_fast_accum: _bool = ...) -> Tensor: ...
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor: ...
 def abs(input: Any, *, out: Any = ...) -> Tensor: ...
 def abs_(input: Any, *args: Any, **kwargs: Any) -> Tensor: ...

@@ -9,6 +9,8 @@ tensor([2., 2.])
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -18,6 +20,8 @@ from typing import Any
 import flambeau as torch
 
 from ._schema import FunctionSchema
+from .calls.overriding import handle_torch_function, open_modes, relevant
+from .extension.aten import ATEN
 
 __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 
@@ -30,7 +34,8 @@ _ATEN_OVERLOADS = re.compile(
     r"(Tensor|Scalar|int|float|bool|complex|str|dim|dims|t|self|names|ScalarOpt|ScalarList|TensorList|List)(_\w+)*"
 )
 
-_ELSEWHERE = {"torchvision": "flambeau_vision.ops"}  # operators that packages above the core have
+# Operators that packages above the core have.
+_ELSEWHERE = {"torchvision": "flambeau_vision.ops", "higher_order": "flambeau_nnlib._higher_order_ops"}
 _ATEN_FAMILIES = ("linalg", "fft", "special")
 
 
@@ -46,6 +51,8 @@ class OpOverload:
         self.__doc__ = call.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if open_modes.get():
+            return handle_torch_function(self, relevant([*args, *kwargs.values()]), *args, **kwargs)
         return self._call(*args, **kwargs)
 
     @property
@@ -169,8 +176,17 @@ class _OpNamespace(ModuleType):
         return None
 
 
+def _to_copy(self: torch.Tensor, *, dtype: Any = None, device: Any = None, memory_format: Any = None, **_: Any) -> torch.Tensor:
+    """A copy in another dtype, or on another device."""
+    return self.to(device or self.device, dtype or self.dtype, copy=True, memory_format=memory_format)
+
+
 def _aten(name: str) -> Any:
     """The function or method that computes an operator of PyTorch's; None if there is none."""
+    if name == "_to_copy":
+        return _to_copy
+    if name in ATEN:
+        return ATEN[name]
     family, _, rest = name.partition("_")
     if family in _ATEN_FAMILIES and hasattr(getattr(torch, family), rest):
         return getattr(getattr(torch, family), rest)
@@ -179,6 +195,57 @@ def _aten(name: str) -> Any:
             return getattr(place, name)
     method = getattr(torch.Tensor, name, None)
     return method if callable(method) else None
+
+
+# PyTorch's names for operations that have others here, and the forms that it calls by their arguments.
+_ATEN_NAMES = {
+    "contiguous": "clone", "getitem_alias": "alias", "ones_of": "ones_like", "max_dim": "max", "min_dim": "min",
+    "pow_scalar": "pow", "mH_": "adjoint",
+}  # fmt: skip
+_BINARY = frozenset({"add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_"})
+_COMPARING = frozenset({
+    "eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor", "fill_", "masked_fill",
+    "masked_fill_", "lerp", "xlogy",
+})  # fmt: skip
+_FORMS = {
+    "transpose": "int", "select": "int", "unbind": "int", "split": "Tensor", "slice": "Tensor", "index": "Tensor",
+    "where": "self", "max": "dim", "min": "dim",
+}  # fmt: skip
+_WITH_DIM = {"sum": "dim_IntList", "mean": "dim", "any": "dim", "all": "dim", "prod": "dim_int", "squeeze": "dim"}
+
+
+def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+    """The form of an operator of `aten` that PyTorch asks a subclass for, for an operation and its arguments.
+
+    `function` computes the operation with these arguments; without it, there has to be an operator of that name.
+    """
+    aten = _ATEN_NAMES.get(name, name)
+    if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():
+        aten = "t"
+    form = "default"
+    if aten in _BINARY:
+        form = "Tensor"
+    elif aten in _COMPARING:
+        form = "Tensor" if len(args) > 1 and isinstance(args[-1], torch.Tensor) else "Scalar"
+    elif aten == "pow":
+        form = "_".join("Tensor" if isinstance(arg, torch.Tensor) else "Scalar" for arg in args)
+    elif aten in _WITH_DIM:
+        form = _WITH_DIM[aten] if len(args) > 1 or "dim" in kwargs else form
+    else:
+        form = _FORMS.get(aten, form)
+    known = _aten(aten)
+    if known is None or (function is not None and aten == name and function is not known and not _takes_alike(function, known)):
+        packet = OpOverloadPacket("aten", aten)
+        return packet.add(form, function or known, None)
+    return getattr(getattr(ops.aten, aten), form)  # type: ignore[no-any-return]  # what `__getattr__` finds
+
+
+@functools.cache
+def _takes_alike(function: Any, known: Any) -> bool:
+    """Whether two functions take the same arguments by position."""
+    theirs, ours = ([*inspect.signature(f).parameters][1:4] for f in (known, function))
+    takes_a_shape = theirs[:1] in (["size"], ["shape"], ["dims"]) and ours in (["shape"], ["dims"])
+    return takes_a_shape or theirs == ours
 
 
 def _found(namespace: str, name: str, overload: str | None) -> Any:

@@ -163,7 +163,7 @@ def _contents(tensor: Tensor, indent: int) -> str:
     if summarise and tensor.dim() > 0 and not _options["edgeitems"]:
         return "[...]"
     shown = _edges(tensor) if summarise else tensor
-    values = shown.flatten().tolist()
+    values = (shown.half() if shown.dtype in dtypes.FLOAT8 else shown).flatten().tolist()
     column = _ComplexColumn(values) if tensor.dtype.is_complex else _Column(values)
     cut = [size != shown_size for size, shown_size in zip(tensor.shape, shown.shape, strict=True)]
     return _nested(map(column, values), shown.shape, cut, column.width, indent)

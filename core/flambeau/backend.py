@@ -157,6 +157,12 @@ class Backend:
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all work queued on the device has finished."""
 
+    def evaluate(self, arrays: Sequence[Array]) -> None:
+        """Called with the parameters after a step of an optimizer: a lazy library begins to compute them, all at once."""
+
+    def forget(self) -> None:
+        """Drop what is kept in memory for later calls, such as compiled programs; conformance asks for that after each family."""
+
     def on(self, index: int | None) -> Any:
         """The namespace `xp` for creating arrays on device `index`."""
         return self.xp

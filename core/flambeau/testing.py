@@ -29,7 +29,10 @@ _TOLERANCES: dict[Any, Tolerances] = {
     float: (1e-7, 1e-7),
     complex: (1e-7, 1e-7),
 }
-_WIDER = dict.fromkeys((dtypes.uint16, dtypes.uint32, dtypes.uint64), dtypes.int64)  # these have no promotion of their own
+_WIDER = {  # these have no promotion of their own
+    **dict.fromkeys((dtypes.uint16, dtypes.uint32, dtypes.uint64), dtypes.int64),
+    **dict.fromkeys(dtypes.FLOAT8, dtypes.float32),
+}
 _LOOSER_TOLERANCES = {dtypes.float16: (1e-3, 1e-3), dtypes.float32: (1e-4, 1e-5), dtypes.float64: (1e-5, 1e-8)}
 
 
@@ -273,6 +276,8 @@ def _compare_tensors(actual: Tensor, expected: Tensor, tolerances: Tolerances, o
         common = dtypes.promote_types(*(_WIDER.get(tensor.dtype, tensor.dtype) for tensor in (actual, expected)))
         actual, expected = actual.to(common), expected.to(common)
     actual, expected = actual.detach(), expected.detach()
+    if actual.dtype in dtypes.FLOAT8:
+        actual, expected = actual.float(), expected.float()
     rtol, atol = tolerances
     matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
     if not bool(matches.all()):

@@ -21,7 +21,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlparse
 from urllib.request import Request, urlopen
@@ -32,6 +32,10 @@ try:
     from tqdm import tqdm
 except ImportError:
     tqdm = None
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -67,45 +71,126 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True) -> None:
     """Download `url` to the file `dst`, which is complete if it exists.
 
+    What has arrived when the connection breaks, or the process is killed, stays in a file `dst.NAME.partial`, from whose end
+    the next call goes on, if the server can tell that the file is still the same, or `hash_prefix` can.
+
     Args:
         url: what to download.
         dst: the path of the file.
         hash_prefix: the start of the SHA-256 digest of the file; None for no check.
-        progress: show a bar on standard error.
+        progress: show a bar on standard error, if that is a terminal.
 
     Raises:
         RuntimeError: the digest does not start with `hash_prefix`.
     """
     target = Path(dst).expanduser()
-    partial = target.with_name(f"{target.name}.{uuid.uuid4().hex}.partial")
-    digest = hashlib.sha256()
-    try:
-        with (
-            partial.open("xb") as file,
-            urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as response,
-        ):
-            size = response.headers.get("Content-Length")
-            with _progress_bar(int(size) if size else None, progress) as advance:
-                while chunk := response.read(CHUNK_SIZE):
-                    file.write(chunk)
-                    digest.update(chunk)
-                    advance(len(chunk))
-        if size and partial.stat().st_size != int(size):
-            raise RuntimeError(f"download of {url} ended after {partial.stat().st_size} of {size} bytes")
-        if hash_prefix is not None and not digest.hexdigest().startswith(hash_prefix):
-            raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}")')
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with _ask(url) as response:
+        version = response.headers.get("ETag") or response.headers.get("Last-Modified")
+        if version is not None and version.startswith("W/"):  # it says too little for a part to be joined to another
+            version = None
+        can_resume = version is not None or hash_prefix is not None
+        with _partial_file(target, f"{url} {version}", can_resume) as partial:
+            start = partial.seek(0, os.SEEK_END)
+            if start:
+                response.close()
+                was_resumed = _go_on(url, version, partial, start, progress)
+            else:
+                was_resumed = False
+                _receive(url, response, partial, 0, progress)
+            partial.flush()
+            digest = _digest(partial)
+    path = Path(partial.name)
+    if hash_prefix is None or digest.startswith(hash_prefix):
+        with contextlib.suppress(FileNotFoundError):  # another process has joined the same parts, and was faster
+            path.replace(target)
+        return
+    path.unlink()
+    if not was_resumed or version is not None:
+        raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest}")')
+    download_url_to_file(url, dst, hash_prefix, progress)  # the rest was not that of the same file
+
+
+def _ask(url: str, **headers: str) -> Any:
+    return urlopen(Request(url, headers={"User-Agent": "torch.hub", **headers}))
 
 
 @contextlib.contextmanager
-def _progress_bar(total: int | None, visible: bool) -> Iterator[Callable[[int], Any]]:
+def _partial_file(target: Path, identity: str, can_resume: bool) -> Iterator[IO[bytes]]:
+    """The file for what arrives of a file that is called `target` in the end; it is removed, unless the download can resume."""
+    file: IO[bytes] | None = None
+    if can_resume:
+        path = target.with_name(f"{target.name}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}.partial")
+        file = path.open("a+b")
+        if not _is_ours(file):  # another process is writing to it
+            file.close()
+            file, can_resume = None, False
+    if file is None:
+        path = target.with_name(f"{target.name}.{uuid.uuid4().hex}.partial")
+        file = path.open("x+b")
+    try:
+        with file:
+            yield file
+    except BaseException:
+        if not can_resume:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _is_ours(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed, or the process ends; False if another one has locked it."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(file.name))
+    except FileNotFoundError:  # another process has completed it
+        return False
+
+
+def _go_on(url: str, version: str | None, partial: IO[bytes], start: int, progress: bool) -> bool:
+    """Receive what follows after `start` bytes; False if the server sends all again."""
+    headers = {"Range": f"bytes={start}-", **({"If-Range": version} if version else {})}
+    try:
+        response = _ask(url, **headers)
+    except HTTPError as error:
+        if error.code != 416:  # there is nothing after that
+            raise
+        return True
+    with response:
+        was_resumed: bool = response.status == 206
+        if not was_resumed:
+            partial.truncate(0)
+        _receive(url, response, partial, start if was_resumed else 0, progress)
+    return was_resumed
+
+
+def _receive(url: str, response: Any, partial: IO[bytes], start: int, progress: bool) -> None:
+    length = response.headers.get("Content-Length")
+    total = start + int(length) if length else None
+    with _progress_bar(total, start, progress) as advance:
+        while chunk := response.read(CHUNK_SIZE):
+            partial.write(chunk)
+            advance(len(chunk))
+    received = partial.tell()
+    if total is not None and received != total:
+        raise RuntimeError(f"download of {url} ended after {received} of {total} bytes")
+
+
+def _digest(file: IO[bytes]) -> str:
+    file.seek(0)
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # a file that can be read
+
+
+@contextlib.contextmanager
+def _progress_bar(total: int | None, start: int, visible: bool) -> Iterator[Callable[[int], Any]]:
+    visible = visible and sys.stderr.isatty()
     if tqdm is not None:
-        with tqdm(total=total, disable=not visible, unit="B", unit_scale=True, unit_divisor=1024) as bar:
+        with tqdm(total=total, initial=start, disable=not visible, unit="B", unit_scale=True, unit_divisor=1024) as bar:
             yield bar.update
         return
-    done = 0
+    done = start
 
     def advance(count: int) -> None:
         nonlocal done
@@ -134,7 +219,7 @@ def load_state_dict_from_url(
         url: what to load.
         model_dir: the directory of the downloaded file; None for `checkpoints` in `get_dir()`.
         map_location: see `torch.load`.
-        progress: show a bar on standard error.
+        progress: show a bar on standard error, if that is a terminal.
         check_hash: compare the SHA-256 digest with its start in the name, as in `name-bfd8deac.pth`.
         file_name: the name of the downloaded file; None for its name in the URL.
         weights_only: see `torch.load`.

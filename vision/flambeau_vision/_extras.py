@@ -45,9 +45,9 @@ class _SilentBar:
 
 
 def progress_bar(total: int | None, initial: int = 0, description: str | None = None) -> Any:
-    """A tqdm bar that counts bytes, or a silent substitute if tqdm is not installed."""
+    """A tqdm bar that counts bytes, on a terminal; a silent substitute if tqdm is not installed."""
     try:
         from tqdm.auto import tqdm
     except ModuleNotFoundError:
         return _SilentBar()
-    return tqdm(total=total, initial=initial, desc=description, unit="B", unit_scale=True)
+    return tqdm(total=total, initial=initial, desc=description, unit="B", unit_scale=True, disable=None)

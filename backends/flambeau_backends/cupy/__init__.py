@@ -12,6 +12,7 @@ import numpy as np
 from flambeau.backend import Backend, hookimpl
 from flambeau.values import dtypes
 
+from ..numpy.float8 import raw_dtypes
 from . import attention, convolution, kernels, matrix, movement, normalization, optimizers
 from .device import Devices, on_device
 from .memory import Memory
@@ -45,9 +46,7 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
-        import ml_dtypes  # CuPy uses its bfloat16, too
-
-        return {dtype: np.dtype(ml_dtypes.bfloat16 if dtype is dtypes.bfloat16 else dtype.name) for dtype in dtypes.ALL}
+        return {d: raw for d, raw in raw_dtypes().items() if d not in dtypes.FLOAT8}  # CuPy uses ml_dtypes' bfloat16, too
 
     def on(self, index: int | None) -> Any:
         return self.xp if self.device_count() < 2 else _Placed(self.xp, index or 0)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from flambeau.backend import Backend, contiguous_strides, hookimpl
 from flambeau.values import dtypes
 
 from ..numpy import NumpyBackend, without_new_axes
+from ..numpy.memory import as_strided
 from .arrays import NO_DATA, MetaArray, described, like
 from .kernels import KERNELS
 from .namespace import namespace, ordered_as

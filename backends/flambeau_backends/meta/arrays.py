@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from flambeau.backend import contiguous_strides
+
+from ..numpy.memory import as_strided
 
 __all__ = ["NO_DATA", "Memory", "MetaArray", "common_order", "described", "in_order", "like", "ordered"]
 

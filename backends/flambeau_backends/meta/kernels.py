@@ -131,6 +131,17 @@ def _indices_row_major(name: str) -> Kernel:
     return kernel
 
 
+# --- what only kernels compute ------------------------------------------------------------------------------------
+
+
+def _ldl_factor(A: MetaArray, hermitian: bool = False) -> tuple[MetaArray, MetaArray, MetaArray]:
+    return described(A.shape, A.dtype), described(A.shape[:-1], np.int64), described(A.shape[:-2], np.int64)
+
+
+def _ldl_solve(LD: MetaArray, B: MetaArray, pivots: MetaArray, hermitian: bool = False) -> MetaArray:
+    return described(B.shape, B.dtype)
+
+
 # --- Fourier transforms: as the CPU computes them, in an order that suits the memory of the input -----------------
 
 
@@ -165,6 +176,8 @@ KERNELS: Mapping[str, Kernel] = {
     **{name: _of_row_major(name) for name in _ROW_MAJOR},
     **{name: _of_image_format(name) for name in _IMAGES},
     **{name: _indices_row_major(name) for name in ("sort", "topk")},
+    "linalg_ldl_factor_ex": _ldl_factor,
+    "linalg_ldl_solve": _ldl_solve,
     "fft_c2c": _fourier("fft_c2c", halved=False),
     "fft_r2c": _fourier("fft_r2c", halved=True),
     "fft_c2r": _fourier("fft_c2r", halved=True),

@@ -35,7 +35,8 @@ from . import (  # noqa: F401
     sums,
     threads,
 )
-from .memory import all_of, as_dtype, is_alone, is_shared, keep_freed_memory, lender, window
+from .float8 import converted, is_float8, raw_dtypes
+from .memory import all_of, as_dtype, as_strided, is_alone, is_shared, keep_freed_memory, lender, window
 from .namespace import namespace
 from .quiet import quiet, quiet_in_place
 
@@ -79,9 +80,7 @@ class NumpyBackend(Backend):
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
-        import ml_dtypes
-
-        return {dtype: np.dtype(ml_dtypes.bfloat16 if dtype is dtypes.bfloat16 else dtype.name) for dtype in dtypes.ALL}
+        return raw_dtypes()
 
     def device_count(self) -> int:
         from flambeau.runtime.devices import CPU_DEVICES
@@ -91,6 +90,8 @@ class NumpyBackend(Backend):
     # --- arrays ---
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
+        if is_float8(raw_dtype) and getattr(data, "dtype", None) != raw_dtype:
+            return converted(np.asarray(data), raw_dtype)
         try:
             return np.array(data, dtype=raw_dtype, copy=copy)
         except self.arithmetic_errors:
@@ -105,7 +106,7 @@ class NumpyBackend(Backend):
         return array
 
     def tolist(self, array: Any) -> Any:
-        return (array.astype(np.float32) if array.dtype.kind == "V" else array).tolist()
+        return (array if array.dtype.isbuiltin == 1 else array.astype(np.float32)).tolist()
 
     def item(self, array: Any) -> Any:
         return self.tolist(array.reshape(()))
@@ -120,6 +121,8 @@ class NumpyBackend(Backend):
             array = kernels.clone(array)  # keeps the order of dimensions; order="K" does not, for expanded arrays
         if array.dtype.kind == "c" and raw_dtype.kind not in "cb":
             array = array.real
+        if is_float8(raw_dtype):
+            return converted(array.real, raw_dtype)
         if array.dtype.kind == "f" and raw_dtype.kind in "iu":
             return _cast(array, raw_dtype)
         try:
@@ -180,7 +183,7 @@ class NumpyBackend(Backend):
         if tuple(stride) == contiguous_strides(size):
             return flat[offset : offset + prod(size)].reshape(size)
         strides = [s * flat.itemsize for s in stride]
-        return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), strides)
+        return as_strided(flat[offset:], tuple(size), strides)
 
     def by_columns(self, array: Any) -> Any:
         return np.ascontiguousarray(array.mT).mT

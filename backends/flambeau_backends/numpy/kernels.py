@@ -172,6 +172,8 @@ def zero_(target: Any) -> None:
     if not target.flags.writeable:  # expanded: writing each memory location once is enough
         target = target[tuple(slice(0, 1) if not stride else slice(None) for stride in target.strides)]
         target.flags.writeable = True
+    if target.dtype.isbuiltin == 2:  # a dtype of ml_dtypes, one of which has no zero: PyTorch clears the bits
+        target = target.view(np.uint8 if target.itemsize == 1 else np.uint16)
     target.fill(0)
 
 

@@ -46,6 +46,11 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
 
 @kernel
 def stack(*arrays: Any, dim: int = 0) -> Any:
+    shape = arrays[0].shape
+    if dim == 0 and shape:  # without a view of each; they have one shape and dtype
+        result = np.empty((len(arrays), *shape), arrays[0].dtype)
+        np.concatenate(arrays, 0, result.reshape(len(arrays) * shape[0], *shape[1:]))
+        return result
     added = (slice(None),) * dim + (None,)
     return np.concatenate([array[added] for array in arrays], dim)
 

@@ -21,9 +21,24 @@ def _matrix(rows: Any, columns: Any, values: Any, shape: Any) -> Any:
 
 
 @kernel
-def sparse_product(rows: Any, columns: Any, values: Any, shape: Any, dense: Any) -> Any:
-    matrix = _matrix(rows, columns, values, shape)
-    return None if matrix is None else matrix @ dense
+def sparse_product(parts: Any, values: Any, shape: Any, dense: Any, layout: str, turned: bool) -> Any:
+    """Each layout by the class that SciPy has for it, so that nothing is sorted or converted."""
+    if values.dtype.kind not in "iufc" or values.dtype == np.float16 or values.ndim != (3 if layout == "sparse_bsr" else 1):
+        return None
+    try:
+        from scipy import sparse
+    except ImportError:
+        return None
+    if layout == "sparse_coo":
+        rows, columns = parts[0][::-1] if turned else parts[0]
+        return sparse.coo_array((values, (rows, columns)), shape=shape) @ dense
+    of_layout = {"sparse_csr": sparse.csr_array, "sparse_csc": sparse.csc_array, "sparse_bsr": sparse.bsr_array}.get(layout)
+    if of_layout is None:
+        return None
+    compressed, plain = parts
+    if layout == "sparse_bsr" and turned:  # the columns of blocks were rows, and so were those in them
+        values = np.swapaxes(values, 1, 2)
+    return of_layout((values, plain, compressed), shape=shape) @ dense
 
 
 @kernel

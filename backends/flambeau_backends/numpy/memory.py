@@ -17,9 +17,9 @@ from mmap import mmap
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib import stride_tricks
 
-__all__ = ["all_of", "as_dtype", "is_alone", "is_shared", "keep_freed_memory", "lender", "window"]
+__all__ = ["all_of", "as_dtype", "as_strided", "is_alone", "is_shared", "keep_freed_memory", "lender", "window"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 _KEPT = 512 << 20  # bytes that may stay free at the top of the heap
@@ -41,6 +41,16 @@ def keep_freed_memory() -> None:
         mallopt(_M_MMAP_THRESHOLD, _MAPPED)
 
 
+def as_strided(array: Any, shape: Any, strides: Any) -> Any:
+    """NumPy's `as_strided`, also for dtypes that its description of memory has no code for, such as 8-bit floating-point ones."""
+    if array.dtype.isbuiltin == 2:
+        return stride_tricks.as_strided(array.view(_BYTES[array.itemsize]), shape, strides).view(array.dtype)
+    return stride_tricks.as_strided(array, shape, strides)
+
+
+_BYTES = {1: np.uint8, 2: np.uint16}
+
+
 class _Window:
     """The base object of a window, at which `_base` stops walking from views to bases."""
 
@@ -50,7 +60,8 @@ class _Window:
             expanded = any(n > 1 and not stride for n, stride in zip(array.shape, array.strides, strict=True))
             read_only = expanded or isinstance(lender(array), mmap)  # writing to a read-only map would crash the process
         self.base = array
-        self.__array_interface__ = {**array.__array_interface__, "data": (address, read_only)}
+        kind = {"typestr": "|u1"} if array.dtype.itemsize == 1 else {}
+        self.__array_interface__ = {**array.__array_interface__, **kind, "data": (address, read_only)}
 
 
 def window(array: Any) -> Any:

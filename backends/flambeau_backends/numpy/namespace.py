@@ -1,4 +1,4 @@
-"""The array-API namespace of the backend: NumPy's own, extended to recognize bfloat16 as a floating-point dtype."""
+"""The array-API namespace of the backend: NumPy's own, extended to recognize the dtypes of `ml_dtypes` as floating-point ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["namespace"]
 
 def isdtype(dtype: Any, kind: Any) -> bool:
     """`numpy.isdtype`, which refuses dtypes that are not NumPy's."""
-    if getattr(dtype, "kind", "") != "V":
+    if getattr(dtype, "isbuiltin", 1) != 2:
         return np.isdtype(dtype, kind)
     return any(
         category in ("real floating", "numeric") or category == dtype
@@ -22,7 +22,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def finfo(dtype: Any) -> Any:
     """`numpy.finfo`, which refuses dtypes that are not NumPy's."""
-    if getattr(dtype, "kind", "") != "V":
+    if getattr(dtype, "isbuiltin", 1) != 2:
         return np.finfo(dtype)
     import ml_dtypes
 

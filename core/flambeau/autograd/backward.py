@@ -12,7 +12,7 @@ from ..runtime.devices import DispatchKey
 from ..runtime.state import state
 from ..tape import engine
 from ..tape.node import Node
-from ..tape.tensor_class import tensor_class
+from ..tape.tensor_class import RECORDED, tensor_class
 from ..tape.transforming import refuse_backward
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
@@ -253,7 +253,8 @@ def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
     else:
         edge = output._node or output
     if weight is None:
-        return edge, _one_like(edge)
+        key = engine.key_of_edge(edge)
+        return edge, RECORDED.ones_of(output.detach()) if key.wraps else _one_like(edge)
     if not hasattr(weight, "_key"):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
     shape, key = engine.shape_of(edge), engine.key_of_edge(edge)

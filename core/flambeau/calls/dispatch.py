@@ -49,6 +49,8 @@ def dispatch(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], o
     """Run an operation on any arguments that PyTorch takes."""
     if overriding.wanted(tensors, out, op.name):
         return overriding.call(op, tensors, params, out)
+    if state.dispatching and any(type(argument) in overriding.DISPATCHING for argument in tensors):
+        return hooks.below_autograd(op, tensors, params, out)
     if op.number_names:
         tensors = tuple([argument.item() if is_library_scalar(argument) else argument for argument in tensors])
         if op.numbers_alone and all(isinstance(argument, _SCALARS) for argument in tensors):
@@ -158,6 +160,7 @@ def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
 
 def wrap_scalar(value: Any, key: DispatchKey) -> Tensor:
     """A 0-d tensor holding `value`."""
+    key = key.of_numbers
     return wrap(key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0), key)
 
 

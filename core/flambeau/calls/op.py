@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Literal, TypeVar, overload
 
 from ..runtime.state import state
@@ -21,6 +22,7 @@ from ..tape.node import next_seq, shown_as
 from ..tape.saved import SAVE_HOOKS
 from ..tape.tensor_class import RECORDED
 from ..tensors.tensor import Tensor, new, wrap
+from ..values.dtypes import FLOATING
 from . import arguments, overriding, resolve  # noqa: F401 (it registers how dispatch keys find their kernels)
 from .codegen import NAMESPACE, lazy_function
 from .dispatch import dispatch, explain, tuple_of_tensors
@@ -227,11 +229,21 @@ def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], param
     backend = next(tensor for tensor in tensors if tensor is not None)._key.backend
     if not (not_looked_up or overriding.may_matter(params)) and not isinstance(error, backend.arithmetic_errors):
         explain(error, record, tensors, params)
+    if not_looked_up and record.promote == "float":
+        _look_up(record, tensors)
     try:
         return dispatch(record, tensors, params)
     except Exception as failure:
         _leave_out(error, failure)
         raise
+
+
+def _look_up(record: Operation, tensors: tuple[Any, ...]) -> None:
+    """Have the next call find a kernel for these integers: the general path looks up that for the floats that they become."""
+    key = next(tensor for tensor in tensors if tensor is not None)._key
+    if key.dtype.category < FLOATING:
+        with suppress(NotImplementedError):
+            key[record.name]
 
 
 def _leave_out(error: Exception, failure: BaseException) -> None:

@@ -70,8 +70,9 @@ def constant(value: Any, key: DispatchKey) -> Tensor:
     cache_key = value or str(value)  # 0.0 and -0.0 are equal
     tensor: Tensor | None = key.constants.get(cache_key)
     if tensor is None:
-        array = key.backend.asarray(value, key.raw_dtype, index=key.device.index or 0)
-        tensor = wrap(array, key)
+        plain = key.of_numbers
+        array = plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0)
+        tensor = wrap(array, plain)
         if value == value:  # NaN would not be found again
             if len(key.constants) > 256:
                 key.constants.clear()

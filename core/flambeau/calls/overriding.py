@@ -18,10 +18,12 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any
 
+from ..runtime.state import state
 from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
 from ..tensors.tensor import Tensor, attach
 from .operands import can_operate
 from .record import Operation
+from .transform_hooks import hooks
 
 __all__ = [
     "NOT_OFFERED", "PUBLISHED", "DisableTorchFunctionSubclass", "enable_reentrant_dispatch",
@@ -236,6 +238,14 @@ def relevant(args: Iterable[Any]) -> list[Any]:
 
 def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
     """Offer a call of an operation to the overrides, with its public function and the arguments that are not defaults."""
+    public, args, kwargs = as_called(op, tensors, params, out)
+    return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
+
+
+def as_called(
+    op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """The public function of an operation, and the arguments that are not defaults."""
     arguments = dict(zip(op.tensor_names, (tensors,) if op.variadic else tensors, strict=True))
     arguments.update(zip(op.param_names, params, strict=True))
     passed = {
@@ -254,7 +264,7 @@ def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: 
         kwargs["out"] = out
     # An operation called inside another function is offered as such, not as the public function of its name.
     public = _published(op) if _redispatched.get() is None else op.function
-    return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
+    return public, tuple(args), kwargs
 
 
 def _positional(op: Operation) -> list[str]:
@@ -355,8 +365,17 @@ OPERATORS = frozenset({  # which PyTorch offers as operators, not as the functio
 NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
 
 
+DISPATCHING: set[type] = set()  # subclasses with a `__torch_dispatch__`, which are asked for the results of operations
+
+
 def prepare_subclass(cls: type) -> None:
     """Let methods and properties of a Tensor subclass be offered to it, unless it overrides nothing."""
+    if cls.__torch_dispatch__ is not getattr(Tensor, "__torch_dispatch__", cls.__torch_dispatch__):  # type: ignore[attr-defined]  # a Tensor class has one
+        DISPATCHING.add(cls)
+        state.dispatching = True
+        hooks.prepare_dispatching(cls)
+        if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # likewise
+            return
     if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # a Tensor class has one
         _ORDINARY.add(cls)
         if not _open_modes:
@@ -380,6 +399,11 @@ def is_offered(name: str, attribute: Any) -> bool:
     alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
     named = name in OFFERED_DUNDERS or name in OPERATORS or (alias and name.startswith("__"))
     return name not in NOT_OFFERED and (named or not name.startswith("_"))
+
+
+def offered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a subclass that is offered to its `__torch_function__`."""
+    return _offered_method(function, is_operator=False)
 
 
 def _offered_method(function: Callable[..., Any], is_operator: bool) -> Callable[..., Any]:

@@ -22,6 +22,17 @@ from .tables import FORMULAS, FUSED, OPS, PUBLIC
 __all__ = ["is_on_host", "raw_kernel", "resolve"]
 
 
+# The operations on 8-bit floating-point dtypes: those that move elements, compare them for equality, or multiply matrices.
+_OF_SIGNED_FLOAT8 = frozenset({"abs", "addmm", "constant_pad", "linear", "mm"})
+_OF_FLOAT8 = _OF_SIGNED_FLOAT8.union({
+    "all", "any", "as_strided", "cat", "clone", "contiguous", "conj", "copied", "diagonal",
+    "diagonal_backward", "drop_level", "embedding", "eq", "expand", "getitem_alias", "getitem_backward", "getitem_select",
+    "getitem_slice", "getitem_unsqueeze", "index", "isfinite", "isinf", "isnan", "ne", "permute", "real", "replaced", "reshape",
+    "roll", "setitem", "setitem_in_place", "split", "squeeze", "stack", "t", "tied", "to_key", "transpose", "unbind",
+    "unfold", "unfold_backward", "unsqueeze", "view", "view_dtype", "view_scatter", "where", "zeros_of",
+})  # fmt: skip
+
+
 def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
     """The operation `name` on raw arrays of one dispatch key: what a derivative rule calls as `F.name`."""
     if name in OPS:
@@ -52,6 +63,8 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
     """The kernel that computes `name` for arguments of `key`, casts included, and the dispatch key of its result."""
     record = OPS[name]
     if key.dtype.category not in DTYPES[record.dtypes]:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    if key.dtype in dtypes.FLOAT8 and (name not in _OF_FLOAT8 or (not key.dtype.is_signed and name in _OF_SIGNED_FLOAT8)):
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
     if record.real_is_identity and key.dtype.category < dtypes.COMPLEX:
         return (lambda array: array), key

@@ -78,6 +78,15 @@ class Hooks:
         self.forward = ForwardHooks()
         self.materialize: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
         """The arguments of a call, conjugate and negative views among them given memory of their own where the call needs it."""
+        self.below_autograd: Callable[[Operation, tuple[Any, ...], tuple[Any, ...], Any], Any]
+        """The result of an operation on tensors of classes with a `__torch_dispatch__`; set by the layer of subclasses."""
+        self.prepare_dispatching: Callable[[type], None]
+        """Prepares such a class when it is defined; set likewise."""
+        self.ask_class: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
+        """What such a class returns for an operator of a name; set likewise."""
+        self.operator: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], Any]
+        """The operator of `torch.ops.aten` by which such a class is asked, given a name, the function that computes it, and the
+        arguments; set by the namespace."""
         self.sparse: Callable[[str], Any]
         """What `flambeau.sparse` has under a name, loading it; set by the namespace."""
 

@@ -19,7 +19,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str]) -> int:
     """Check a backend as the arguments say; returns the exit code, 1 if checks failed, 2 if the arguments are wrong."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     try:
         families = known_families(given.family)
         declared = Exceptions.read(given.exceptions)

@@ -13,6 +13,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import backend as backends
+from flambeau.backend import Backend
 
 from . import engine, networks
 from .checks import CHECKS, IN_DOUBLE, Checker
@@ -95,14 +96,15 @@ def run(
         ValueError: there is no such family, or a line of the file is malformed.
     """
     chosen, declared = known_families(only), Exceptions.read(exceptions)
-    return _run(backends.find(name).device_type, chosen, quick, declared)
+    return _run(backends.find(name), chosen, quick, declared)
 
 
-def _run(device: str, only: Sequence[str], quick: bool, declared: Exceptions) -> Iterator[Family]:
+def _run(backend: Backend, only: Sequence[str], quick: bool, declared: Exceptions) -> Iterator[Family]:
     for name in only:
         family = Family(name)
-        for check in checks_of(name, device, quick):
-            family.add(declared.applied(attempt(check, device)))
+        for check in checks_of(name, backend.device_type, quick):
+            family.add(declared.applied(attempt(check, backend.device_type)))
+        backend.forget()  # each family has shapes of its own
         yield family
 
 
@@ -143,6 +145,7 @@ def checks_of(family: str, device: str, quick: bool = False) -> Iterator[Check]:
     elif family == "nn layers":
         yield from (Check(name, partial(networks.layer, name, device)) for name in networks.LAYERS)
     elif family == "training":
+        yield from (Check(name, partial(networks.optimizer, name, device)) for name in networks.OPTIMIZERS)
         yield Check("a convolutional network", partial(networks.training, device))
     else:
         yield from _checks_of_operations(family, Checker(device, quick), quick)

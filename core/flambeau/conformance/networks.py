@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau as torch
 
-__all__ = ["LAYERS", "layer", "training"]
+__all__ = ["LAYERS", "OPTIMIZERS", "layer", "optimizer", "training"]
 
 LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {  # the layer, and the shape of an input
     "Linear": (lambda nn: nn.Linear(6, 4), (3, 6)),
@@ -59,6 +59,39 @@ def layer(name: str, device: Any) -> None:
         results.append([output, x.grad, *(parameter.grad for parameter in module.parameters())])
     for expected, actual in zip(*results, strict=True):
         torch.testing.assert_close(actual.cpu(), expected, rtol=1e-3, atol=1e-4)
+
+
+OPTIMIZERS: dict[str, dict[str, Any]] = {  # the class, its options, and words for what they are
+    "SGD": {"weight_decay": 0.1},
+    "SGD with momentum": {"momentum": 0.9, "dampening": 0.5, "maximize": True},
+    "SGD with Nesterov's": {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+    "Adam": {},
+    "Adam with decay": {"weight_decay": 0.1, "amsgrad": True},
+    "AdamW": {"maximize": True},
+    "RMSprop": {"momentum": 0.5},
+    "Adagrad": {},
+}
+
+
+def optimizer(name: str, device: Any) -> None:
+    """Check that three steps of an optimizer, of which one is a step without a gradient, move parameters as on the CPU."""
+    kind, options = name.split(" ")[0], OPTIMIZERS[name]
+    results = []
+    for place in ("cpu", device):
+        torch.manual_seed(0)
+        with torch.device("cpu"):
+            starts = [torch.randn(shape) for shape in ((), (3,), (2, 3), (4, 1, 2), (5,))]
+        params = [start.to(place).requires_grad_() for start in starts]
+        view = params[2][0]
+        chosen = getattr(torch.optim, kind)(params, lr=0.1, **options)
+        for step in range(3):
+            chosen.zero_grad()
+            terms = [(param * param * (position + 1)).sum() for position, param in enumerate(params) if position != step]
+            sum(terms[1:], terms[0]).backward()
+            chosen.step()
+        results.append([*params, view])
+    for expected, actual in zip(*results, strict=True):
+        torch.testing.assert_close(actual.detach().cpu(), expected.detach(), rtol=1e-4, atol=1e-5)
 
 
 def training(device: Any, steps: int = 8) -> None:

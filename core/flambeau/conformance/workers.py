@@ -149,7 +149,8 @@ def serve(backend: str, quick: bool) -> None:
 
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print goes to standard error
-    device = backends.find(backend).device_type
+    checked = backends.find(backend)
+    device = checked.device_type
     for line in sys.stdin:
         family, start = json.loads(line)
         for position, check in enumerate(checks_of(family, device, quick)):
@@ -157,4 +158,5 @@ def serve(backend: str, quick: bool) -> None:
                 print(json.dumps(["begin", check.name]), file=out)
                 result = attempt(check, device)
                 print(json.dumps(["result", [result.name, result.outcome, result.reason, result.trace]]), file=out)
+        checked.forget()  # each family has shapes of its own
         print(json.dumps(["done", sorted(COMPUTED_ON_HOST.get(backend, ()))]), file=out)

@@ -6,9 +6,12 @@ Everything else is internal and may change in any version.
   `as_float`; the types `Number` and `Dims` for annotations.
 - Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
-- Fused optimizer steps: `has_step`, `fused_step`, `step_count`.
+- Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, after one; `is_mutable`, whether writing to a tensor
+  writes to its array.
 - Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
 - `source(name)`: the Python source of the function that is generated for an operation.
+- Losses as operators, which have their reduction as a number: `LOSSES` from functions of `nn.functional` to the operator and the
+  names of its arguments, `REDUCTIONS` from numbers to names.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
 """
 
@@ -23,21 +26,26 @@ from ..operations.relocation import relocate
 from ..subclasses.parameter import Buffer, Parameter
 from ..tape.node import shown_as
 from . import functions
-from .fused_optimizers import fused_step, has_step, step_count
+from .aten import LOSSES, REDUCTIONS
+from .fused_optimizers import evaluate, fused_step, has_step, is_mutable, step_count
 from .kernels import forward_of, kernel_of
 
 __all__ = [
+    "LOSSES",
+    "REDUCTIONS",
     "Buffer",
     "Dims",
     "Number",
     "Parameter",
     "as_float",
     "as_int",
+    "evaluate",
     "forward_of",
     "functions",
     "fused_step",
     "gathered",
     "has_step",
+    "is_mutable",
     "kernel_of",
     "open_to_overrides",
     "relocate",

@@ -1,15 +1,33 @@
-"""Fused optimizer steps: one kernel per step, if the backend of the parameter or a kernel pack has one."""
+"""Fused optimizer steps: one kernel per step.
+
+The backend of the parameter or a kernel pack may have one.  Where arrays are immutable, so that each write to a parameter costs a
+new array, the formulas in this file serve, compiled if the library can compile.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
+from ..backend import Backend
 from ..tape.fast_path import FAST
 from ..tape.grad_mode import is_grad_enabled
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 
-__all__ = ["fused_step", "has_step", "step_count"]
+__all__ = ["evaluate", "fused_step", "has_step", "is_mutable", "step_count"]
+
+
+def is_mutable(tensor: Tensor) -> bool:
+    """Whether writing to a tensor writes to its array; else it gets a new array, and so do its views.
+
+    >>> import flambeau as torch
+    >>> is_mutable(torch.ones(1))
+    True
+    """
+    return tensor._key.backend.mutable
 
 
 def has_step(name: str, param: Tensor) -> bool:
@@ -19,14 +37,16 @@ def has_step(name: str, param: Tensor) -> bool:
     >>> has_step("no_such_step", torch.ones(1))
     False
     """
-    return name in param._key.backend.all_kernels
+    backend = param._key.backend
+    return name in backend.all_kernels or (not backend.mutable and name in FORMULAS)
 
 
 def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, **options: Any) -> bool:
     """Update a parameter and its optimizer state by the kernel called `name`, if possible; returns whether it was.
 
     The kernel gets contiguous raw arrays, all float32 or all float64: the parameter, its gradient, the states (None for a missing
-    one), and then the options by name.  It writes to all arrays except the gradient.
+    one), and then the options by name.  It writes to all arrays except the gradient; where arrays are immutable, it returns
+    new ones for the parameter and all states.
     """
     key, shape = param._key, param._array.shape
     written = [param, *[state for state in states if state is not None]]
@@ -40,7 +60,11 @@ def fused_step(name: str, param: Tensor, grad: Tensor, *states: Tensor | None, *
         if not is_contiguous(tensor._array):
             return False
     arrays = [None if state is None else state._array for state in states]
-    key.backend.all_kernels[name](param._array, grad.contiguous()._array, *arrays, **options)
+    kernel = key.backend.all_kernels.get(name) or _kernel_of_formula(name, key.backend)
+    results = kernel(param._array, grad.contiguous()._array, *arrays, **options)
+    if not key.backend.mutable:
+        for tensor, array in zip(written, results, strict=True):
+            (tensor._storage or tensor._own_storage()).replace(tensor, array)
     for tensor in written:
         tensor._bump_version()
     return True
@@ -55,3 +79,104 @@ def step_count(step: Tensor) -> float:
     """
     count: float = step._key.backend.number(step._array)
     return count
+
+
+def evaluate(params: Sequence[Tensor]) -> None:
+    """Say that a step is done: where arrays are lazy, parameters are computed now, once a step, however many results are read.
+
+    >>> import flambeau as torch
+    >>> evaluate([torch.ones(1)])
+    """
+    params[0]._key.backend.evaluate([param._array for param in params if param._key.backend is params[0]._key.backend])
+
+
+# --- the formulas, for immutable arrays ---------------------------------------------------------------------------
+
+
+@cache
+def _kernel_of_formula(name: str, backend: Backend) -> Callable[..., Any]:
+    prepare, formula = FORMULAS[name]
+    compiled = backend.compiled(name, partial(formula, backend.forward_xp))
+    return lambda *arrays, **options: compiled(*arrays, **prepare(**options))
+
+
+def _adam_options(
+    lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, step: int, decoupled: bool, maximize: bool
+) -> dict[str, Any]:
+    """The numbers that the formula needs, of which none but the flags decides what is computed."""
+    correction = math.sqrt(1 - beta2**step)  # of the bias of the denominator, moved to `eps` and `lr` to save a pass
+    return {
+        "mean_weight": 1 - beta1,
+        "square_weight": 1 - beta2,
+        "eps": eps * correction,
+        "step_size": lr / (1 - beta1**step) * correction,
+        "decay": 0.0 if decoupled else float(weight_decay),
+        "shrink": 1 - lr * weight_decay if decoupled else 1.0,
+        "decays": bool(weight_decay),
+        "maximize": maximize,
+    }
+
+
+def _adam(
+    xp: Any,
+    param: Any,
+    grad: Any,
+    mean: Any,
+    square: Any,
+    largest: Any = None,
+    *,
+    mean_weight: float,
+    square_weight: float,
+    eps: float,
+    step_size: float,
+    decay: float,
+    shrink: float,
+    decays: bool,
+    maximize: bool,
+) -> tuple[Any, ...]:
+    """Adam, or AdamW where `shrink` decays the weights; `largest` is the running maximum of AMSGrad."""
+    grad = -grad if maximize else grad
+    if decays:
+        param, grad = param * shrink, grad + decay * param
+    mean = mean + mean_weight * (grad - mean)
+    square = square + square_weight * (grad * grad - square)
+    largest = None if largest is None else xp.maximum(largest, square)
+    param = param - step_size * (mean / (xp.sqrt(square if largest is None else largest) + eps))
+    return (param, mean, square) if largest is None else (param, mean, square, largest)
+
+
+def _sgd_options(lr: float, momentum: float, dampening: float, weight_decay: float, **flags: bool) -> dict[str, Any]:
+    numbers = {"lr": lr, "momentum": momentum, "weight": 1 - dampening, "decay": weight_decay}
+    return {name: float(number) for name, number in numbers.items()} | {"decays": bool(weight_decay)} | flags
+
+
+def _sgd(
+    xp: Any,
+    param: Any,
+    grad: Any,
+    velocity: Any = None,
+    *,
+    lr: float,
+    momentum: float,
+    weight: float,
+    decay: float,
+    decays: bool,
+    nesterov: bool,
+    first: bool,
+    maximize: bool,
+) -> tuple[Any, ...]:
+    """SGD; the first step fills the velocity."""
+    grad = -grad if maximize else grad
+    if decays:
+        grad = grad + decay * param
+    if velocity is None:
+        return (param - lr * grad,)
+    velocity = grad if first else momentum * velocity + weight * grad
+    return param - lr * (grad + momentum * velocity if nesterov else velocity), velocity
+
+
+FORMULAS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[..., tuple[Any, ...]]]] = {
+    "adam_step": (_adam_options, _adam),
+    "sgd_step": (_sgd_options, _sgd),
+}
+"""For each kernel, how it turns the options into numbers, and the formula on arrays."""

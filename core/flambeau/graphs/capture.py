@@ -286,6 +286,7 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     captured.sources = [sources.source_of(reference) for reference in inputs]
     captured.outside = _expectations(recording, captured)
     captured.generators = recording.generators
+    recorder.dictionaries.clear()  # what kernels kept in them was for this call
     if not captured.forward.checks_before_effects:
         raise NotCapturable("it compares values after it has changed others")
     return captured

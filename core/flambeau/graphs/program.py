@@ -201,13 +201,17 @@ class Program:
         arguments = [self._text(argument) for argument in call.args]
         arguments += [f"{name}={self._text(value)}" for name, value in call.kwargs.items()]
         expression = f"{self._function(call)}({', '.join(arguments)})"
-        if call.wraps:
+        if call.scalars and type(call.results) is Reference:
             expression = f"wrap({expression})"
         if call.kind == CHECK:
             return f"if {expression} is not {call.expected!r}: raise CheckFailed({call.name!r})"
         if call.results is None:
             return expression
-        return f"{self._target(call.results)} = {expression}"
+        assignment = f"{self._target(call.results)} = {expression}"
+        if call.scalars and type(call.results) is not Reference:
+            names = [self.names[reference] for reference in call.scalars]
+            assignment += "".join(f"; {name} = wrap({name})" for name in names)
+        return assignment
 
     def _target(self, results: Any) -> str:
         if results is None:

@@ -51,7 +51,7 @@ class Call:
     kind: str = COMPUTE
     writes: tuple[Reference, ...] = ()
     expected: Any = None  # of a check
-    wraps: bool = False  # whether the result is a scalar of the library that has to become an array
+    scalars: tuple[Reference, ...] = ()  # results that are scalars of the library, and have to become arrays
     constant: Any = None  # the result, where it is computed from constants alone
     owned: bool = False  # of a copy: whether nobody else held what was copied
 
@@ -171,7 +171,7 @@ class Recorder:
         return given.issuperset(references_in(call.results))
 
     def _note_constant(self, call: Call, value: Any) -> None:
-        if call.kind != COMPUTE or call.writes or type(call.results) is not Reference or call.wraps:
+        if call.kind != COMPUTE or call.writes or type(call.results) is not Reference or call.scalars:
             return
         given = set(references_in((call.args, call.kwargs)))
         if given <= self.constants and getattr(value, "nbytes", _CONSTANT_BYTES) < _CONSTANT_BYTES:
@@ -218,7 +218,9 @@ class Recorder:
         """The result of a kernel with recorded arrays in place of real ones."""
         backend = self.backend
         if isinstance(value, backend.scalar_types):
-            value, call.wraps = backend.wrap(value), True
+            result = self.lift(backend.wrap(value))
+            call.scalars = (*call.scalars, result._reference)
+            return result
         if isinstance(value, backend.array_type):
             for array in arrays:
                 if array._value is value:
@@ -402,7 +404,7 @@ class _Recorded:
         return format(self._shown(), specification)
 
     def __int__(self) -> int:
-        return int(self._shown())
+        return int(self._shown("a shape or a place depends on values"))
 
     def __index__(self) -> int:
         return operator.index(self._shown("a shape or a place depends on values"))

@@ -32,6 +32,8 @@ usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau a
        python -m flambeau inspect FILE ... | --diff A B
                                                   list the tensors of files, or how two files differ
        python -m flambeau convert IN OUT          write a file of tensors in another format
+       python -m flambeau export FILE.py:MODEL --input SIZES ... OUT.onnx | OUT.pt2 | OUT/ --numpy
+                                                  write a model in another format
        python -m flambeau --version | --help
 
 FLAMBEAU_BACKEND=name[:index] selects the backend, and with it the default device.
@@ -105,6 +107,8 @@ def main() -> None:
         sys.exit(_conformance(rest))
     elif first in ("inspect", "convert"):
         sys.exit(_checkpoints(first, *rest))
+    elif first == "export":
+        sys.exit(_export(rest))
     elif option in _PROGRAMS:
         arguments = ([first[2:]] if first[2:] else []) + rest
         if not arguments:
@@ -153,6 +157,12 @@ def _checkpoints(*arguments: str) -> int:
     from .checkpoints import main as run_checkpoints
 
     return run_checkpoints(arguments)
+
+
+def _export(arguments: list[str]) -> int:
+    from .exporting import main as run_export
+
+    return run_export(arguments)
 
 
 _COMMANDS: dict[str, Callable[[], None]] = {

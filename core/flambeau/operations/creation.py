@@ -151,6 +151,9 @@ def _like(name: str, doc: str, make: Callable[[DispatchKey, tuple[int, ...]], An
     ) -> Tensor:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        if input._key.wraps:
+            options = {"dtype": dtype, "device": device, "memory_format": memory_format}
+            return hooks.ask_class(name, (input,), {key: value for key, value in options.items() if value is not None})  # type: ignore[no-any-return]  # what a class returns
         key = _options(input, dtype, device)
         array = _in_order(memory_order(input, memory_format), input._array.shape, key, make)
         return _finish(wrap(array, key), requires_grad, pin_memory=pin_memory)
@@ -377,6 +380,8 @@ def _progression(
     requires_grad: bool | None,
     pin_memory: bool | None = False,
 ) -> Tensor:
+    if key.dtype in dtypes.FLOAT8:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{key.dtype.legacy_name}'")
     backend, index = key.backend, key.device.index or 0
     with backend.guard(index):
         if key.dtype.category <= dtypes.INTEGER:
@@ -437,6 +442,8 @@ def linspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     _refuse_bools("linspace_cpu", key.dtype, steps)
+    if key.dtype in dtypes.FLOAT8:
+        raise NotImplementedError(f"\"linspace_cpu\" not implemented for '{key.dtype.legacy_name}'")
     step = (end - start) / max(steps - 1, 1)
     backend, index = key.backend, key.device.index or 0
     wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, key.raw_dtype)

@@ -229,7 +229,8 @@ def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor
 def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
     """Maxima by way of a dense table of bags, padded with minus infinity."""
     members: list[list[int]] = [[] for _ in range(count)]
-    for row, bag in enumerate(bags.tolist()):
+    numbers = bags.tolist() if bags._key.backend.has_data else range(bags.shape[0])  # any, where only the shape is asked for
+    for row, bag in enumerate(numbers):
         if bag < count:
             members[bag].append(row)
     longest = max(map(len, members), default=0)
@@ -276,9 +277,9 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes != -1 and largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    if num_classes == -1:
-        num_classes = int(largest if input._key.backend.has_data else input.max().item()) + 1
-    classes = arange(num_classes, device=input.device)
+    if num_classes == -1 and not input._key.backend.has_data:
+        input.max().item()  # which raises: the number of classes is not known
+    classes = arange(largest + 1 if num_classes == -1 else num_classes, device=input.device)
     return (input.unsqueeze(-1) == classes).long()
 
 

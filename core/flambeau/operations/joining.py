@@ -105,13 +105,13 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             [0., 1.]])
     """
     inputs = _sequence("stack", tensors, RuntimeError("stack expects a non-empty TensorList"))
-    first = inputs[0]._array.shape
-    for position, tensor in enumerate(inputs):
-        if tensor._array.shape != first:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(inputs[0].shape)} at entry 0 and "
-                f"{list(tensor.shape)} at entry {position}"
-            )
+    shapes = [tensor._array.shape for tensor in inputs]
+    if shapes.count(shapes[0]) != len(shapes):
+        position = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
+        raise RuntimeError(
+            f"stack expects each tensor to be equal size, but got {list(inputs[0].shape)} at entry 0 and "
+            f"{list(inputs[position].shape)} at entry {position}"
+        )
     return _stack(inputs, dim=wrap_dim(dim, inputs[0].ndim + 1))
 
 
@@ -246,7 +246,7 @@ def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, plac
         )
     if length and counts._key.backend.extremes(counts._array)[0] < 0:
         raise RuntimeError("repeats can not be negative")
-    total = int(counts.sum())
+    total = repeats * length if isinstance(repeats, int) else int(counts.sum())
     if output_size is not None and output_size != total:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {total} but got {output_size}")
     return repeated_positions(counts, total)

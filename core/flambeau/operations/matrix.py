@@ -285,6 +285,56 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Nu
     return _add_product(input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
 
 
+@composite(method=False)
+def _scaled_mm(
+    input: Tensor,
+    mat2: Tensor,
+    scale_a: Tensor,
+    scale_b: Tensor,
+    bias: Tensor | None = None,
+    scale_result: Tensor | None = None,
+    out_dtype: Any = None,
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """`(scale_a * input) @ (scale_b * mat2) + bias` of 8-bit matrices, computed in float32.
+
+    Args:
+        input, mat2: matrices of an 8-bit floating-point dtype.
+        scale_a, scale_b: float32; one number each, or one for each row of `input` and each column of `mat2`.
+        bias: a number for each column of the result.
+        scale_result, use_fast_accum: ignored.
+        out_dtype: the dtype of the result, by default that of `input`.
+
+    Raises:
+        RuntimeError: the matrices do not fit.
+        ValueError: they, or the scales, are not of these dtypes and shapes.
+
+    Example:
+        >>> import flambeau as torch
+        >>> x = torch.eye(2).to(torch.float8_e4m3fn)
+        >>> torch._scaled_mm(x, x.t(), torch.tensor(2.0), torch.tensor(3.0), out_dtype=torch.float32)
+        tensor([[6., 0.],
+                [0., 6.]])
+    """
+    for name, matrix in (("mat1", input), ("mat2", mat2)):
+        if matrix.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix")
+    if input.shape[1] != mat2.shape[0]:
+        shapes = " and ".join("x".join(map(str, matrix.shape)) for matrix in (input, mat2))
+        raise RuntimeError(f"mat_a and mat_b shapes cannot be multiplied ({shapes})")
+    by_rows = scale_a.shape == (input.shape[0], 1) and scale_b.shape == (1, mat2.shape[1])
+    of_float8 = input.dtype in dtypes.FLOAT8 and mat2.dtype in dtypes.FLOAT8
+    if not of_float8 or not (by_rows or scale_a.numel() == scale_b.numel() == 1):
+        raise ValueError(
+            "Invalid scaling configuration.\n- For TensorWise scaling, a and b should be float8, scales should be float and "
+            "singletons.\n- For RowWise scaling, a and b should be float8, scales should be float, of shapes "
+            f"({input.shape[0]}, 1) and (1, {mat2.shape[1]}).\nGot a.dtype()={input.dtype}, "
+            f"scale_a.size()={list(scale_a.shape)}, b.dtype()={mat2.dtype}, scale_b.size()={list(scale_b.shape)}"
+        )
+    result = mm(input.float() * scale_a, mat2.float() * scale_b)
+    return (result if bias is None else result + bias.float()).to(out_dtype or input.dtype)
+
+
 def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *legacy: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """In-place form of `addbmm`; `self` grows where it would be expanded."""
     check_writable(self)

@@ -74,18 +74,24 @@ def max_pool_indices_forward(
         if best is None:
             best, indices = windows, xp.zeros(windows.shape, dtype=xp.int64) + positions
         else:
-            better = ((windows > best) | (windows != windows) | (indices < 0)) & (positions >= 0)
+            better = (windows > best) | (windows != windows)
+            if any(padding) or any(after):
+                better = (better | (indices < 0)) & (positions >= 0)
             best, indices = xp.where(better, windows, best), xp.where(better, positions, indices)
     return indices
 
 
 def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes, space: Sizes) -> Any:
     """The flat input positions under one kernel position, for each window; -1 in the padding."""
-    flat, outside = xp.zeros((1,) * len(size), dtype=xp.int64), xp.zeros((1,) * len(size), dtype=xp.bool)
+    flat: Any = None
+    outside: Any = None
     for dim, (a, o, s, p, n) in enumerate(zip(start, size, stride, padding, space, strict=True)):
         along = xp.reshape(xp.arange(o, dtype=xp.int64) * s + (a - p), tuple(o if i == dim else 1 for i in range(len(size))))
-        flat, outside = flat * n + along, outside | (along < 0) | (along >= n)
-    return xp.where(outside, xp.asarray(-1, dtype=xp.int64), flat)
+        flat = along if flat is None else flat * n + along
+        if a < p or (o - 1) * s + a - p >= n:
+            beyond = (along < 0) | (along >= n)
+            outside = beyond if outside is None else outside | beyond
+    return flat if outside is None else xp.where(outside, xp.asarray(-1, dtype=xp.int64), flat)
 
 
 def check_places(indices: Any, size: Sizes) -> None:

@@ -56,7 +56,7 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
         names: Any = None,
     ) -> Tensor:
         key = _key(dtype, device, _dtype_of(out))
-        if key.dtype.category not in _FLOATING:
+        if key.dtype.category not in _FLOATING or key.dtype in dtypes.FLOAT8:
             raise NotImplementedError(f"\"{_KERNEL[name]}\" not implemented for '{key.dtype.legacy_name}'")
         shape = _checked_shape(name, size)
         array = getattr(raw_generator(generator, key.device), sampler)(shape, key.raw_dtype)
@@ -385,7 +385,7 @@ def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
 
         try:
             check_writable(self)
-            if self.dtype.category not in DTYPES[accepts]:
+            if self.dtype.category not in DTYPES[accepts] or self.dtype in dtypes.FLOAT8:
                 raise _refusal(name.rstrip("_"), self.dtype)
             raw = raw_generator(generator, self.device)
             order = memory_order(self)

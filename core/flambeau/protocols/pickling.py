@@ -45,7 +45,7 @@ NOT_STATE = frozenset({  # they belong to the tensor's history and memory, not t
     "_output_of", "_post_accumulate_hooks", "_retains_grad", "_running", "_shares", "_tangents",
 })  # fmt: skip
 # PyTorch has no typed storages of these dtypes: it saves an untyped storage and the dtype.
-_UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})
+_UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64, *dtypes.FLOAT8})
 
 
 # --- reducing ---

@@ -167,9 +167,14 @@ def set_default_device(device: Any) -> None:
     _default.set(None)
 
 
+def chosen_device() -> device | None:
+    """The default device that a program has chosen, whether or not it is there; None if it has chosen none."""
+    return _default.get() or _process_default
+
+
 def get_default_device() -> device:
     """The default device of new tensors."""
-    chosen = _default.get() or _process_default
+    chosen = chosen_device()
     if chosen is None:
         backend = backends.selected()
         return canonical(device(backend.device_type, backends.SELECTED_INDEX))
@@ -256,6 +261,7 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
     levels: tuple[Any, ...] = ()  # the `vmap` levels that tensors with this key are inside of
     resolve: ClassVar[Callable[[str, DispatchKey], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations
     raw_kernel: ClassVar[Callable[[str, DispatchKey], Callable[..., Any]]]  # likewise: what a derivative rule calls as `F.name`
+    wraps = False  # whether its tensors are wrappers, which hold other tensors and have no elements of their own
     lazy_op: str | None = None  # "conj" or "neg" if the memory holds the conjugate, or the negative, of the elements
 
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
@@ -301,6 +307,11 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
     @property
     def materialized(self) -> DispatchKey:
         """The key of the materialized tensors, whose memory holds their elements; differs from `self` for a `LazyKey`."""
+        return self
+
+    @property
+    def of_numbers(self) -> DispatchKey:
+        """The key of the constants beside tensors with this key."""
         return self
 
     def materialize(self, tensor: Any) -> Any:

@@ -18,12 +18,14 @@ class State:
     __slots__ = (
         "anomaly_mode",
         "checks_nan",
+        "dispatching",
         "forward_levels",
         "guarded_devices",
         "leaf_hooks",
         "mutation_guards",
         "node_observers",
         "observes_records",
+        "on_tensors",
     )
 
     def __init__(self) -> None:
@@ -34,6 +36,8 @@ class State:
         self.observes_records = False  # whether one of the last three wants to see each node as it is made
         self.checks_nan = True  # whether anomaly mode looks for NaN in gradients
         self.guarded_devices = False  # whether there are devices that only get work while they are the current device
+        self.dispatching = False  # whether there are tensor subclasses with a `__torch_dispatch__`
+        self.on_tensors = False  # whether there may be graphs with such tensors, whose rules get Tensors, not arrays
         self.leaf_hooks = False  # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
 
     def update_observing(self) -> None:

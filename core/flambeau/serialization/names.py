@@ -113,7 +113,7 @@ def known() -> dict[str, Any]:
         "torch._utils._rebuild_parameter": rebuild.parameter,
         "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     }
-    for dtype in dtypes.ALL:
+    for dtype in (*dtypes.ALL, *dtypes.FLOAT8):
         named[str(dtype)] = dtype
     for prefix in DTYPES:
         for module in ("torch", "torch.cuda"):

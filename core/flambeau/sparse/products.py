@@ -36,14 +36,24 @@ def _entries(input: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
     return rows, columns, wrap(input._array.values, input._key)
 
 
-def _product(rows: Tensor, columns: Tensor, values: Tensor, height: int, dense: Tensor) -> Tensor:
-    """The product of a sparse matrix, given by its entries, and a dense one; nothing is recorded."""
-    key = dense._key
+_TURNED = {
+    "sparse_coo": "sparse_coo", "sparse_csr": "sparse_csc", "sparse_csc": "sparse_csr", "sparse_bsr": "sparse_bsc",
+    "sparse_bsc": "sparse_bsr",
+}  # fmt: skip
+
+
+def _product(sparse: SparseTensor, dense: Tensor, turned: bool = False) -> Tensor:
+    """The product of a sparse matrix, or of its transpose if it is to be `turned`, and a dense one; nothing is recorded."""
+    key, array = dense._key, sparse._array
+    height, width = array.shape[::-1] if turned else array.shape
     kernel = key.backend.all_kernels.get("sparse_product") if type(key) is DispatchKey else None
     if kernel is not None:
-        array = kernel(rows._array, columns._array, values._array, (height, dense.shape[0]), dense._array)
-        if array is not None:
-            return wrap(array, key)
+        layout = _TURNED[array.layout] if turned else array.layout
+        result = kernel(array.parts, array.values, (height, width), dense._array, layout, turned)
+        if result is not None:
+            return wrap(result, key)
+    rows, columns, values = _entries(sparse)
+    rows, columns = (columns, rows) if turned else (rows, columns)
     terms = dense[columns] * values.unsqueeze(1)
     return dense.new_zeros((height, dense.shape[1])).index_add(0, rows, terms)
 
@@ -55,7 +65,7 @@ class _Times(Function):
     def forward(ctx: Any, sparse: SparseTensor, dense: Tensor, masked: bool) -> Tensor:
         ctx.sparse, ctx.masked = sparse, masked
         ctx.save_for_backward(dense)
-        return _product(*_entries(sparse), sparse.shape[0], dense)
+        return _product(sparse, dense)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
@@ -75,8 +85,7 @@ class _TimesSparse(Function):
     def forward(ctx: Any, dense: Tensor, sparse: SparseTensor) -> Tensor:
         ctx.sparse = sparse
         ctx.save_for_backward(dense)
-        rows, columns, values = _entries(sparse)
-        return _product(columns, rows, values, sparse.shape[1], dense.mT).mT
+        return _product(sparse, dense.mT, turned=True).mT
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:

@@ -180,6 +180,8 @@ def set_default_dtype(d: dtype, /) -> None:
         raise TypeError(f"invalid dtype object: {d}")
     if not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {d}")
+    if d in dtypes.FLOAT8:
+        raise TypeError(f"couldn't find storage object {d.legacy_name}Storage")
     dtypes.set_default(d)
     forget_kernels()
     _default_type = tensor_type(d, _default_type.device_type)

@@ -43,6 +43,8 @@ def run(
     `capture`, else accumulated in `grad`.
     """
     tensors = create_graph or state.forward_levels > 0
+    if state.on_tensors and any(node.on_tensors for node in reachable([edge for edge, _ in roots])):
+        tensors = True
     for _, gradient in roots:
         if type(gradient._key) is not DispatchKey:  # batched
             tensors = True
@@ -75,7 +77,7 @@ def run(
 
 def run_scalar(output: Tensor, retain_graph: bool) -> None:
     """`run` from one recorded output of one element, on arrays, to all leaves: the backward of a training step."""
-    if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices:
+    if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices or state.on_tensors:
         run([(output._node, one(output._key))], retain_graph=retain_graph)
         return
     task = Task(False, False, retain_graph)
@@ -374,6 +376,7 @@ class Task:
         for index, grad in enumerate(gradients):
             if grad is None and node.outputs[index] is not None:
                 key, shape = node.outputs[index]
+                key = key.of_numbers
                 zeros = key.F.expand(key.backend.xp.zeros((), dtype=key.raw_dtype), shape)  # without memory of their own
                 gradients[index] = tensor_class.wrap(zeros, key) if self.tensors else zeros
         return gradients
@@ -493,7 +496,9 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     if leaf._has_hooks and (dtype := leaf.__dict__.get("_grad_dtype")) is not None:
         key = key.to(dtype)
         gradient = fit(gradient, key, leaf._array.shape, hasattr(gradient, "_key"))
-    if create_graph:
+    if key.wraps or (hasattr(gradient, "_key") and gradient._key.wraps):
+        leaf._grad = gradient if grad is None else grad + gradient
+    elif create_graph:
         leaf._grad = gradient.clone() if grad is None else grad + gradient
     else:
         if hasattr(gradient, "_key"):  # a pass on Tensors without `create_graph`

@@ -43,6 +43,7 @@ class Node:
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
     takes_tensors = False  # whether `apply` works on Tensors in every backward, as a user's Function does
+    on_tensors = False  # whether it was recorded for a wrapper subclass, of which there are only Tensors, no arrays
     decompose: ClassVar[Callable[[Node], None] | None] = None  # replaces the node by those that PyTorch has
     keeps_none = False  # whether `apply` wants None, not zeros, for outputs that received no gradient
     along: str | None = None  # its name for a call with `dim`, if PyTorch has another overload for that

@@ -71,7 +71,8 @@ def is_saved_tensor(value: Any) -> bool:
 
 def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> Tensor:
     """The saved array as a tensor: as output `index` of `node`, or, if `index` is None, with the history of `holder`."""
-    tensor = tensor_class.wrap(array, holder._key)
+    wrapper = holder.__dict__.get("_wrapper")  # the tensor of a wrapper subclass that the holder stands for
+    tensor: Tensor = tensor_class.wrap(array, holder._key) if wrapper is None else wrapper.detach()
     tensor._storage = holder._storage
     if index is not None:
         if tensor._key.dtype.category >= FLOATING:

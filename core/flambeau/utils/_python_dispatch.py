@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau as torch
 
-from .._ops import OpOverload, OpOverloadPacket
+from .._ops import OpOverload, operator_of
 from ..overrides import TorchFunctionMode
 
 __all__ = [
@@ -49,16 +49,15 @@ class TorchDispatchMode(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             return func(*args, **(kwargs or {}))
-        return self.__torch_dispatch__(_as_operator(func, name), types, args, kwargs or {})
+        return self.__torch_dispatch__(_as_operator(func, name, args, kwargs or {}), types, args, kwargs or {})
 
 
-def _as_operator(func: Any, name: str) -> Any:
+def _as_operator(func: Any, name: str, args: Any, kwargs: Any) -> Any:
     """The operator of `torch.ops.aten` that computes what a function does."""
     if isinstance(func, OpOverload):
         return func
     plain = name.strip("_") if name.startswith("__") else name
-    packet = OpOverloadPacket("aten", plain)
-    return packet.add("default", func, None)
+    return operator_of(plain, func, args, kwargs)
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:

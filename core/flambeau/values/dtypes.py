@@ -21,6 +21,11 @@ __all__ = [
     "double",
     "dtype",
     "finfo",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
     "float16",
     "float32",
     "float64",
@@ -77,7 +82,7 @@ class dtype:
         """The complex dtype whose parts have this dtype (complex64 for half precision).  RuntimeError for bool and integers."""
         if self.category == COMPLEX:
             return self
-        if self.category < FLOATING:
+        if self.category < FLOATING or self in FLOAT8:
             raise RuntimeError(f"Unknown Complex ScalarType for {self.legacy_name}")
         return complex128 if self is float64 else complex64
 
@@ -104,11 +109,21 @@ float64 = double = dtype("float64", 8, FLOATING, "Double")
 complex64 = cfloat = dtype("complex64", 8, COMPLEX, "ComplexFloat")
 complex128 = cdouble = dtype("complex128", 16, COMPLEX, "ComplexDouble")
 
+# To store numbers in, and to multiply matrices: the names say how many bits exponent and mantissa have, and that there are only
+# finite values (`fn`), only one zero (`uz`) or no sign (`u`).
+float8_e4m3fn = dtype("float8_e4m3fn", 1, FLOATING, "Float8_e4m3fn")
+float8_e5m2 = dtype("float8_e5m2", 1, FLOATING, "Float8_e5m2")
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", 1, FLOATING, "Float8_e4m3fnuz")
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", 1, FLOATING, "Float8_e5m2fnuz")
+float8_e8m0fnu = dtype("float8_e8m0fnu", 1, FLOATING, "Float8_e8m0fnu", is_signed=False)
+FLOAT8: Final = (float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu)
+
+# The dtypes that are computed in.
 ALL: Final = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
-BY_NAME: Final = {d.name: d for d in ALL}
+BY_NAME: Final = {d.name: d for d in (*ALL, *FLOAT8)}
 HALF: Final = frozenset({float16, bfloat16})
 OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # types given as dtypes
 
@@ -153,6 +168,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     """
     if type1 is type2:
         return type1
+    if type1 in FLOAT8 or type2 in FLOAT8:
+        raise RuntimeError(
+            f"Promotion for Float8 Types is not supported, attempted to promote {type1.legacy_name} and {type2.legacy_name}"
+        )
     low, high = sorted((type1, type2), key=lambda d: (d.category, d.itemsize))
     if low.category == high.category:
         if high in _BAREBONES_UNSIGNED or (low in _BAREBONES_UNSIGNED and high is not low):
@@ -244,6 +263,16 @@ class iinfo:
 _MANTISSA_AND_EXPONENT = {float16: (10, 5), bfloat16: (7, 8), float32: (23, 8), float64: (52, 11)}  # bits, IEEE 754
 
 
+# What the 8-bit dtypes have instead of IEEE 754's limits: eps, the largest and the smallest value, and the smallest normal one.
+_LIMITS_OF_FLOAT8 = {
+    float8_e4m3fn: (0.125, 448.0, -448.0, 2.0**-6),
+    float8_e5m2: (0.25, 57344.0, -57344.0, 2.0**-14),
+    float8_e4m3fnuz: (0.125, 240.0, -240.0, 2.0**-7),
+    float8_e5m2fnuz: (0.125, 57344.0, -57344.0, 2.0**-15),
+    float8_e8m0fnu: (1.0, 2.0**127, 2.0**-127, 2.0**-127),
+}
+
+
 class finfo:
     """Limits of a floating-point dtype: `bits`, `eps`, `max`, `min`, `tiny`, `resolution`.
 
@@ -257,15 +286,19 @@ class finfo:
         if type.category < FLOATING:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type!r}'")
         type = type.to_real()
+        self.bits = 8 * type.itemsize
+        self.dtype = type.name
+        if type in FLOAT8:
+            self.eps, self.max, self.min, self.tiny = _LIMITS_OF_FLOAT8[type]
+            self.smallest_normal, self.resolution = self.tiny, 1.0
+            return
         mantissa, exponent = _MANTISSA_AND_EXPONENT[type]
         largest = 2 ** (exponent - 1) - 1
-        self.bits = 8 * type.itemsize
         self.eps = 2.0**-mantissa
         self.max = (2.0 - self.eps) * 2.0**largest
         self.min = -self.max
         self.tiny = self.smallest_normal = 2.0 ** (1 - largest)
         self.resolution = 10.0 ** -int(mantissa * 0.30103)
-        self.dtype = type.name
 
     def __repr__(self) -> str:
         fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from . import dtypes
-from .dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, bool_, dtype, float32, int64, uint8
+from .dtypes import BOOL, COMPLEX, FLOAT8, FLOATING, HALF, INTEGER, bool_, dtype, float32, int64, uint8
 
 __all__ = ["COMMON", "DTYPES", "ONE_KEY", "PROMOTIONS"]
 
@@ -16,14 +16,15 @@ def _to_float(d: dtype) -> dtype:
     return d if d.category >= FLOATING else dtypes.get_default_dtype()
 
 
+NARROW = HALF.union(FLOAT8)
 PROMOTIONS: Mapping[str, Promotion] = {
     "same": lambda d: (d, d),  # arguments keep their dtypes; the result has the first one's
     "match": lambda d: (d, d),  # arguments must agree
-    "product": lambda d: (float32 if d in HALF else d, d),  # arguments must agree; half precision is accumulated in float32
+    "product": lambda d: (float32 if d in NARROW else d, d),  # arguments must agree; fewer bits are accumulated in float32
     "arithmetic": lambda d: (d, d),  # arguments are promoted to a common dtype
     "wide arithmetic": lambda d: (float32 if d in HALF else d, d),  # likewise; half precision is only rounded at the end
     "float": lambda d: (_to_float(d), _to_float(d)),  # integers become the default floating-point dtype
-    "accumulate": lambda d: (float32 if d in HALF else d, d),  # half precision is summed in float32
+    "accumulate": lambda d: (float32 if d in NARROW else d, d),  # half precision is summed in float32
     "float_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d)),
     "real_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d).to_real()),
     "sum": lambda d: (int64, int64) if d.category <= INTEGER else (float32 if d in HALF else d, d),  # integers in int64

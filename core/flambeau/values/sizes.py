@@ -7,6 +7,8 @@ from itertools import count
 from math import prod
 from typing import Any
 
+from .symbols import SymInt
+
 __all__ = ["Size"]
 
 
@@ -59,7 +61,9 @@ class Size(tuple[int, ...]):
         return Size, (tuple(self),)
 
 
-def _whole(size: Any, position: int) -> int:
+def _whole(size: Any, position: int) -> Any:
+    if isinstance(size, SymInt):
+        return size
     try:
         return operator.index(size)
     except TypeError as error:

@@ -19,6 +19,7 @@ from flambeau.graphs import (
     CheckFailed,
     LookedAtValue,
     NotCapturable,
+    Program,
     Refused,
     capture,
     describe,
@@ -90,6 +91,15 @@ class CompiledFunction:
             if entry.captured.holds() and entry.dependencies.hold():
                 return self._replay(entry, tensors, args, kwargs)
         return self._capture(signature, args, kwargs)
+
+    @property
+    def programs(self) -> list[Program]:
+        """What has been captured so far: the programs of calls, or whole steps, each followed by that of its backward, if any.
+
+        Each has its source in `code`, and prints a row for each call by `print_tabular()`.
+        """
+        captured = [entry.captured for entries in self.entries.values() for entry in entries]
+        return [program for one in captured for program in (one.forward, one.backward) if program is not None]
 
     # --- a call that has been captured ---
 
@@ -350,6 +360,7 @@ def compile(
         return call(*args, **kwargs)
 
     run._torchdynamo_orig_callable = model  # type: ignore[attr-defined]
+    run.compiled = call  # type: ignore[attr-defined]  # what has been captured, to look at
     return run
 
 

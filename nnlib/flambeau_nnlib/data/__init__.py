@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
+from .dataloader import _DatasetKind as _DatasetKind
+from .datapipes.datapipe import DataChunk, IterDataPipe, MapDataPipe, functional_datapipe
 from .dataset import (
     ChainDataset,
     ConcatDataset,
@@ -25,16 +27,20 @@ from .sampler import (
     WeightedRandomSampler,
 )
 
+DFIterDataPipe = IterDataPipe  # data frames are iterated over as anything else
 _utils = sys.modules[__name__]  # where PyTorch keeps collate and worker, and programs look for them
 
 __all__ = [
     "BatchSampler",
     "ChainDataset",
     "ConcatDataset",
+    "DataChunk",
     "DataLoader",
     "Dataset",
     "DistributedSampler",
+    "IterDataPipe",
     "IterableDataset",
+    "MapDataPipe",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -45,6 +51,7 @@ __all__ = [
     "WeightedRandomSampler",
     "default_collate",
     "default_convert",
+    "functional_datapipe",
     "get_worker_info",
     "random_split",
 ]

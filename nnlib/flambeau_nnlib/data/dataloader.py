@@ -11,7 +11,10 @@ from typing import Any, Generic, TypeVar
 import flambeau as torch
 
 from .collate import default_collate, default_convert
+from .datapipes.datapipe import IterDataPipe
+from .datapipes.iter import apply_shuffle_settings
 from .dataset import Dataset, IterableDataset
+from .fetch import IterableFetcher, MapFetcher
 from .iterators import LoaderIterator, LocalIterator, WorkerIterator
 from .sampler import BatchSampler, EndlessSampler, RandomSampler, Sampler, SequentialSampler
 from .worker import get_worker_info
@@ -24,6 +27,19 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 T_co = TypeVar("T_co", covariant=True)
 
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
+
+
+class _DatasetKind:
+    """What lightning and torch-geometric ask of a loader's `_dataset_kind`."""
+
+    Map, Iterable = 0, 1
+
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
+        """What gets the samples of a batch, by `fetch(indices)`."""
+        if kind == _DatasetKind.Map:
+            return MapFetcher(dataset, auto_collation, collate_fn)
+        return IterableFetcher(dataset, auto_collation, collate_fn, drop_last)
 
 
 class DataLoader(Generic[T_co]):
@@ -92,6 +108,8 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
+        if isinstance(dataset, IterDataPipe) and shuffle is not None:  # the pipes shuffle
+            dataset, shuffle = apply_shuffle_settings(dataset, shuffle), None
         if isinstance(dataset, IterableDataset):
             _check_iterable_options(shuffle, sampler, batch_sampler)
         _check_sampling_options(batch_size, bool(shuffle), sampler, batch_sampler, drop_last)
@@ -119,6 +137,7 @@ class DataLoader(Generic[T_co]):
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         self._initialized = True
         self.check_worker_number_rationality()
 

@@ -22,6 +22,8 @@ class MapFetcher:
     def __call__(self, index: Any) -> Any:
         return self.collate_fn(fetch_items(self.dataset, index) if self.batched else self.dataset[index])
 
+    fetch = __call__
+
 
 class IterableFetcher:
     """Gets the next samples of an iterable dataset.
@@ -47,6 +49,8 @@ class IterableFetcher:
         if not batch or (self.ended and self.drop_last):
             raise StopIteration
         return self.collate_fn(batch)
+
+    fetch = __call__
 
 
 Fetcher = MapFetcher | IterableFetcher

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import has_step, step_count
+from flambeau.extension import evaluate, has_step, is_mutable, step_count
 
 from . import check
 from .flat import Flattener
@@ -76,6 +76,7 @@ class FirstOrder(Optimizer):
                         grads.append(grad)
                 if params:
                     self._update(i, group, params, grads)
+                    evaluate(params)
         return loss
 
     def _update(self, i: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
@@ -85,7 +86,8 @@ class FirstOrder(Optimizer):
         self._check(params, group)
         states, options = self._states(params, group), _plain(group, params[0])
         launches = params[0].device.type != "cpu" and has_step(self.kernel, params[0])  # one kernel for each parameter
-        if group.get("differentiable") or group.get("capturable") or launches or has_sparse or not self.flattens:
+        joins = self.flattens and is_mutable(params[0])  # each write to a part of a vector that is immutable makes a new one
+        if group.get("differentiable") or group.get("capturable") or launches or has_sparse or not joins:
             self.rule(params, grads, states, **options)
             return
         flatteners = self.__dict__.setdefault("_flatteners", {})

@@ -49,3 +49,24 @@ def test_indices_out_of_bounds_are_refused(index):
         flambeau.zeros(3, 3, device="mlx")[index]
     with pytest.raises(IndexError):
         flambeau.zeros(3, 3, device="mlx")[flambeau.tensor([3], device="mlx")]
+
+
+@pytest.mark.parametrize("looks", [0, 1, 3])
+def test_the_network_is_evaluated_once_a_step_however_often_results_are_looked_at(monkeypatch, looks):
+    import mlx.core as mx
+
+    import flambeau
+
+    begun, evaluate = [], mx.async_eval
+    monkeypatch.setattr(mx, "async_eval", lambda *arrays: (begun.append(len(arrays)), evaluate(*arrays)))
+    with flambeau.device("mlx"):
+        model = flambeau.nn.Sequential(flambeau.nn.Linear(4, 3), flambeau.nn.ReLU(), flambeau.nn.Linear(3, 1))
+        optimizer, x = flambeau.optim.Adam(model.parameters()), flambeau.ones(2, 4)
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        for _ in range(looks):
+            assert loss.item() >= 0
+    assert begun == [4, 4, 4]

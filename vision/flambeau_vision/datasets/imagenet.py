@@ -47,14 +47,13 @@ def _read_devkit(root: Path) -> None:
     (root / _META_FILE).write_text(json.dumps(meta))
 
 
-def _unpack_training_images(root: Path) -> None:
-    extract_archive(_find_archive(root, "train"), root / "train")
-    for archive in (root / "train").glob("*.tar"):
+def _unpack_training_images(root: Path, folder: Path) -> None:
+    extract_archive(_find_archive(root, "train"), folder)
+    for archive in folder.glob("*.tar"):
         extract_archive(archive, archive.with_suffix(""), remove_finished=True)
 
 
-def _unpack_validation_images(root: Path, wnids: list[str]) -> None:
-    folder = root / "val"
+def _unpack_validation_images(root: Path, folder: Path, wnids: list[str]) -> None:
     extract_archive(_find_archive(root, "val"), folder)
     for image, wnid in zip(sorted(folder.glob("*.JPEG")), wnids, strict=True):
         (folder / wnid).mkdir(exist_ok=True)
@@ -107,10 +106,13 @@ class ImageNet(ImageFolder):
             _read_devkit(root)
         if (root / self.split).is_dir():
             return
+        unfinished = root / f".{self.split}.unfinished"  # it takes its place when it is complete
+        shutil.rmtree(unfinished, ignore_errors=True)
         if self.split == "train":
-            _unpack_training_images(root)
+            _unpack_training_images(root, unfinished)
         else:
-            _unpack_validation_images(root, json.loads((root / _META_FILE).read_text())["validation"])
+            _unpack_validation_images(root, unfinished, json.loads((root / _META_FILE).read_text())["validation"])
+        unfinished.rename(root / self.split)
 
     @property
     def split_folder(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import hashlib
 import lzma
@@ -166,10 +167,26 @@ def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
     tar.extractall(target)
 
 
+def _move_contents(source: Path, target: Path) -> None:
+    """Move all that is in one folder to another, whose folders of the same names are added to."""
+    for entry in list(os.scandir(source)):
+        place = target / entry.name
+        if entry.is_dir(follow_symlinks=False) and place.is_dir():
+            _move_contents(Path(entry.path), place)
+            continue
+        try:
+            os.replace(entry.path, place)
+        except OSError as error:
+            if error.errno != errno.EXDEV:  # a folder that is a link to another disk
+                raise
+            shutil.move(entry.path, place)
+
+
 def extract_archive(from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False) -> str | Path:
     """Unpack a `.tar`, `.zip` or compressed (`.gz .bz2 .xz`) file into the folder `to_path`.
 
-    Members that would land outside the folder are refused.
+    Members that would land outside the folder are refused. What is unpacked takes its place when it is complete: a process
+    that is killed before leaves a folder `.NAME.unfinished`, which the next one removes.
 
     Returns:
         The folder, or for a compressed single file the unpacked file; a string where `from_path` is one.
@@ -180,16 +197,24 @@ def extract_archive(from_path: str | Path, to_path: str | Path | None = None, re
     source = Path(from_path)
     target = Path(to_path) if to_path is not None else source.parent
     archive, compression = _split_archive_name(source)
-    if archive == ".tar":
-        with tarfile.open(source) as tar:
-            _extract_tar(tar, target)
-    elif archive == ".zip":
-        with zipfile.ZipFile(source) as zipped:
-            zipped.extractall(target)
-    else:
+    unfinished = target / f".{source.name}.unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    try:
+        if archive == ".tar":
+            with tarfile.open(source) as tar:
+                _extract_tar(tar, unfinished)
+        elif archive == ".zip":
+            with zipfile.ZipFile(source) as zipped:
+                zipped.extractall(unfinished)
+        else:
+            with _OPENERS[compression](source, "rb") as packed, open(unfinished / source.stem, "wb") as unpacked:
+                shutil.copyfileobj(packed, unpacked)
+        _move_contents(unfinished, target)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    if not archive:
         target = target / source.stem
-        with _OPENERS[compression](source, "rb") as packed, open(target, "wb") as unpacked:
-            shutil.copyfileobj(packed, unpacked)
     if remove_finished:
         source.unlink()
     return str(target) if isinstance(from_path, str) else target

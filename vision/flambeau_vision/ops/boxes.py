@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import flambeau as torch
+from flambeau.overrides import handle_torch_function, has_torch_function
 
 from ._suppression import suppress, suppress_by_category
 
@@ -259,6 +260,8 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         >>> nms(boxes, torch.tensor([0.7, 0.9, 0.8]), iou_threshold=0.5)
         tensor([1, 2])
     """
+    if has_torch_function((boxes, scores)):  # one call, as of PyTorch's compiled operator
+        return handle_torch_function(nms, (boxes, scores), boxes, scores, iou_threshold)
     order = _by_falling_score(scores)
     best = suppress(_as_array(boxes)[order], iou_threshold)
     return torch.from_numpy(order[best]).to(boxes.device)

@@ -9,7 +9,7 @@ from flambeau import Tensor
 
 from .module import Module, Table, map_table
 
-__all__ = ["Concat", "ConcatTable", "Container", "Parallel", "ParallelTable", "Sequential"]
+__all__ = ["Concat", "ConcatTable", "Container", "DepthConcat", "Parallel", "ParallelTable", "Sequential"]
 
 Visit = Callable[[Module, Table, Table], Table]
 
@@ -151,6 +151,43 @@ class Concat(ConcatTable):
     def _backward(self, visit: Visit, input: Table, gradOutput: Tensor) -> Table:
         sizes = [module.output.size(self.dimension) for module in self.modules]
         return super()._backward(visit, input, gradOutput.split(sizes, self.dimension))
+
+
+class DepthConcat(ConcatTable):
+    """Every module on the same input; the outputs joined along `dimension`, the smaller ones with zeros around them.
+
+    Szegedy et al., "Going deeper with convolutions", 2014.
+
+    Args:
+        dimension: the dimension to join along.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.dimension = dimension
+
+    def _windows(self, joined: Tensor) -> list[Tensor]:
+        """The part of a joined tensor that belongs to each module."""
+        windows = []
+        sizes = [module.output.size(self.dimension) for module in self.modules]
+        for module, part in zip(self.modules, joined.split(sizes, self.dimension), strict=True):
+            for dim, size in enumerate(module.output.shape):
+                part = part.narrow(dim, (part.size(dim) - size) // 2, size)
+            windows.append(part)
+        return windows
+
+    def updateOutput(self, input: Table) -> Tensor:
+        outputs = super().updateOutput(input)
+        size = [max(sizes) for sizes in zip(*(output.shape for output in outputs), strict=True)]
+        size[self.dimension] = sum(output.size(self.dimension) for output in outputs)
+        joined: Tensor = outputs[0].new_zeros(size)
+        for window, output in zip(self._windows(joined), outputs, strict=True):
+            window.copy_(output)
+        self.output = joined
+        return joined
+
+    def _backward(self, visit: Visit, input: Table, gradOutput: Tensor) -> Table:
+        return super()._backward(visit, input, self._windows(gradOutput))
 
 
 class ParallelTable(Container):

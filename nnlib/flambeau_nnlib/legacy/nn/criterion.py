@@ -8,13 +8,15 @@ import flambeau as torch
 from flambeau import Tensor
 
 from ...nn import functional as F
-from .module import Criterion, Table
+from .module import Criterion, Module, Table
 
 __all__ = [
     "AbsCriterion",
     "BCECriterion",
     "ClassNLLCriterion",
+    "ClassSimplexCriterion",
     "CosineEmbeddingCriterion",
+    "CriterionTable",
     "CrossEntropyCriterion",
     "DistKLDivCriterion",
     "HingeEmbeddingCriterion",
@@ -63,6 +65,70 @@ class MSECriterion(_Averaged):
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self._reduction)
+
+
+class ClassSimplexCriterion(MSECriterion):
+    """`MSECriterion` with the corner of a regular simplex for each class, whose targets are the numbers of classes.
+
+    The idea is that of arXiv:1506.08230.
+
+    Args:
+        nClasses: the number of classes.
+
+    >>> import flambeau as torch
+    >>> criterion = torch.legacy.nn.ClassSimplexCriterion(3)
+    >>> criterion.forward(criterion.simplex, torch.tensor([0, 1, 2]))
+    0.0
+    >>> criterion.getTopPrediction(criterion.simplex)
+    tensor([0, 1, 2])
+    """
+
+    def __init__(self, nClasses: int) -> None:
+        super().__init__()
+        self.nClasses = nClasses
+        self.simplex = torch.zeros(nClasses, nClasses)  # one dimension more than a simplex needs, which helps training
+        size = nClasses - 1
+        for k in range(size):
+            corner = self.simplex[k, :k]
+            self.simplex[k, k] = (1 - (corner * corner).sum()).sqrt()
+            self.simplex[k + 1 :, k] = (self.simplex[k, k] ** 2 - 1 - 1 / size) / self.simplex[k, k]
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        if target.dim() != 1:
+            raise AssertionError(f"expected one class for each sample, but got targets of shape {tuple(target.shape)}")
+        return super().compute(input, self.simplex[target.long()].to(input.dtype))
+
+    def getPredictions(self, input: Tensor) -> Tensor:
+        """How much the inputs point to the corner of each class."""
+        return input @ self.simplex.to(input.dtype).t()
+
+    def getTopPrediction(self, input: Tensor) -> Tensor:
+        """The class whose corner the inputs point to most."""
+        return self.getPredictions(input).argmax(-1).view(-1)
+
+
+class CriterionTable(Module):
+    """A criterion as a module, whose input is a table of the criterion's input and the target.
+
+    Args:
+        criterion: the criterion.
+    """
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__()
+        self.criterion = criterion
+        self.gradInput = [criterion.gradInput]
+
+    def updateOutput(self, input: Table) -> Any:
+        self.output = self.criterion.updateOutput(*input)
+        return self.output
+
+    def updateGradInput(self, input: Table, gradOutput: Any = None) -> Table:
+        self.gradInput = [self.criterion.updateGradInput(*input)]
+        return self.gradInput
+
+    def accGradParameters(self, input: Table, gradOutput: Any = None, scale: float = 1) -> None:
+        pass  # a criterion has no parameters
 
 
 class WeightedMSECriterion(_Averaged):

@@ -16,6 +16,7 @@ __all__ = [
     "Add",
     "Bilinear",
     "CMul",
+    "Cosine",
     "CosineDistance",
     "DotProduct",
     "Euclidean",
@@ -23,6 +24,8 @@ __all__ = [
     "LookupTable",
     "Mul",
     "PairwiseDistance",
+    "PartialLinear",
+    "WeightedEuclidean",
 ]
 
 
@@ -186,6 +189,91 @@ class Euclidean(Module):
 
     def compute(self, input: Tensor, weight: Tensor) -> Tensor:
         return (input.unsqueeze(-1) - weight).norm(2, -2)
+
+
+class WeightedEuclidean(Module):
+    """The distances of x to the columns of `weight`, whose differences are multiplied by `diagCov`."""
+
+    diagCov: Tensor
+
+    def __init__(self, inputSize: int, outputSize: int) -> None:
+        super().__init__()
+        self._add_parameters(weight=torch.empty(inputSize, outputSize), diagCov=torch.empty(inputSize, outputSize))
+        self.reset()
+
+    def reset(self, stdv: float | None = None) -> None:
+        bound = 1 / math.sqrt(self.weight.size(1)) if stdv is None else stdv * math.sqrt(3)
+        self.weight.uniform_(-bound, bound)
+        self.diagCov.fill_(1)
+
+    def compute(self, input: Tensor, weight: Tensor, diagCov: Tensor) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise RuntimeError("1D or 2D input expected")
+        return ((input.unsqueeze(-1) - weight) * diagCov).norm(2, -2)
+
+
+class Cosine(Module):
+    """The cosines of the angles between x and the rows of `weight`."""
+
+    def __init__(self, inputSize: int, outputSize: int) -> None:
+        super().__init__()
+        self._add_parameters(weight=torch.empty(outputSize, inputSize))
+        self.reset()
+
+    def reset(self, stdv: float | None = None) -> None:
+        bound = 1 / math.sqrt(self.weight.size(0)) if stdv is None else stdv * math.sqrt(3)
+        self.weight.uniform_(-bound, bound)
+
+    def compute(self, input: Tensor, weight: Tensor) -> Tensor:
+        if input.dim() not in (1, 2):
+            raise RuntimeError("1D or 2D input expected")
+        return F.cosine_similarity(input.unsqueeze(-2), weight, dim=-1)
+
+
+class PartialLinear(Module):
+    """`Linear`, of which a part of the outputs may be computed alone.
+
+    Args:
+        inputsize: the length of input vectors.
+        outputsize: the length of output vectors.
+        bias: whether to add a bias.
+
+    >>> import flambeau as torch
+    >>> layer = torch.legacy.nn.PartialLinear(4, 10)
+    >>> layer.setPartition(torch.tensor([7, 2])).forward(torch.zeros(3, 4)).shape
+    torch.Size([3, 2])
+    >>> layer.resetPartition().forward(torch.zeros(3, 4)).shape
+    torch.Size([3, 10])
+    """
+
+    def __init__(self, inputsize: int, outputsize: int, bias: bool = True) -> None:
+        super().__init__()
+        self.inputsize, self.outputsize = inputsize, outputsize
+        self._add_parameters(weight=torch.empty(outputsize, inputsize))
+        if bias:
+            self._add_parameters(bias=torch.zeros(1, outputsize))
+        self.reset()
+        self.resetPartition()
+
+    def reset(self, stdv: float | None = None) -> None:
+        self.weight.normal_(0, 1 if stdv is None else stdv)
+
+    def setPartition(self, indices: Tensor) -> PartialLinear:
+        """Compute the outputs at these indices only."""
+        self.partition = indices.long()
+        self._forget()
+        return self
+
+    def resetPartition(self) -> PartialLinear:
+        """Compute all outputs."""
+        return self.setPartition(torch.arange(self.outputsize))
+
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        return F.linear(input, weight[self.partition], None if bias is None else bias[0, self.partition])
+
+    def __repr__(self) -> str:
+        without = "" if "bias" in self._parameter_names else " without bias"
+        return f"{super().__repr__()}({self.inputsize} -> {self.outputsize}){without}"
 
 
 class MM(Module):

@@ -23,6 +23,7 @@ __all__ = [
     "Min",
     "Narrow",
     "Padding",
+    "PixelShuffle",
     "Replicate",
     "Reshape",
     "Select",
@@ -132,6 +133,24 @@ class Unsqueeze(Module):
 
     def compute(self, input: Tensor) -> Tensor:
         return input.unsqueeze(self.dim)
+
+
+class PixelShuffle(Module):
+    """Images `(n, c * r * r, h, w)` as `(n, c, h * r, w * r)`.
+
+    Args:
+        upscale_factor: r.
+    """
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}({self.upscale_factor})"
 
 
 class Replicate(Module):

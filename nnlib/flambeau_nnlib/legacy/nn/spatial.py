@@ -6,12 +6,13 @@ Sizes, strides and paddings are given as width before height, and time before wi
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
 
 from ...nn import functional as F
-from .module import Module
+from .module import Module, Table
 
 __all__ = [
     "BatchNormalization",
@@ -21,19 +22,26 @@ __all__ = [
     "SpatialConvolution",
     "SpatialCrossMapLRN",
     "SpatialDilatedConvolution",
+    "SpatialFractionalMaxPooling",
     "SpatialFullConvolution",
     "SpatialLPPooling",
     "SpatialMaxPooling",
+    "SpatialMaxUnpooling",
     "SpatialReflectionPadding",
     "SpatialReplicationPadding",
+    "SpatialSubSampling",
     "SpatialUpSamplingNearest",
     "SpatialZeroPadding",
     "TemporalConvolution",
     "TemporalMaxPooling",
+    "TemporalSubSampling",
     "VolumetricAveragePooling",
     "VolumetricBatchNormalization",
     "VolumetricConvolution",
+    "VolumetricFullConvolution",
     "VolumetricMaxPooling",
+    "VolumetricMaxUnpooling",
+    "VolumetricReplicationPadding",
 ]
 
 
@@ -204,6 +212,94 @@ class VolumetricConvolution(_Convolution):
         return F.conv3d(input, weight, bias, self.stride, self.padding)
 
 
+class VolumetricFullConvolution(VolumetricConvolution):
+    """The transpose of `VolumetricConvolution`, with `adjT`, `adjW` and `adjH` more voxels of output.
+
+    The input may be a table, whose second tensor has the size that the output should have.
+    """
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kT: int,
+        kW: int,
+        kH: int,
+        dT: int = 1,
+        dW: int = 1,
+        dH: int = 1,
+        padT: int = 0,
+        padW: int = 0,
+        padH: int = 0,
+        adjT: int = 0,
+        adjW: int = 0,
+        adjH: int = 0,
+    ) -> None:
+        if adjT >= dT or adjW >= dW or adjH >= dH:
+            raise RuntimeError(
+                f"the adjustments have to be smaller than the strides, but got {(adjT, adjW, adjH)} of {(dT, dW, dH)}"
+            )
+        super().__init__(nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH)
+        self.kernel, self.adjustment = (kT, kH, kW), (adjT, adjH, adjW)
+        for name in ("weight", "gradWeight"):
+            setattr(self, name, getattr(self, name).transpose(0, 1).contiguous())
+
+    def compute(self, input: Table, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        adjustment = self.adjustment
+        if isinstance(input, (list, tuple)):
+            input, target = input
+            parts = zip(target.shape[-3:], self.kernel, self.padding, self.stride, strict=True)
+            adjustment = tuple((size + 2 * pad - kernel) % stride for size, kernel, pad, stride in parts)
+        return F.conv_transpose3d(input, weight, bias, self.stride, self.padding, adjustment)
+
+
+class _SubSampling(_Convolution):
+    """The sums of windows, with a factor and a bias for each channel."""
+
+    def _scaled(self, sums: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        size = (-1, *(1 for _ in self.window))
+        return sums * weight.view(size) + bias.view(size)
+
+    window: tuple[int, ...]
+
+
+class SpatialSubSampling(_SubSampling):
+    """The sums of windows of images, with a factor and a bias for each channel.
+
+    Args:
+        nInputPlane: the number of channels.
+        kW, kH: the size of the windows.
+        dW, dH: the strides.
+    """
+
+    def __init__(self, nInputPlane: int, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
+        super().__init__()
+        self.window, self.stride = (kH, kW), (dH, dW)
+        self._add_weight(nInputPlane, outputs=nInputPlane, fan_in=kW * kH)
+
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return self._scaled(F.avg_pool2d(input, self.window, self.stride, divisor_override=1), weight, bias)
+
+
+class TemporalSubSampling(_SubSampling):
+    """The sums of windows of sequences `(frames, features)`, with a factor and a bias for each feature.
+
+    Args:
+        inputFrameSize: the number of features.
+        kW: the size of the windows.
+        dW: the stride.
+    """
+
+    def __init__(self, inputFrameSize: int, kW: int, dW: int = 1) -> None:
+        super().__init__()
+        self.window, self.stride = (kW,), dW
+        self._add_weight(inputFrameSize, outputs=inputFrameSize, fan_in=kW)
+
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        sums = F.avg_pool1d(input.mT, self.window, self.stride) * self.window[0]
+        return self._scaled(sums, weight, bias).mT
+
+
 class _Pooling(Module):
     """What pooling modules share: a kernel, strides, paddings, and how to round the size of the output."""
 
@@ -236,8 +332,11 @@ class SpatialMaxPooling(_Pooling):
         super().__init__((kH, kW), (dH or kH, dW or kW), (padH, padW))
 
     def compute(self, input: Tensor) -> Tensor:
-        result: Tensor = F.max_pool2d(input, self.kernel, self.stride, self.padding, ceil_mode=self.ceil_mode)
-        return result
+        self.input_size = input.shape[-2:]
+        result, self.indices = F.max_pool2d(
+            input, self.kernel, self.stride, self.padding, ceil_mode=self.ceil_mode, return_indices=True
+        )
+        return result  # type: ignore[no-any-return]  # a tensor, of a pair
 
 
 class SpatialAveragePooling(_Pooling):
@@ -321,8 +420,11 @@ class VolumetricMaxPooling(_Pooling):
         super().__init__((kT, kH, kW), (dT or kT, dH or kH, dW or kW), (padT, padH, padW))
 
     def compute(self, input: Tensor) -> Tensor:
-        result: Tensor = F.max_pool3d(input, self.kernel, self.stride, self.padding, ceil_mode=self.ceil_mode)
-        return result
+        self.input_size = input.shape[-3:]
+        result, self.indices = F.max_pool3d(
+            input, self.kernel, self.stride, self.padding, ceil_mode=self.ceil_mode, return_indices=True
+        )
+        return result  # type: ignore[no-any-return]  # a tensor, of a pair
 
 
 class VolumetricAveragePooling(_Pooling):
@@ -333,6 +435,93 @@ class VolumetricAveragePooling(_Pooling):
 
     def compute(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(input, self.kernel, self.stride, self.padding, self.ceil_mode)
+
+
+class SpatialFractionalMaxPooling(Module):
+    """The greatest elements of windows of images, which are placed at random so that the output has a given size.
+
+    Args:
+        poolSizeW, poolSizeH: the size of the windows.
+        arg1, arg2: the width and height of the output; or, between 0 and 1, as parts of the input's.
+
+    Raises:
+        AssertionError: windows of less than 2, or parts that are not between 0 and 1.
+    """
+
+    def __init__(self, poolSizeW: int, poolSizeH: int, arg1: float, arg2: float) -> None:
+        super().__init__()
+        if poolSizeW < 2 or poolSizeH < 2:
+            raise AssertionError(f"windows have to be of 2 at least, but got {poolSizeW} x {poolSizeH}")
+        self.poolSizeW, self.poolSizeH = poolSizeW, poolSizeH
+        self.outW = self.outH = self.ratioW = self.ratioH = None
+        self.randomSamples: Tensor | None = None
+        self._keeps_regions = False
+        self._size: Any
+        if arg1 >= 1 and arg2 >= 1:
+            self._size = {"output_size": (int(arg2), int(arg1))}
+        elif 0 < arg1 < 1 and 0 < arg2 < 1:
+            self._size = {"output_ratio": (arg2, arg1)}
+        else:
+            raise AssertionError(f"expected a size of 1 at least, or parts between 0 and 1, but got {arg1} and {arg2}")
+        self._shown = f"({arg1}x{arg2}, {poolSizeW}, {poolSizeH})"
+
+    def fixPoolingRegions(self, val: bool = True) -> SpatialFractionalMaxPooling:
+        """Use the latest windows again, or draw new ones each time."""
+        self._keeps_regions = val
+        return self
+
+    def compute(self, input: Tensor) -> Tensor:
+        samples = self.randomSamples
+        if samples is None or samples.shape[:2] != input.shape[:2] or not self._keeps_regions:
+            self.randomSamples = torch.rand(*input.shape[:2], 2, dtype=input.dtype)
+        kernel = (self.poolSizeH, self.poolSizeW)
+        result: Tensor = F.fractional_max_pool2d(input, kernel, **self._size, _random_samples=self.randomSamples)
+        return result
+
+    def __repr__(self) -> str:
+        return super().__repr__() + self._shown
+
+
+class _MaxUnpooling(Module):
+    """The elements that a pooling module has taken, back at their places, among zeros."""
+
+    def __init__(self, poolingModule: _Pooling) -> None:
+        super().__init__()
+        if not isinstance(poolingModule, self._pooling_class):
+            raise AssertionError(f"expected a {self._pooling_class.__name__}, but got {poolingModule!r}")
+        kernel, stride = poolingModule.kernel, poolingModule.stride
+        if kernel != stride:
+            raise AssertionError(f"expected windows that touch, but got {kernel}, {stride} apart")
+        self.pooling: Any = poolingModule
+
+    _pooling_class: type[_Pooling]
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()} associated to {self.pooling!r}"
+
+
+class SpatialMaxUnpooling(_MaxUnpooling):
+    """The elements that a `SpatialMaxPooling` has taken, back at their places, among zeros.
+
+    Args:
+        poolingModule: that module, whose windows touch; it has to have run before.
+    """
+
+    _pooling_class = SpatialMaxPooling
+
+    def compute(self, input: Tensor) -> Tensor:
+        pooling = self.pooling
+        return F.max_unpool2d(input, pooling.indices, pooling.kernel, pooling.stride, pooling.padding, pooling.input_size)
+
+
+class VolumetricMaxUnpooling(_MaxUnpooling):
+    """The elements that a `VolumetricMaxPooling` has taken, back at their places; see `SpatialMaxUnpooling`."""
+
+    _pooling_class = VolumetricMaxPooling
+
+    def compute(self, input: Tensor) -> Tensor:
+        pooling = self.pooling
+        return F.max_unpool3d(input, pooling.indices, pooling.kernel, pooling.stride, pooling.padding, pooling.input_size)
 
 
 class BatchNormalization(Module):
@@ -421,6 +610,25 @@ class SpatialReplicationPadding(_Padding):
     """Images padded with their border pixels."""
 
     mode = "replicate"
+
+
+class VolumetricReplicationPadding(Module):
+    """Volumes padded with their border voxels: on the left, right, top, bottom, front and back."""
+
+    def __init__(
+        self,
+        pleft: int,
+        pright: int | None = None,
+        ptop: int | None = None,
+        pbottom: int | None = None,
+        pfront: int | None = None,
+        pback: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.padding = [pleft if pad is None else pad for pad in (pleft, pright, ptop, pbottom, pfront, pback)]
+
+    def compute(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, mode="replicate")
 
 
 class SpatialUpSamplingNearest(Module):

@@ -383,7 +383,7 @@ def attend_by_heads(
         output, attention_weights = _attention_with_weights(q, k, v, attn_mask, dropout_p)
         attention_weights = attention_weights.mean(1) if average_attn_weights else attention_weights
     else:
-        output = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
+        output = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
     joined = output.permute(0, 2, 1, 3) if batch_first else output.permute(2, 0, 1, 3)
     output = linear(joined.reshape(query.shape), out_proj_weight, out_proj_bias)
     if batched:

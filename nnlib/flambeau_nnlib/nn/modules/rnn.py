@@ -9,8 +9,9 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.overrides import has_torch_function
 
-from .. import init
+from .. import init, recurrence
 from ..parameter import Parameter
 from ..recurrence import GATES, LayerWeights, State, rnn_layers
 from ..utils.rnn import PackedSequence
@@ -177,12 +178,18 @@ class RNNBase(Module):
             input = input.unsqueeze(0 if self.batch_first else 1)
             state = None if state is None else tuple(part.unsqueeze(1) for part in state)
         self._check_input(input, 3)
-        sequence = input.transpose(0, 1) if self.batch_first else input
-        if not sequence.size(0):
+        steps, batch = (input.size(1), input.size(0)) if self.batch_first else (input.size(0), input.size(1))
+        if not steps:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        output, state = self._run_layers(sequence, self._initial_state(sequence, state, sequence.size(1)), None)
-        if self.batch_first:
-            output = output.transpose(0, 1)
+        state = self._initial_state(input, state, batch)
+        if has_torch_function((input,)):  # which is to see one call, as of PyTorch's layers
+            output, *final = self._call_function(input, state)
+            state = tuple(final)
+        else:
+            sequence = input.transpose(0, 1) if self.batch_first else input
+            output, state = self._run_layers(sequence, state, None)
+            if self.batch_first:
+                output = output.transpose(0, 1)
         if not is_batched:
             output = output.squeeze(0 if self.batch_first else 1)
             state = tuple(part.squeeze(1) for part in state)
@@ -202,6 +209,15 @@ class RNNBase(Module):
         weights = [self._weights(index) for index in range(self.num_layers * self._num_directions)]
         dropout = self.dropout if self.training else 0.0
         return rnn_layers(self.mode, input, state, weights, self._num_directions, dropout, batch_sizes)
+
+    def _call_function(self, input: Tensor, state: State) -> Any:
+        """All layers by the function of `torch` for them."""
+        function = getattr(recurrence, self.mode.lower())
+        weights = [weight for weight in self._flat_weights if weight is not None]
+        first = state if self.mode == "LSTM" else state[0]
+        return function(
+            input, first, weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first
+        )
 
     def _weights(self, index: int) -> LayerWeights:
         """The weights of a layer and direction."""

@@ -5,13 +5,15 @@ It is the worked example of a mutable library: `# --- memory` has what the defau
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dpnp
 import numpy
 
 from flambeau.backend import Backend, hookimpl
+
+from .kernels import KERNELS
 
 __all__ = ["DpnpBackend"]
 
@@ -24,6 +26,10 @@ class DpnpBackend(Backend):
     xp = dpnp
     array_type = dpnp.ndarray
     mutable = True
+
+    @property
+    def kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return KERNELS
 
     # --- arrays ---
 

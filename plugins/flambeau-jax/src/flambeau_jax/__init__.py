@@ -12,7 +12,7 @@ import numpy
 
 from flambeau.backend import Backend, hookimpl
 
-from .compiled import Compiled
+from .compiled import PROGRAMS, Compiled
 from .kernels import KERNELS, cast
 
 __all__ = ["JaxBackend"]
@@ -58,6 +58,10 @@ class JaxBackend(Backend):
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return Compiled(name, function)
+
+    def forget(self) -> None:
+        PROGRAMS.forget()
+        jax.clear_caches()
 
     # --- arrays ---
 

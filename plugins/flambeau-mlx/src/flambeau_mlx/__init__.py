@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -61,11 +61,11 @@ class MLXBackend(Backend):
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         return array.astype(raw_dtype)
 
-    def reinterpret(self, array: Any, wanted: Any) -> Any:
-        return super().reinterpret(array, wanted)
-
     def copy(self, array: Any) -> Any:
         return array  # immutable
+
+    def evaluate(self, arrays: Sequence[Any]) -> None:
+        mx.async_eval(*arrays)
 
     def synchronize(self, index: int | None = None) -> None:
         mx.synchronize()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,8 @@ import numpy
 import torch
 
 from flambeau.backend import Backend, hookimpl, without_aliases
+
+from .kernels import KERNELS
 
 __all__ = ["TorchBackend"]
 
@@ -42,6 +44,10 @@ class TorchBackend(Backend):
     def dtypes(self) -> Any:
         found = {dtype: getattr(torch, dtype.name, None) for dtype in super().dtypes}
         return {dtype: raw for dtype, raw in found.items() if raw is not None and dtype.name != "complex32"}
+
+    @property
+    def kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return KERNELS
 
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
         """The kernel, run again with `torch` being PyTorch if it failed to import a part of it."""

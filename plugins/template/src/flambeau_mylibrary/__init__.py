@@ -27,14 +27,14 @@ class MyBackend(Backend):
         return {"relu": relu}
 
 
-def relu(input: Any) -> Any:
-    """A kernel takes the arguments of the operation's forward, without its `xp`."""
-    return mylibrary.clip(input, min=0)
-
-
 _backend = MyBackend()
 
 
 @hookimpl
 def flambeau_backend(name: str) -> Backend | None:
     return _backend if name == "mylibrary" else None
+
+
+def relu(input: Any) -> Any:
+    """A kernel takes the arguments of the operation's forward, without its `xp`."""
+    return mylibrary.clip(input, min=0)

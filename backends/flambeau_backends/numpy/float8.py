@@ -1,0 +1,49 @@
+"""Conversions to the 8-bit floating-point dtypes of `ml_dtypes`, with PyTorch's rounding at the ends of their ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from flambeau.values import dtypes
+
+__all__ = ["converted", "is_float8", "raw_dtypes"]
+
+
+@cache
+def raw_dtypes() -> Mapping[dtypes.dtype, Any]:
+    """NumPy's dtype for each of flambeau's dtypes."""
+    import ml_dtypes
+
+    extended = (dtypes.bfloat16, *dtypes.FLOAT8)
+    return {d: np.dtype(d.name) for d in dtypes.ALL if d not in extended} | {
+        d: np.dtype(getattr(ml_dtypes, d.name)) for d in extended
+    }
+
+
+def is_float8(raw_dtype: Any) -> bool:
+    """Whether it is one of the 8-bit dtypes: the only floating-point ones of one byte."""
+    return raw_dtype is not None and raw_dtype.itemsize == 1 and raw_dtype.kind in "fV"
+
+
+def converted(array: np.ndarray, raw_dtype: Any) -> np.ndarray:
+    """A real array, by way of float32, as an 8-bit dtype."""
+    single = array.astype(np.float32)
+    name = raw_dtype.name
+    if name == "float8_e8m0fnu":
+        return _nearest_powers_of_two(single).view(raw_dtype)
+    with np.errstate(all="ignore"):
+        if name == "float8_e4m3fn":  # it has no infinities, and PyTorch does not make NaN of what is too large
+            single = np.clip(single, -448, 448)
+        return single.astype(raw_dtype)
+
+
+def _nearest_powers_of_two(array: np.ndarray) -> np.ndarray:
+    """The exponents of magnitudes, rounded to the nearest (the higher one of two); 255 for infinities and NaN."""
+    bits = np.ascontiguousarray(array).view(np.uint32).reshape(array.shape)
+    exponent = (bits >> 23) & 0xFF
+    is_more_than_half = ((bits >> 22) & 1 > 0) & (((bits & 0x3FFFFF) > 0) | (exponent > 0))
+    return (exponent + (is_more_than_half & (exponent < 0xFF))).astype(np.uint8)

@@ -1,0 +1,83 @@
+"""Whole training steps through `torch.compile`, against PyTorch's eager ones.
+
+What a step of each network computes is what the group `networks` times; here forward, backward and the optimizer's step are one
+function, which flambeau compiles.  PyTorch's runs as it is: its compiler needs one of C++.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .networks import Network, classifier, lenet, linear_rnn, lstm, transformer, two_layer_net
+from .workload import Make, Step, Workload
+
+__all__ = ["WORKLOADS"]
+
+
+def small_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
+    """4 numbers to 32 to 32 to 2, batch 16: what a reinforcement learner trains."""
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 2))
+    x, y, criterion = torch.randn(16, 4), torch.randn(16, 2), nn.MSELoss()
+    return model, x, lambda output: criterion(output, y)
+
+
+def digits_net(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
+    """784 numbers to 128 to 10, batch 32."""
+    nn = torch.nn
+    return classifier(torch, nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)), torch.randn(32, 784))
+
+
+def compiled(torch: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, compiled by flambeau; PyTorch runs it as it is."""
+    if torch.__name__ == "torch":
+        return function
+    run: Callable[..., Any] = torch.compile(function, fullgraph=True)
+    return run
+
+
+def step_of(network: Network) -> Make:
+    """A whole training step with SGD, compiled."""
+
+    def make(torch: Any) -> Step:
+        torch.manual_seed(0)
+        model, x, loss_of = network(torch)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            loss = loss_of(model(x))
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        for _ in range(4):  # so that optimizers have made their state
+            step()
+        return compiled(torch, step)
+
+    return make
+
+
+def gelu_chain(torch: Any) -> Step:
+    """Seven element-wise operations on four million numbers."""
+    torch.manual_seed(0)
+    x = torch.randn(4_000_000)
+
+    def chain(x: Any) -> Any:
+        return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+
+    run = compiled(torch, chain)
+    return lambda: run(x)
+
+
+WORKLOADS = [
+    Workload("compiled 4-32-32-2", step_of(small_net), 0.15, 0.15, training=True),
+    Workload("compiled RNN of Linears", step_of(linear_rnn), 0.2, 0.2, training=True),
+    Workload("compiled 784-128-10", step_of(digits_net), 0.5, 0.45, training=True),
+    Workload("compiled 1000-100-10", step_of(two_layer_net), training=True),
+    Workload("compiled LeNet", step_of(lenet), fast=0.5, training=True),
+    Workload("compiled LSTM", step_of(lstm), training=True),
+    Workload("compiled transformer", step_of(transformer), fast=0.5, training=True),
+    Workload("compiled gelu chain of 4 million", gelu_chain, fast=0.2),
+]

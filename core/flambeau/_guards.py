@@ -1,0 +1,22 @@
+"""Which mode fake tensors are in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._subclasses.fake_tensor import FakeTensorMode, fake_tensor_mode_of
+from .calls.overriding import open_modes
+
+__all__ = ["detect_fake_mode"]
+
+
+def detect_fake_mode(inputs: Any = None) -> FakeTensorMode | None:
+    """The `FakeTensorMode` that is open, or that the inputs belong to; None without any.
+
+    >>> import flambeau as torch
+    >>> from flambeau._guards import detect_fake_mode
+    >>> detect_fake_mode([torch.ones(1)]) is None
+    True
+    """
+    opened = [mode for mode in open_modes.get() if isinstance(mode, FakeTensorMode)]
+    return opened[-1] if opened else fake_tensor_mode_of(inputs)

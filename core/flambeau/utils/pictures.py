@@ -1,0 +1,168 @@
+"""Pictures of graphs, by Graphviz: of programs (`torch.fx`, `torch.export`), and of what `backward` will run.
+
+The source in Graphviz's language needs nothing; an SVG needs its program `dot`.
+
+>>> import flambeau as torch
+>>> from flambeau.utils.pictures import picture
+>>> x = torch.ones(2, requires_grad=True)
+>>> print(picture((x * 2).sum(), {"x": x}).source)
+digraph {
+    node [shape=box, style="filled,rounded", fillcolor=white, fontname="monospace", fontsize=10]
+    n0 [label="SumBackward0", fillcolor=lightgrey]
+    n1 [label="MulBackward0", fillcolor=lightgrey]
+    n2 [label="x\\nfloat32[2]", fillcolor=lightblue]
+    n1 -> n0
+    n2 -> n1
+}
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..tensors.tensor import Tensor
+
+__all__ = ["Picture", "picture"]
+
+_COLOURS = {
+    "placeholder": "lightblue", "get_attr": "lightgoldenrod", "call_module": "palegreen", "call_function": "white",
+    "call_method": "white", "output": "salmon", "node": "lightgrey", "leaf": "lightblue",
+}  # fmt: skip
+
+
+class Picture:
+    """A graph in Graphviz's language; notebooks show it.
+
+    Args:
+        nodes: label and kind of each node, by its key.
+        edges: pairs of keys.
+    """
+
+    def __init__(self, nodes: Mapping[Any, tuple[str, str]], edges: Iterable[tuple[Any, Any]]) -> None:
+        numbers = {key: f"n{number}" for number, key in enumerate(nodes)}
+        lines = ['    node [shape=box, style="filled,rounded", fillcolor=white, fontname="monospace", fontsize=10]']
+        for key, (label, kind) in nodes.items():
+            colour = _COLOURS.get(kind, "white")
+            lines.append(f"    {numbers[key]} [label={_quoted(label)}{'' if colour == 'white' else f', fillcolor={colour}'}]")
+        lines += [f"    {numbers[start]} -> {numbers[end]}" for start, end in edges]
+        self.source = "\n".join(["digraph {", *lines, "}"])
+
+    def svg(self) -> str:
+        """The picture as SVG.
+
+        Raises:
+            RuntimeError: Graphviz's program `dot` is not installed, or fails.
+        """
+        program = shutil.which("dot")
+        if program is None:
+            raise RuntimeError("an SVG needs Graphviz's program dot, which is not installed; `source` is what it would draw")
+        done = subprocess.run([program, "-Tsvg"], input=self.source, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"dot: {done.stderr.strip()}")
+        return done.stdout
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture: as SVG to `NAME.svg`, else its source.
+
+        Args:
+            path: of the file.
+        """
+        Path(path).write_text(self.svg() if str(path).endswith(".svg") else self.source + "\n", encoding="utf-8")
+
+    def _repr_svg_(self) -> str | None:
+        return self.svg() if shutil.which("dot") else None
+
+    def __str__(self) -> str:
+        return self.source
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def picture(thing: Any, names: Mapping[str, Tensor] | None = None) -> Picture:
+    """A picture of a graph: of a program, or of what leads to a tensor.
+
+    Args:
+        thing: a graph of `torch.fx`, a module or exported program that has one; or a tensor, or several, whose `grad_fn` says how
+        they
+            were computed.
+        names: for tensors that `backward` gives gradients, as `dict(model.named_parameters())`.
+
+    Raises:
+        TypeError: it is none of these.
+
+    >>> import flambeau as torch
+    >>> from flambeau.utils.pictures import picture
+    >>> program = torch.export.export(torch.nn.ReLU(), (torch.ones(2),))
+    >>> [line.strip() for line in picture(program).source.splitlines() if "->" in line]
+    ['n0 -> n1', 'n1 -> n2']
+    """
+    graph = getattr(thing, "graph", thing)
+    if hasattr(graph, "nodes"):
+        return _of_program(graph)
+    tensors = [thing] if isinstance(thing, Tensor) else list(thing) if isinstance(thing, (list, tuple)) else []
+    if not tensors or not all(isinstance(tensor, Tensor) for tensor in tensors):
+        raise TypeError(f"a picture of {type(thing).__name__}: a graph, what has one, or tensors are expected")
+    return _of_history(tensors, names or {})
+
+
+def _of_program(graph: Any) -> Picture:
+    nodes, edges = {}, []
+    for node in graph.nodes:
+        target = str(node.target) if node.op != "call_function" else _function_name(node.target)
+        label = node.name if target in (node.name, "output") else f"{node.name}\n{target}"
+        known = node.meta.get("val", node.meta.get("tensor_meta"))
+        if hasattr(known, "dtype") and hasattr(known, "shape"):
+            label += f"\n{_shaped(known.dtype, known.shape)}"
+        nodes[node.name] = (label, node.op)
+        edges += [(used.name, node.name) for used in node.all_input_nodes]
+    return Picture(nodes, edges)
+
+
+def _function_name(target: Any) -> str:
+    text = str(target)
+    return getattr(target, "__name__", text) if text.startswith("<") else text
+
+
+def _shaped(dtype: Any, shape: Any) -> str:
+    return f"{str(dtype).removeprefix('torch.')}[{', '.join(map(str, shape))}]"
+
+
+def _of_history(tensors: list[Tensor], names: Mapping[str, Tensor]) -> Picture:
+    by_identity = {id(tensor): name for name, tensor in names.items()}
+    nodes: dict[Any, tuple[str, str]] = {}
+    edges: list[tuple[Any, Any]] = []
+
+    def add_leaf(tensor: Tensor) -> Any:
+        label = _shaped(tensor.dtype, tensor.shape)
+        name = by_identity.get(id(tensor))
+        nodes[id(tensor)] = (label if name is None else f"{name}\n{label}", "leaf")
+        return id(tensor)
+
+    waiting: list[Any] = []
+    for tensor in tensors:
+        if tensor.grad_fn is None:
+            add_leaf(tensor)
+        else:
+            waiting.append(tensor.grad_fn)
+    while waiting:
+        node = waiting.pop(0)
+        if node in nodes:
+            continue
+        nodes[node] = (node.name(), "node")
+        for following, _ in node.next_functions:
+            if following is None:
+                continue
+            variable = getattr(following, "variable", None)
+            if variable is None:
+                waiting.append(following)
+                edges.append((following, node))
+            else:
+                edges.append((add_leaf(variable), node))
+    return Picture(nodes, edges)

@@ -1,0 +1,155 @@
+"""`torch.SymInt` and its siblings: numbers that are known only as results of a computation that is being recorded.
+
+A size of an input that may differ from call to call is such a number.  It has the value of the example at hand, and computing
+with it is recorded by its *recorder* (`flambeau.export` brings one).  Whoever needs a plain number, `range` or `if` for instance,
+asks the recorder, which notes that the program holds for this value only, or refuses.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, Protocol
+
+__all__ = ["SymBool", "SymFloat", "SymInt", "is_symbolic", "plain"]
+
+
+class Recorder(Protocol):
+    """What keeps track of what is computed with symbolic numbers."""
+
+    def computed(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> Any:
+        """The symbolic number that a function of symbolic numbers gives, where `value` is its plain result."""
+
+    def decided(self, number: Any) -> Any:
+        """The plain value, on which the program depends from now on; an error where it must not."""
+
+
+class _Symbolic:
+    """A number that is being recorded.
+
+    Args:
+        recorder: what records it.
+        value: its value for the example at hand.
+        origin: what the recorder needs to know of it.
+    """
+
+    __slots__ = ("origin", "recorder", "value")
+
+    def __init__(self, recorder: Recorder, value: Any, origin: Any) -> None:
+        self.recorder, self.value, self.origin = recorder, value, origin
+
+    def __repr__(self) -> str:
+        return str(self.origin)
+
+    def __bool__(self) -> bool:
+        return bool(self.recorder.decided(self if isinstance(self, SymBool) else operator.ne(self, 0)))
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """A call that no recorder sees: it gets plain numbers, on which the program depends from then on."""
+        return func(*map(_decided, args), **{name: _decided(value) for name, value in (kwargs or {}).items()})
+
+    __hash__ = None  # type: ignore[assignment]  # equality is not known
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __copy__(self) -> Any:
+        return self
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def compute(self: Any, other: Any) -> Any:
+        if not isinstance(other, (_Symbolic, int, float)):
+            return NotImplemented
+        return self.recorder.computed(function, (self, other), function(self.value, plain(other)))
+
+    return compute
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def compute(self: Any, other: Any) -> Any:
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        return self.recorder.computed(function, (other, self), function(other, self.value))
+
+    return compute
+
+
+def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda self: self.recorder.computed(function, (self,), function(self.value))
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod", "truediv", "pow", "lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(_Symbolic, f"__{_name}__", _binary(getattr(operator, _name)))
+for _name in ("add", "sub", "mul", "floordiv", "mod", "truediv", "pow"):
+    setattr(_Symbolic, f"__r{_name}__", _reflected(getattr(operator, _name)))
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "neg": operator.neg, "pos": operator.pos, "abs": operator.abs, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil,
+}  # fmt: skip
+for _name, _function in _UNARY.items():
+    setattr(_Symbolic, f"__{_name}__", _unary(_function))
+
+
+class SymInt(_Symbolic):
+    """A whole number that is being recorded, such as a size of an input that may differ from call to call."""
+
+    __slots__ = ()
+
+    def __int__(self) -> int:
+        return int(self.recorder.decided(self))
+
+    __index__ = __int__
+
+    def __float__(self) -> float:
+        return float(self.recorder.decided(self))
+
+    def __round__(self, digits: Any = None) -> SymInt:
+        return self
+
+
+class SymFloat(_Symbolic):
+    """A floating-point number that is being recorded."""
+
+    __slots__ = ()
+
+    def __float__(self) -> float:
+        return float(self.recorder.decided(self))
+
+    def __int__(self) -> Any:
+        return int(self.recorder.decided(self))
+
+
+class SymBool(_Symbolic):
+    """A truth value that is being recorded."""
+
+    __slots__ = ()
+
+    def __int__(self) -> int:
+        return int(self.recorder.decided(self))
+
+    def __and__(self, other: Any) -> Any:
+        return self.recorder.computed(operator.and_, (self, other), self.value and bool(plain(other)))
+
+    def __or__(self, other: Any) -> Any:
+        return self.recorder.computed(operator.or_, (self, other), self.value or bool(plain(other)))
+
+    def __invert__(self) -> Any:
+        return self.recorder.computed(operator.not_, (self,), not self.value)
+
+
+def _decided(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_decided(item) for item in value]
+    return value.recorder.decided(value) if isinstance(value, _Symbolic) else value
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether a value is a number that is being recorded."""
+    return isinstance(value, _Symbolic)
+
+
+def plain(value: Any) -> Any:
+    """The value of a symbolic number for the example at hand; any other value as it is."""
+    return value.value if isinstance(value, _Symbolic) else value

@@ -1,0 +1,7 @@
+"""Data pipes: datasets that are chained by methods, as in `IterableWrapper(range(9)).map(f).batch(3)`."""
+
+from __future__ import annotations
+
+from . import datapipe, iter, map
+
+__all__ = ["datapipe", "iter", "map"]

@@ -1,0 +1,308 @@
+"""Data pipes that are iterated over."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import Any
+
+import flambeau as torch
+
+from ..collate import default_collate
+from ..worker import get_worker_info
+from .datapipe import DataChunk, IterDataPipe, MapDataPipe, functional_datapipe
+
+__all__ = [
+    "Batcher", "Collator", "Concater", "Filter", "IterableWrapper", "Mapper", "ShardingFilter", "Shuffler", "UnBatcher", "Zipper",
+]  # fmt: skip
+
+
+def _length(pipe: Any, source: Any) -> int:
+    if isinstance(source, Sized):
+        return len(source)
+    raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
+
+
+class IterableWrapperIterDataPipe(IterDataPipe[Any]):
+    """The elements of an iterable, by default of a copy of it.
+
+    >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper(range(5)).filter(lambda x: x != 2).map(lambda x: 10 * x).batch(2))
+    [[0, 10], [30, 40]]
+    """
+
+    def __init__(self, iterable: Iterable[Any], deepcopy: bool = True) -> None:
+        self.iterable = iterable
+        self.deepcopy = deepcopy
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            source = copy.deepcopy(self.iterable) if self.deepcopy else self.iterable
+        except TypeError:  # a generator, for example
+            source = self.iterable
+        yield from source
+
+    def __len__(self) -> int:
+        return _length(self, self.iterable)
+
+
+@functional_datapipe("map")
+class MapperIterDataPipe(IterDataPipe[Any]):
+    """A function of each element, or of `input_col` of it, whose result takes the place of `output_col`."""
+
+    def __init__(self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None) -> None:
+        if input_col is None and output_col is not None:
+            raise ValueError("`output_col` must be None when `input_col` is None.")
+        if isinstance(output_col, (list, tuple)):
+            if len(output_col) > 1:
+                raise ValueError("`output_col` must be a single-element list or tuple")
+            output_col = output_col[0]
+        self.datapipe, self.fn, self.input_col, self.output_col = datapipe, fn, input_col, output_col
+
+    def _applied(self, data: Any) -> Any:
+        if self.input_col is None:
+            return self.fn(data)
+        several = isinstance(self.input_col, (list, tuple))
+        result = self.fn(*(data[column] for column in self.input_col)) if several else self.fn(data[self.input_col])
+        changed = list(data) if isinstance(data, tuple) else copy.copy(data)
+        if self.output_col == -1:
+            changed.append(result)
+        elif self.output_col is not None:
+            changed[self.output_col] = result
+        elif several:
+            changed[self.input_col[0]] = result
+            if isinstance(changed, dict):
+                for column in self.input_col[1:]:
+                    del changed[column]
+            else:
+                for column in sorted(self.input_col[1:], reverse=True):
+                    del changed[column]
+        else:
+            changed[self.input_col] = result
+        return tuple(changed) if isinstance(data, tuple) else changed
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._applied, self.datapipe)
+
+    def __len__(self) -> int:
+        return _length(self, self.datapipe)
+
+
+@functional_datapipe("collate")
+class CollatorIterDataPipe(MapperIterDataPipe):
+    """A batch made of each list of samples, by `default_collate` unless another function is given."""
+
+    def __init__(self, datapipe: Any, conversion: Any = None, collate_fn: Callable[..., Any] | None = None) -> None:
+        chosen = conversion if callable(conversion) else collate_fn
+        super().__init__(datapipe, fn=default_collate if chosen is None else chosen)
+
+
+@functional_datapipe("filter")
+class FilterIterDataPipe(IterDataPipe[Any]):
+    """The elements, or those whose `input_col`, of which a function is true."""
+
+    def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
+        self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
+
+    def _is_wanted(self, data: Any) -> bool:
+        if self.input_col is None:
+            wanted = self.filter_fn(data)
+        elif isinstance(self.input_col, (list, tuple)):
+            wanted = self.filter_fn(*(data[column] for column in self.input_col))
+        else:
+            wanted = self.filter_fn(data[self.input_col])
+        if not isinstance(wanted, bool):
+            raise ValueError(f"Boolean output is required for `filter_fn` of FilterIterDataPipe, got {type(wanted)}")
+        return wanted
+
+    def __iter__(self) -> Iterator[Any]:
+        return filter(self._is_wanted, self.datapipe)
+
+
+@functional_datapipe("batch")
+class BatcherIterDataPipe(IterDataPipe[Any]):
+    """Lists of `batch_size` elements; the last may be shorter, unless it is dropped."""
+
+    def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
+        if batch_size <= 0:
+            raise AssertionError("Batch size is required to be larger than 0!")
+        self.datapipe, self.batch_size, self.drop_last, self.wrapper_class = datapipe, batch_size, drop_last, wrapper_class
+
+    def __iter__(self) -> Iterator[Any]:
+        elements = iter(self.datapipe)
+        while batch := list(itertools.islice(elements, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield self.wrapper_class(batch)
+
+    def __len__(self) -> int:
+        length = _length(self, self.datapipe)
+        return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
+
+
+@functional_datapipe("unbatch")
+class UnBatcherIterDataPipe(IterDataPipe[Any]):
+    """The elements of lists; of lists in lists by the level, -1 for all."""
+
+    def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
+        if unbatch_level < -1:
+            raise ValueError("unbatch_level must be -1 or >= 0")
+        self.datapipe, self.unbatch_level = datapipe, unbatch_level
+
+    def __iter__(self) -> Iterator[Any]:
+        for element in self.datapipe:
+            yield from self._flat(element, self.unbatch_level)
+
+    def _flat(self, element: Any, level: int) -> Iterator[Any]:
+        if level == 0 or (level == -1 and not isinstance(element, (list, DataChunk))):
+            yield element
+        elif isinstance(element, (list, DataChunk)):
+            for item in element:
+                yield from self._flat(item, level if level == -1 else level - 1)
+        else:
+            raise IndexError(f"unbatch_level {self.unbatch_level} exceeds the depth of the DataPipe")
+
+
+@functional_datapipe("concat")
+class ConcaterIterDataPipe(IterDataPipe[Any]):
+    """One pipe after another."""
+
+    def __init__(self, *datapipes: Any) -> None:
+        if not datapipes:
+            raise ValueError("Expected at least one DataPipe, but got nothing")
+        self.datapipes = datapipes
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain(*self.datapipes)
+
+    def __len__(self) -> int:
+        return sum(_length(self, pipe) for pipe in self.datapipes)
+
+
+@functional_datapipe("zip")
+class ZipperIterDataPipe(IterDataPipe[Any]):
+    """Tuples of an element of each pipe, until one has no more."""
+
+    def __init__(self, *datapipes: Any) -> None:
+        if not all(isinstance(pipe, IterDataPipe) for pipe in datapipes):
+            raise TypeError("All inputs are required to be `IterDataPipe` for `ZipIterDataPipe`.")
+        self.datapipes = datapipes
+
+    def __iter__(self) -> Iterator[Any]:
+        return zip(*self.datapipes, strict=False)
+
+    def __len__(self) -> int:
+        return min(_length(self, pipe) for pipe in self.datapipes)
+
+
+@functional_datapipe("shuffle")
+class ShufflerIterDataPipe(IterDataPipe[Any]):
+    """The elements in a random order: each is drawn from a buffer, which is filled with those that follow."""
+
+    def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
+        if buffer_size <= 0:
+            raise ValueError("buffer_size should be larger than 0")
+        self.datapipe = datapipe if unbatch_level == 0 else UnBatcherIterDataPipe(datapipe, unbatch_level)
+        self.buffer_size = buffer_size
+        self._enabled = True
+        self._seed: int | None = None
+        self._random = random.Random()
+
+    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
+        """Shuffle, or hand on the elements as they come."""
+        self._enabled = shuffle
+        return self
+
+    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
+        """The seed of the next iteration; without one it is drawn from the default generator."""
+        self._seed = seed
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._enabled:
+            yield from self.datapipe
+            return
+        seed = int(torch.empty((), dtype=torch.int64).random_().item()) if self._seed is None else self._seed
+        self._random.seed(seed)
+        self._seed = None
+        buffer: list[Any] = []
+        for element in self.datapipe:
+            if len(buffer) == self.buffer_size:
+                place = self._random.randint(0, len(buffer) - 1)
+                chosen, buffer[place] = buffer[place], element
+                yield chosen
+            else:
+                buffer.append(element)
+        while buffer:
+            yield buffer.pop(self._random.randint(0, len(buffer) - 1))
+
+    def __len__(self) -> int:
+        return _length(self, self.datapipe)
+
+
+@functional_datapipe("sharding_filter")
+class ShardingFilterIterDataPipe(IterDataPipe[Any]):
+    """The part of the elements that is this worker's: every nth, of n workers of a loader, or as `apply_sharding` says."""
+
+    def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:
+        self.source_datapipe = source_datapipe
+        self._shard: tuple[int, int] | None = None
+
+    def apply_sharding(self, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> None:
+        """Let through every `num_of_instances`th element, from `instance_id` on.  ValueError if that is none."""
+        if instance_id >= num_of_instances:
+            raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
+        self._shard = num_of_instances, instance_id
+
+    def is_shardable(self) -> bool:
+        """True."""
+        return True
+
+    def _own(self) -> tuple[int, int]:
+        info = get_worker_info()
+        return self._shard or ((1, 0) if info is None else (info.num_workers, info.id))
+
+    def __iter__(self) -> Iterator[Any]:
+        count, own = self._own()
+        return itertools.islice(iter(self.source_datapipe), own, None, count)
+
+    def __len__(self) -> int:
+        count, own = self._own()
+        return -(-(_length(self, self.source_datapipe) - own) // count)
+
+
+def apply_shuffle_settings(datapipe: Any, shuffle: bool) -> Any:
+    """The pipe, with those that shuffle turned on or off; with one more if it is to shuffle and has none."""
+    shufflers = [pipe for pipe in _sources(datapipe) if hasattr(pipe, "set_shuffle")]
+    if shuffle and not shufflers:
+        warnings.warn(
+            "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. "
+            "Be aware that the default buffer size might not be sufficient for your task.",
+            stacklevel=3,
+        )
+        return datapipe.shuffle()
+    for pipe in shufflers:
+        pipe.set_shuffle(shuffle)
+    return datapipe
+
+
+def _sources(datapipe: Any) -> Iterator[Any]:
+    """The pipe and those that it reads from."""
+    yield datapipe
+    for value in vars(datapipe).values():
+        for inner in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(inner, (IterDataPipe, MapDataPipe)):
+                yield from _sources(inner)
+
+
+IterableWrapper = IterableWrapperIterDataPipe
+Mapper, Collator, Filter = MapperIterDataPipe, CollatorIterDataPipe, FilterIterDataPipe
+Batcher, UnBatcher = BatcherIterDataPipe, UnBatcherIterDataPipe
+Concater, Zipper, Shuffler, ShardingFilter = (
+    ConcaterIterDataPipe,
+    ZipperIterDataPipe,
+    ShufflerIterDataPipe,
+    ShardingFilterIterDataPipe,
+)

@@ -1,0 +1,31 @@
+"""`torch.export`: programs as graphs of PyTorch's operators, with nothing of Python left in them.
+
+>>> import flambeau as torch
+>>> class Model(torch.nn.Module):
+...     def forward(self, x):
+...         return torch.relu(x).view(x.shape[0], -1)
+>>> batch = torch.export.Dim("batch")
+>>> program = torch.export.export(Model(), (torch.ones(2, 3, 4),), dynamic_shapes={"x": {0: batch}})
+>>> [node.name for node in program.graph.nodes]
+['x', 'relu', 'sym_size_int', 'view', 'output']
+>>> program.module()(torch.ones(5, 3, 4)).shape
+torch.Size([5, 12])
+"""
+
+from __future__ import annotations
+
+from . import dynamic_shapes, exported_program, graph_signature
+from ._errors import GuardOnDataDependentSymNode, UserError
+from ._export import draft_export, export
+from ._saving import load, save
+from .decompositions import CustomDecompTable, default_decompositions
+from .dynamic_shapes import AdditionalInputs, Constraint, Dim, ShapesCollection, dims
+from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+
+__all__ = [
+    "AdditionalInputs", "Constraint", "CustomDecompTable", "Dim", "ExportBackwardSignature", "ExportGraphSignature",
+    "ExportedProgram", "GuardOnDataDependentSymNode", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "UserError",
+    "default_decompositions", "dims", "draft_export", "dynamic_shapes", "export", "exported_program", "graph_signature",
+    "load", "save",
+]  # fmt: skip

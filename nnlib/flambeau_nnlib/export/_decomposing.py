@@ -1,0 +1,123 @@
+"""`ExportedProgram.run_decompositions`: graphs without in-place operators, in which operators are written as others."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import flambeau as torch
+from flambeau import Tensor, nn
+from flambeau.utils import _pytree as pytree
+
+from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule
+from ..fx.node import Node, map_arg
+from ._functionalizing import functionalized
+from ._sizes import SizeGuards, is_symbolic, plain
+from ._tracing import Recording, TensorSpec, copy_form
+from .graph_signature import InputKind, OutputKind, OutputSpec, TensorArgument
+
+if TYPE_CHECKING:
+    from .exported_program import ExportedProgram
+
+__all__ = ["decomposed", "without_writes"]
+
+_WRITTEN = {
+    InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
+    InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION,
+    InputKind.CONSTANT_TENSOR: OutputKind.BUFFER_MUTATION,
+    InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
+}
+
+
+def without_writes(program: ExportedProgram) -> ExportedProgram:
+    """The program without in-place operators: what it writes to its inputs are outputs, the first ones."""
+    graph, written = functionalized(program.graph)
+    signature = copy.deepcopy(program.graph_signature)
+    results = list(graph.output_node().args[0])  # type: ignore[arg-type]  # a tuple
+    specs = {spec.arg.name: spec for spec in signature.input_specs}
+    mutations = []
+    for origin, node in written:
+        spec = specs[origin.name]
+        mutations.append((OutputSpec(_WRITTEN[spec.kind], TensorArgument(node.name), spec.target or origin.name), node))
+    graph.output_node().args = (tuple([node for _, node in mutations] + results),)
+    outputs = list(signature.output_specs)
+    for spec, value in zip(outputs, results, strict=True):
+        if isinstance(value, Node):
+            spec.arg.name = value.name
+    signature.output_specs = [spec for spec, _ in mutations] + outputs
+    _remove_unused(graph)
+    return program._with(GraphModule(_submodules(program), graph), signature)
+
+
+def decomposed(program: ExportedProgram, table: dict[Any, Any]) -> ExportedProgram:
+    """The program without in-place operators, in which a table's functions stand for its operators.
+
+    Args:
+        program: the program.
+        table: from operators, `torch.ops.aten.relu.default`, to functions with their arguments.
+    """
+    program = without_writes(program)
+    signature = copy.deepcopy(program.graph_signature)
+    graph = Graph()
+    copies: dict[Node, Any] = {}
+    for node in program.graph.nodes:
+        if node.op == "call_function" and node.target in table:
+            copies[node] = _traced(graph, node, copies, table[node.target])
+        elif node.op == "output":
+            graph.output(map_arg(node.args[0], copies.__getitem__))
+        elif node.op == "call_function" and isinstance(copies.get(node.args[0] if node.args else None), (tuple, list)):  # type: ignore[arg-type]
+            copies[node] = copies[node.args[0]][node.args[1]]  # type: ignore[index]
+        else:
+            copies[node] = graph.node_copy(node, copies.__getitem__)
+    for spec, value in zip(signature.output_specs, graph.output_node().args[0], strict=True):  # type: ignore[arg-type]
+        if isinstance(value, Node):
+            spec.arg.name = value.name
+    _remove_unused(graph)
+    return program._with(GraphModule(_submodules(program), graph), signature)
+
+
+def _submodules(program: ExportedProgram) -> dict[str, Any]:
+    return dict(program.graph_module.named_children())
+
+
+def _remove_unused(graph: Graph) -> None:
+    """Remove nodes whose results nobody uses, but for inputs and checks."""
+    for node in reversed(list(graph.nodes)):
+        checks = "_assert" in str(node.target)
+        if not node.users and node.op not in ("placeholder", "output") and not checks:
+            graph.erase_node(node)
+
+
+def _traced(graph: Graph, node: Node, copies: dict[Node, Any], function: Any) -> Any:
+    """Add what a function computes for a node's arguments; tensors of zeros stand for these."""
+    recording = Recording(graph, nn.Module(), SizeGuards({}), None)
+
+    def stand_in(used: Node) -> Any:
+        value = used.meta.get("val")
+        if isinstance(value, TensorSpec):
+            tensor = torch.zeros([plain(size) for size in value.shape], dtype=value.dtype, device=value.device)
+            known = [(dim, copy_form(size.origin)) for dim, size in enumerate(value.shape) if is_symbolic(size)]
+            recording.stands_for(tensor, copies[used], recording.sized(tensor, known))
+            return tensor
+        if is_symbolic(value):
+            form = copy_form(value.origin)
+            form.recording, form.node = recording, copies[used]
+            return type(value)(recording, value.value, form)
+        return value
+
+    specs = {copies[used]: copies[used].meta.get("val") for used in node.all_input_nodes if isinstance(copies[used], Node)}
+    args, kwargs = map_arg(node.args, stand_in), map_arg(node.kwargs, stand_in)
+    with recording:
+        result = function(*args, **kwargs)
+    for used, spec in specs.items():
+        used.meta["val"] = spec
+    found = pytree.tree_map_only(Tensor, recording.node_of, result)
+    originals = node.meta.get("val")
+    for new, spec in zip(pytree.tree_leaves(found), originals if isinstance(originals, tuple) else (originals,), strict=False):
+        if isinstance(new, Node):
+            new.meta["val"] = spec
+    for new in graph.nodes:
+        if not new.meta.get("stack_trace"):
+            new.meta["stack_trace"] = node.meta.get("stack_trace", "")
+    return found

@@ -1,0 +1,348 @@
+"""Exported programs in files: a zip archive with the graph as JSON, and the tensors as `torch.save` writes them.
+
+Nothing in a file is executed when it is loaded: a graph can name operators of `torch.ops` and a few functions of `operator`, and
+tensors are loaded without pickled code.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import operator
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.utils import _pytree as pytree
+
+from ..fx.graph import Graph
+from ..fx.graph_module import GraphModule
+from ..fx.node import Node
+from ._files import write_whole
+from ._sizes import Form, is_symbolic
+from ._tracing import TensorSpec
+from .dynamic_shapes import Constraint
+from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from .graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    SymBoolArgument,
+    SymFloatArgument,
+    SymIntArgument,
+    TensorArgument,
+)
+
+__all__ = ["load", "save"]
+
+FORMAT = 1
+_FUNCTIONS = {
+    f"operator.{name}": getattr(operator, name)
+    for name in [
+        "getitem",
+        "add",
+        "sub",
+        "mul",
+        "floordiv",
+        "mod",
+        "truediv",
+        "pow",
+        "neg",
+        "pos",
+        "abs",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "eq",
+        "ne",
+        "and_",
+        "or_",
+        "not_",
+    ]
+}
+_ARGUMENTS = {each.__name__: each for each in (TensorArgument, SymIntArgument, SymFloatArgument, SymBoolArgument)}
+_NUMBERS = {each.__name__: each for each in (torch.SymInt, torch.SymFloat, torch.SymBool)}
+
+
+def save(
+    ep: ExportedProgram,
+    f: str | os.PathLike[str] | BinaryIO,
+    *,
+    extra_files: dict[str, Any] | None = None,
+    opset_version: dict[str, int] | None = None,
+    pickle_protocol: int = 2,
+) -> None:
+    """Write an exported program to a file.
+
+    Args:
+        ep: the program.
+        f: a path, by custom `NAME.pt2`, or a file that is open for writing. The file at a path is replaced as a whole.
+        extra_files: further files for the archive, by their names.
+        opset_version, pickle_protocol: accepted.
+
+    Raises:
+        TypeError: `ep` is no exported program.
+        RuntimeError: the graph holds what no file can.
+
+    >>> import io
+    >>> import flambeau as torch
+    >>> file = io.BytesIO()
+    >>> torch.export.save(torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),)), file)
+    >>> _ = file.seek(0)
+    >>> torch.export.load(file).module()(torch.ones(3, 2)).shape
+    torch.Size([3, 1])
+    """
+    if not isinstance(ep, ExportedProgram):
+        raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("program.json", json.dumps(_program(ep)))
+        for name, tensors in (("weights", ep.state_dict), ("constants", ep.constants), ("inputs", ep.example_inputs)):
+            content = io.BytesIO()
+            torch.save(dict(tensors) if name != "inputs" else tensors, content)
+            archive.writestr(f"{name}.pt", content.getvalue())
+        for name, text in (extra_files or {}).items():
+            archive.writestr(f"extra/{name}", text if isinstance(text, bytes) else str(text).encode())
+    if isinstance(f, (str, os.PathLike)):
+        write_whole(Path(f), buffer.getvalue())
+    else:
+        f.write(buffer.getvalue())
+
+
+def load(
+    f: str | os.PathLike[str] | BinaryIO,
+    *,
+    extra_files: dict[str, Any] | None = None,
+    expected_opset_version: dict[str, int] | None = None,
+) -> ExportedProgram:
+    """Read an exported program that `save` has written.
+
+    Args:
+        f: a path, or a file that is open for reading.
+        extra_files: a dictionary whose keys name further files of the archive; their texts become its values.
+        expected_opset_version: accepted.
+
+    Raises:
+        RuntimeError: the file is none of these, or names what a graph may not name.
+    """
+    try:
+        archive = zipfile.ZipFile(f)
+        described = json.loads(archive.read("program.json"))
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise RuntimeError(f"{f} is no exported program of flambeau's torch.export.save: {error}") from error
+    with archive:
+        if described["format"] != FORMAT:
+            raise RuntimeError(f"{f} is of format {described['format']}, where {FORMAT} is known")
+        tensors = {
+            name: torch.load(io.BytesIO(archive.read(f"{name}.pt")), weights_only=True)
+            for name in ("weights", "constants", "inputs")
+        }
+        for name in extra_files or {}:
+            extra_files[name] = archive.read(f"extra/{name}").decode()  # type: ignore[index]  # not None
+    return _read_program(described, tensors)
+
+
+# --- programs ---
+
+
+def _program(ep: ExportedProgram) -> dict[str, Any]:
+    call = ep._signature
+    return {
+        "format": FORMAT,
+        "graph": _graph(ep.graph_module),
+        "inputs": [
+            [spec.kind.name, _argument(spec.arg), spec.target, spec.persistent] for spec in ep.graph_signature.input_specs
+        ],
+        "outputs": [[spec.kind.name, _argument(spec.arg), spec.target] for spec in ep.graph_signature.output_specs],
+        "ranges": ep.range_constraints,
+        "labels": ep._size_labels,
+        "in_spec": pytree.treespec_dumps(call.in_spec),
+        "out_spec": pytree.treespec_dumps(call.out_spec),
+        "names": call.forward_arg_names,
+        "modules": [entry.fqn for entry in ep.module_call_graph[1:]],
+    }
+
+
+def _read_program(described: dict[str, Any], tensors: dict[str, Any]) -> ExportedProgram:
+    module = _read_graph(described["graph"])
+    signature = ExportGraphSignature(
+        [InputSpec(InputKind[kind], _read_argument(arg), *rest) for kind, arg, *rest in described["inputs"]],
+        [OutputSpec(OutputKind[kind], _read_argument(arg), target) for kind, arg, target in described["outputs"]],
+    )
+    call = ModuleCallSignature(
+        [], [], pytree.treespec_loads(described["in_spec"]), pytree.treespec_loads(described["out_spec"]), described["names"]
+    )
+    program = ExportedProgram(
+        module, module.graph, signature, tensors["weights"],
+        {name: Constraint(*limits) for name, limits in described["ranges"].items()},
+        [ModuleCallEntry("", call), *map(ModuleCallEntry, described["modules"])],
+        None if tensors["inputs"] is None else (tuple(tensors["inputs"][0]), tensors["inputs"][1]),
+        tensors["constants"],
+    )  # fmt: skip
+    program._size_labels = described["labels"]
+    return program
+
+
+def _argument(arg: Any) -> list[Any]:
+    return [type(arg).__name__, arg.name, *([_value(arg.value)] if isinstance(arg, ConstantArgument) else [])]
+
+
+def _read_argument(described: list[Any]) -> Any:
+    kind, name, *value = described
+    return ConstantArgument(name, _read_value(value[0], {})) if kind == "ConstantArgument" else _ARGUMENTS[kind](name)
+
+
+# --- graphs ---
+
+
+def _graph(module: GraphModule) -> dict[str, Any]:
+    nodes = [
+        {
+            "op": node.op, "name": node.name, "target": _target(node), "args": _value(node.args), "kwargs": _value(node.kwargs),
+            "val": _known(node.meta.get("val")), "trace": node.meta.get("stack_trace"), "view": node.meta.get("is_view"),
+            "modules": list((node.meta.get("nn_module_stack") or {}).items()),
+        }
+        for node in module.graph.nodes
+    ]  # fmt: skip
+    return {
+        "nodes": nodes,
+        "inner": {name: _graph(child) for name, child in module.named_children() if isinstance(child, GraphModule)},
+    }
+
+
+def _read_graph(described: dict[str, Any]) -> GraphModule:
+    graph, nodes = Graph(), dict[str, Node]()
+    inner = {name: _read_graph(child) for name, child in described["inner"].items()}
+    for each in described["nodes"]:
+        args, kwargs = _read_value(each["args"], nodes), _read_value(each["kwargs"], nodes)
+        node = graph.create_node(each["op"], _read_target(each), args, kwargs, each["name"])
+        if each["val"] is not None:
+            node.meta["val"] = _read_known(each["val"])
+        node.meta["stack_trace"], node.meta["is_view"] = each["trace"] or "", each["view"]
+        node.meta["nn_module_stack"] = {key: tuple(entry) for key, entry in each["modules"]}
+        nodes[each["name"]] = node
+    return GraphModule(inner if inner else nn.Module(), graph)
+
+
+def _target(node: Node) -> str:
+    target: Any = node.target
+    if isinstance(target, str):
+        return target
+    if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return f"torch.ops.{target}"
+    name = next((name for name, function in _FUNCTIONS.items() if function is target), None)
+    if name is None:
+        raise RuntimeError(f"torch.export.save: {target} is no operator")
+    return name
+
+
+def _read_target(described: dict[str, Any]) -> Any:
+    target = described["target"]
+    if described["op"] != "call_function":
+        return target
+    if target in _FUNCTIONS:
+        return _FUNCTIONS[target]
+    parts = target.split(".")
+    if parts[:2] != ["torch", "ops"] or not 4 <= len(parts) <= 5 or any(part.startswith("__") for part in parts):
+        raise RuntimeError(f"the file names {target}, which a graph may not")
+    found: Any = torch.ops
+    for part in parts[2:]:
+        found = getattr(found, part)
+    if not isinstance(found, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        raise RuntimeError(f"the file names {target}, which is no operator")
+    return found
+
+
+# --- values ---
+
+_SETTINGS = {"dtype": torch.dtype, "device": torch.device, "layout": torch.layout, "memory_format": torch.memory_format}
+
+
+def _value(value: Any) -> Any:
+    """An argument as JSON; what JSON does not have is a dictionary with one key, which says what it is."""
+    if isinstance(value, Node):
+        return {"node": value.name}
+    if isinstance(value, (list, tuple)):
+        items = [_value(item) for item in value]
+        return items if isinstance(value, list) else {"tuple": items}
+    if isinstance(value, dict):
+        return {"dict": [[key, _value(item)] for key, item in value.items()]}
+    if isinstance(value, slice):
+        return {"slice": [_value(value.start), _value(value.stop), _value(value.step)]}
+    for name, kind in _SETTINGS.items():
+        if isinstance(value, kind):
+            return {name: str(value).removeprefix("torch.")}
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise RuntimeError(f"torch.export.save: an argument is {value!r}, which a file cannot hold")
+
+
+def _read_value(value: Any, nodes: dict[str, Node]) -> Any:
+    if isinstance(value, list):
+        return [_read_value(item, nodes) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    readers: dict[str, Callable[[Any], Any]] = {
+        "node": lambda name: nodes[name],
+        "tuple": lambda items: tuple(_read_value(item, nodes) for item in items),
+        "dict": lambda items: {key: _read_value(item, nodes) for key, item in items},
+        "slice": lambda limits: slice(*(_read_value(limit, nodes) for limit in limits)),
+        "complex": lambda parts: complex(*parts),
+        "device": torch.device,
+    }
+    if kind in readers:
+        return readers[kind](content)
+    found = getattr(torch, content, None)
+    if kind not in _SETTINGS or not isinstance(found, _SETTINGS[kind]):
+        raise RuntimeError(f"the file holds {value}, which is no argument")
+    return found
+
+
+# --- what is known of values ---
+
+
+class _Settled:
+    """The recorder of sizes in programs that are loaded: nothing depends on them any more."""
+
+    def computed(self, function: Any, args: Any, value: Any) -> Any:
+        return value
+
+    def decided(self, number: Any) -> Any:
+        return number.value
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return {"several": [_known(item) for item in value]}
+    if isinstance(value, TensorSpec):
+        shape = [_known(size) if is_symbolic(size) else size for size in value.shape]
+        return {"tensor": [shape, str(value.dtype).removeprefix("torch."), str(value.device), value.requires_grad]}
+    if is_symbolic(value):
+        form: Form = value.origin
+        return {"number": [type(value).__name__, value.value, form.text, form.linear, form.is_data_dependent]}
+    return None if value is None else {"plain": _value(value)}
+
+
+def _read_known(described: Any) -> Any:
+    ((kind, content),) = described.items()
+    if kind == "several":
+        return tuple(map(_read_known, content))
+    if kind == "tensor":
+        shape, dtype, device, requires_grad = content
+        sizes = tuple(size if isinstance(size, int) else _read_known(size) for size in shape)
+        return TensorSpec(sizes, getattr(torch, dtype), torch.device(device), requires_grad)
+    if kind == "number":
+        number, value, text, linear, of_data = content
+        return _NUMBERS[number](_Settled(), value, Form(text, linear, of_data))
+    return _read_value(content, {})

@@ -1,0 +1,282 @@
+"""Sizes that may differ from call to call: what is known of each, and what a program that is exported decides by them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+
+from ._errors import UserError
+from .dynamic_shapes import Constraint, Dim
+
+__all__ = ["Form", "SizeGuards", "Specialized", "Symbol", "is_symbolic", "plain", "sizes_after"]
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether a value is a number that is being recorded."""
+    return isinstance(value, _SYMBOLIC)
+
+
+def plain(value: Any) -> Any:
+    """The value of a symbolic number for the examples; any other value as it is."""
+    return value.value if isinstance(value, _SYMBOLIC) else value
+
+
+class Specialized(Exception):
+    """A size of which `export` was to find out whether it can be dynamic cannot."""
+
+    def __init__(self, symbol: Symbol) -> None:
+        super().__init__(symbol.name)
+        self.symbol = symbol
+
+
+class Symbol:
+    """A size of the inputs that may differ.
+
+    Args:
+        name: its name, `s0`.
+        dim: the `Dim` without the arithmetic, or `Dim.AUTO` or `Dim.DYNAMIC`.
+        hint: its value in the examples.
+        probe: another value, for the probe.
+    """
+
+    def __init__(self, name: str, dim: Any, hint: int, probe: int) -> None:
+        self.name, self.dim, self.hint, self.probe = name, dim, hint, probe
+        self.range = Constraint(dim.min, dim.max) if isinstance(dim, Dim) else Constraint()
+        self.places: list[tuple[str, int]] = []  # the inputs and dimensions that have it
+
+    @property
+    def label(self) -> str:
+        """What the user calls it."""
+        return (
+            self.dim.__name__ if isinstance(self.dim, Dim) else " and ".join(f"{name}.size()[{dim}]" for name, dim in self.places)
+        )
+
+
+class Form:
+    """What is known of a symbolic number.
+
+    Args:
+        text: how it is computed.
+        linear: its factors by symbol, and its constant under ''; None if it is no such sum.
+        is_data_dependent: whether values of tensors decide about it, rather than sizes.
+    """
+
+    def __init__(self, text: str, linear: dict[str, int] | None = None, is_data_dependent: bool = False) -> None:
+        self.text, self.linear, self.is_data_dependent = text, linear, is_data_dependent
+        self.comparison: tuple[Callable[..., bool], dict[str, int]] | None = None
+        self.recording: Any = None
+        self.node: Any = None
+        self.make: Callable[[], Any] | None = None
+
+    @classmethod
+    def of_data(cls, text: str) -> Form:
+        return cls(text, None, True)
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it is more than a plain number."""
+        return self.linear is None or any(name and factor for name, factor in self.linear.items())
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Known = tuple[int, Form]
+_SYMBOLS = {
+    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//", operator.mod: "%", operator.truediv: "/",
+    operator.pow: "**", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
+    operator.ne: "!=", operator.and_: "&", operator.or_: "|",
+}  # fmt: skip
+_MIRRORED = {operator.lt: operator.gt, operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le}
+
+
+class SizeGuards:
+    """The sizes that may differ, and what the program has been seen to need of them.
+
+    Args:
+        symbols: the sizes, by name.
+    """
+
+    def __init__(self, symbols: dict[str, Symbol]) -> None:
+        self.symbols = symbols
+
+    # --- what is known of a number ---
+
+    def form(self, symbol: Symbol, factor: int = 1, offset: int = 0) -> Form:
+        """What is known of a multiple of a size."""
+        return Form(_text({symbol.name: factor, "": offset}), {symbol.name: factor, "": offset})
+
+    def matching(self, size: int, other: int, text: str) -> Form:
+        """What is known of a size that is this one for the examples, and that one for the probe."""
+        for symbol in self.symbols.values():
+            if size % symbol.hint == 0 and other == size // symbol.hint * symbol.probe if symbol.hint else False:
+                return self.form(symbol, size // symbol.hint)
+        return Form(text)
+
+    def combined(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Form:
+        """What is known of a result."""
+        forms = [arg.origin if is_symbolic(arg) else _constant(arg) for arg in args]
+        texts = [f"({form.text})" if " " in form.text else form.text for form in forms]
+        text = f" {_SYMBOLS[function]} ".join(texts) if function in _SYMBOLS else f"{function.__name__}({', '.join(texts)})"
+        result = Form(text, None, any(form.is_data_dependent for form in forms))
+        linears = [form.linear for form in forms]
+        if any(linear is None for linear in linears):
+            return result
+        result.linear = _linear(function, linears)  # type: ignore[arg-type]  # none is None
+        if result.linear is not None:
+            result.text = _text(result.linear)
+        if function in (*_MIRRORED, operator.eq, operator.ne):
+            result.comparison = function, _sum(linears[0], linears[1], -1)  # type: ignore[arg-type]
+        return result
+
+    # --- decisions ---
+
+    def decide(self, number: Any, where: str) -> bool:
+        """Take note that the program goes on as it does for this value; False if that has to be checked in each call.
+
+        Raises:
+            UserError: a size that the user declared to be dynamic decides about it.
+            Specialized: another size does.
+        """
+        form: Form = number.origin
+        if form.comparison is None:
+            if isinstance(number, torch.SymBool):
+                return False
+            self._fix(form, number.value, where)
+            return True
+        function, difference = form.comparison
+        names = [name for name, factor in difference.items() if name and factor]
+        if len(names) != 1:
+            return not names
+        return self._compare(self.symbols[names[0]], function, difference[names[0]], difference.get("", 0), number.value, where)
+
+    def _fix(self, form: Form, value: Any, where: str) -> None:
+        names = [name for name, factor in (form.linear or {}).items() if name and factor] or list(self.symbols)
+        for name in names:
+            symbol = self.symbols[name]
+            if symbol.dim is Dim.AUTO:
+                raise Specialized(symbol)
+        for symbol in (self.symbols[name] for name in names):
+            raise UserError(
+                f"Constraints violated ({symbol.label})!\n  - You marked {symbol.label} as dynamic but your code specialized "
+                "it to be "
+                f"a constant ({symbol.hint}). If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO.\n\n"
+                f"The size was needed as a number here:\n{where}"
+            )
+
+    def _compare(self, symbol: Symbol, function: Any, factor: int, constant: int, answer: bool, where: str) -> bool:
+        """Decide `factor * symbol + constant` compared with 0."""
+        assumed = symbol.range.narrowed(lower=2 if symbol.hint >= 2 else 0)
+        if function in (operator.eq, operator.ne):
+            if constant % factor or -constant // factor not in assumed:
+                return True  # cannot be equal
+            if answer is (function is operator.eq):
+                self._fix(self.form(symbol), symbol.hint, where)
+            return False
+        if factor < 0:
+            function, factor, constant = _MIRRORED[function], -factor, -constant
+        if not answer:
+            function = {operator.lt: operator.ge, operator.ge: operator.lt, operator.le: operator.gt, operator.gt: operator.le}[
+                function
+            ]
+        limit = -constant / factor
+        lower = upper = None
+        if function is operator.ge:
+            lower = math.ceil(limit)
+        elif function is operator.gt:
+            lower = math.floor(limit) + 1
+        elif function is operator.le:
+            upper = math.floor(limit)
+        else:
+            upper = math.ceil(limit) - 1
+        narrowed = assumed.narrowed(lower, upper)
+        if narrowed == assumed:
+            return True
+        if isinstance(symbol.dim, Dim):
+            guard = f"{lower} <= {symbol.label}" if lower is not None else f"{symbol.label} <= {upper}"
+            limits = f", {'min' if lower is not None else 'max'}={lower if lower is not None else upper}"
+            raise UserError(
+                f"Constraints violated ({symbol.label})!\n  - Not all values of {symbol.label} in the specified range satisfy "
+                "the "
+                f"generated guard {guard}.\n\nSuggested fixes:\n  {symbol.label} = Dim('{symbol.label}'{limits})\n\n"
+                f"The guard comes from here:\n{where}"
+            )
+        symbol.range = symbol.range.narrowed(lower, upper)
+        return True
+
+
+def _constant(value: Any) -> Form:
+    return Form(str(value), {"": value} if isinstance(value, int) else None)
+
+
+def _sum(left: dict[str, int], right: dict[str, int], sign: int = 1) -> dict[str, int]:
+    return {name: left.get(name, 0) + sign * right.get(name, 0) for name in {**left, **right}}
+
+
+def _linear(function: Callable[..., Any], forms: list[dict[str, int]]) -> dict[str, int] | None:
+    if function is operator.add:
+        return _sum(forms[0], forms[1])
+    if function is operator.sub:
+        return _sum(forms[0], forms[1], -1)
+    if function is operator.neg:
+        return _sum({}, forms[0], -1)
+    if function is operator.pos:
+        return forms[0]
+    if function is operator.mul:
+        for one, other in (forms, forms[::-1]):
+            if not any(name and factor for name, factor in one.items()):
+                return {name: factor * one.get("", 0) for name, factor in other.items()}
+    if function is operator.floordiv:
+        divisor = forms[1].get("", 0)
+        exact = divisor and not any(name and factor for name, factor in forms[1].items())
+        if exact and all(factor % divisor == 0 for factor in forms[0].values()):
+            return {name: factor // divisor for name, factor in forms[0].items()}
+    return None
+
+
+def _text(linear: dict[str, int]) -> str:
+    terms = [name if factor == 1 else f"{factor}*{name}" for name, factor in linear.items() if name and factor]
+    constant = linear.get("", 0)
+    return " + ".join(terms + [str(constant)] * (constant != 0 or not terms))
+
+
+_RESHAPING = ("view", "reshape", "flatten", "cat", "stack", "repeat", "slice", "unflatten", "permute", "expand")
+
+
+def sizes_after(
+    guards: SizeGuards,
+    inputs: list[Any],
+    shape: tuple[int, ...],
+    other: tuple[int, ...] | None,
+    depends: bool,
+    operator_name: str,
+) -> list[Known]:
+    """Which sizes of a result may differ, and what is known of them.
+
+    Args:
+        guards: the sizes that may differ.
+        inputs: the shapes of the operator's tensors.
+        shape: that of the result.
+        other: the shape of the same result in the probe.
+        depends: whether values decide about the first size of this operator's result.
+        operator_name: the operator.
+    """
+    found: list[Known] = []
+    if depends and shape:
+        found.append((0, Form.of_data(f"u{shape[0]}")))
+    of_data = {plain(size) for sizes in inputs for size in sizes if is_symbolic(size) and size.origin.is_data_dependent}
+    fixed = {size for sizes in inputs for size in sizes if not is_symbolic(size)}
+    for dim, size in enumerate(shape):
+        if found and found[0][0] == dim:
+            continue
+        if other is not None and other[dim] != size:
+            found.append((dim, guards.matching(size, other[dim], f"{operator_name}.size({dim})")))
+        elif of_data and (size in of_data or (size not in fixed and any(name in operator_name for name in _RESHAPING))):
+            found.append((dim, Form.of_data(f"u{size}")))
+    return found

@@ -1,0 +1,256 @@
+"""What the inputs and outputs of an exported graph are: parameters, buffers, constants, or the user's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+__all__ = [
+    "ConstantArgument", "CustomObjArgument", "ExportBackwardSignature", "ExportGraphSignature", "InputKind", "InputSpec",
+    "OutputKind", "OutputSpec", "SymBoolArgument", "SymFloatArgument", "SymIntArgument", "TensorArgument", "TokenArgument",
+]  # fmt: skip
+
+
+@dataclass
+class TensorArgument:
+    """A tensor: the name of its node."""
+
+    name: str
+
+
+@dataclass
+class TokenArgument:
+    """A token that orders effects: the name of its node."""
+
+    name: str
+
+
+@dataclass
+class SymIntArgument:
+    """A size: the name of its node."""
+
+    name: str
+
+
+@dataclass
+class SymFloatArgument:
+    """A number that depends on the inputs: the name of its node."""
+
+    name: str
+
+
+@dataclass
+class SymBoolArgument:
+    """A truth value that depends on the inputs: the name of its node."""
+
+    name: str
+
+
+@dataclass
+class CustomObjArgument:
+    """An object of another kind: the name of its node, and its class."""
+
+    name: str
+    class_fqn: str
+    fake_val: Any = None
+
+
+@dataclass
+class ConstantArgument:
+    """A plain value, which is part of the program."""
+
+    name: str
+    value: Any
+
+
+class InputKind(Enum):
+    """What an input of the graph is."""
+
+    USER_INPUT = auto()
+    PARAMETER = auto()
+    BUFFER = auto()
+    CONSTANT_TENSOR = auto()
+    CUSTOM_OBJ = auto()
+    TOKEN = auto()
+
+
+class OutputKind(Enum):
+    """What an output of the graph is."""
+
+    USER_OUTPUT = auto()
+    LOSS_OUTPUT = auto()
+    BUFFER_MUTATION = auto()
+    PARAMETER_MUTATION = auto()
+    GRADIENT_TO_PARAMETER = auto()
+    GRADIENT_TO_USER_INPUT = auto()
+    USER_INPUT_MUTATION = auto()
+    TOKEN = auto()
+
+
+@dataclass
+class InputSpec:
+    """An input: its kind, its node, and the name of the parameter, buffer or constant that it is."""
+
+    kind: InputKind
+    arg: Any
+    target: str | None
+    persistent: bool | None = None
+
+    def __str__(self) -> str:
+        target = "" if self.target is None else f" target={self.target!r}"
+        persistent = "" if self.persistent is None else f" persistent={self.persistent}"
+        return f"{self.arg.name}: {self.kind.name}{target}{persistent}"
+
+
+@dataclass
+class OutputSpec:
+    """An output: its kind, its node, and the name of what it is the new value of."""
+
+    kind: OutputKind
+    arg: Any
+    target: str | None
+
+    def __str__(self) -> str:
+        target = "" if self.target is None else f" target={self.target!r}"
+        return f"{self.arg.name}: {self.kind.name}{target}"
+
+
+@dataclass
+class ExportBackwardSignature:
+    """Which outputs are gradients, of graphs that contain their backward."""
+
+    gradients_to_parameters: dict[str, str]
+    gradients_to_user_inputs: dict[str, str]
+    loss_output: str
+
+
+@dataclass
+class ExportGraphSignature:
+    """The inputs and outputs of an exported graph.
+
+    The graph takes, in this order, all parameters, buffers and constants, then the user's inputs.
+
+    Args:
+        input_specs: what each placeholder is.
+        output_specs: what each element of the output is.
+    """
+
+    input_specs: list[InputSpec] = field(default_factory=list)
+    output_specs: list[OutputSpec] = field(default_factory=list)
+
+    def _targets(self, kind: InputKind) -> tuple[str, ...]:
+        return tuple(str(spec.target) for spec in self.input_specs if spec.kind is kind)
+
+    def _by_node(self, kind: InputKind) -> dict[str, str]:
+        return {spec.arg.name: str(spec.target) for spec in self.input_specs if spec.kind is kind}
+
+    def _written(self, kind: OutputKind) -> dict[str, str]:
+        return {spec.arg.name: str(spec.target) for spec in self.output_specs if spec.kind is kind}
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return self._targets(InputKind.PARAMETER)
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The names of the buffers."""
+        return self._targets(InputKind.BUFFER)
+
+    @property
+    def non_persistent_buffers(self) -> tuple[str, ...]:
+        """The names of the buffers that no state dict holds."""
+        return tuple(str(spec.target) for spec in self.input_specs if spec.kind is InputKind.BUFFER and spec.persistent is False)
+
+    @property
+    def lifted_tensor_constants(self) -> tuple[str, ...]:
+        """The names of the tensors that are neither."""
+        return self._targets(InputKind.CONSTANT_TENSOR)
+
+    @property
+    def lifted_custom_objs(self) -> tuple[str, ...]:
+        """The names of objects of other kinds: none."""
+        return self._targets(InputKind.CUSTOM_OBJ)
+
+    @property
+    def user_inputs(self) -> tuple[Any, ...]:
+        """The nodes of the user's inputs, and the values of those that are constants."""
+        return tuple(_value(spec.arg) for spec in self.input_specs if spec.kind is InputKind.USER_INPUT)
+
+    @property
+    def user_outputs(self) -> tuple[Any, ...]:
+        """The nodes of the user's outputs, and the values of those that are constants."""
+        return tuple(_value(spec.arg) for spec in self.output_specs if spec.kind is OutputKind.USER_OUTPUT)
+
+    @property
+    def inputs_to_parameters(self) -> dict[str, str]:
+        """From placeholders to the names of parameters."""
+        return self._by_node(InputKind.PARAMETER)
+
+    @property
+    def inputs_to_buffers(self) -> dict[str, str]:
+        """From placeholders to the names of buffers."""
+        return self._by_node(InputKind.BUFFER)
+
+    @property
+    def inputs_to_lifted_tensor_constants(self) -> dict[str, str]:
+        """From placeholders to the names of constants."""
+        return self._by_node(InputKind.CONSTANT_TENSOR)
+
+    @property
+    def inputs_to_lifted_custom_objs(self) -> dict[str, str]:
+        """From placeholders to the names of objects of other kinds: none."""
+        return self._by_node(InputKind.CUSTOM_OBJ)
+
+    @property
+    def buffers_to_mutate(self) -> dict[str, str]:
+        """From outputs to the names of the buffers that they are the new values of."""
+        return self._written(OutputKind.BUFFER_MUTATION)
+
+    @property
+    def parameters_to_mutate(self) -> dict[str, str]:
+        """From outputs to the names of the parameters that they are the new values of."""
+        return self._written(OutputKind.PARAMETER_MUTATION)
+
+    @property
+    def user_inputs_to_mutate(self) -> dict[str, str]:
+        """From outputs to the names of the inputs that they are the new values of."""
+        return self._written(OutputKind.USER_INPUT_MUTATION)
+
+    @property
+    def input_tokens(self) -> tuple[str, ...]:
+        """Tokens that order effects: none."""
+        return tuple(spec.arg.name for spec in self.input_specs if spec.kind is InputKind.TOKEN)
+
+    @property
+    def output_tokens(self) -> tuple[str, ...]:
+        """Tokens that order effects: none."""
+        return tuple(spec.arg.name for spec in self.output_specs if spec.kind is OutputKind.TOKEN)
+
+    @property
+    def backward_signature(self) -> None:
+        """None: exported graphs contain no backward."""
+
+    @property
+    def assertion_dep_token(self) -> None:
+        """None: checks stand in the graph in their order."""
+
+    def replace_all_uses(self, old: str, new: str) -> None:
+        """Let what belongs to one node belong to another.
+
+        Args:
+            old, new: the names of the nodes.
+        """
+        for spec in (*self.input_specs, *self.output_specs):
+            if spec.arg.name == old:
+                spec.arg.name = new
+
+    def __str__(self) -> str:
+        inputs = "\n".join(map(str, self.input_specs))
+        outputs = "\n".join(map(str, self.output_specs))
+        return f"\n# inputs\n{inputs}\n\n# outputs\n{outputs}\n"
+
+
+def _value(arg: Any) -> Any:
+    return arg.value if isinstance(arg, ConstantArgument) else arg.name

@@ -1,0 +1,510 @@
+"""PyTorch's operators as expressions of NumPy.
+
+An operator is an expression of the code of its arguments, or a function of `functions.py` that takes the same arguments.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+
+__all__ = ["EXPRESSIONS", "FUNCTIONS", "Code", "numpy_dtype", "written"]
+
+FUNCTIONS = {
+    "linear": "apply_linear", "conv1d": "convolve", "conv2d": "convolve", "conv3d": "convolve",
+    "conv_transpose1d": "convolve_transposed", "conv_transpose2d": "convolve_transposed",
+    "conv_transpose3d": "convolve_transposed",
+    "max_pool1d": "max_pool", "max_pool2d": "max_pool", "max_pool3d": "max_pool", "avg_pool1d": "average_pool",
+    "avg_pool2d": "average_pool", "avg_pool3d": "average_pool", "adaptive_avg_pool1d": "adaptive_average_pool",
+    "adaptive_avg_pool2d": "adaptive_average_pool", "adaptive_avg_pool3d": "adaptive_average_pool",
+    "adaptive_max_pool1d": "adaptive_max_pool", "adaptive_max_pool2d": "adaptive_max_pool", "batch_norm": "normalize_batch",
+    "layer_norm": "normalize_layer", "rms_norm": "normalize_rms", "group_norm": "normalize_groups",
+    "instance_norm": "normalize_instances", "norm": "vector_norm", "linalg_vector_norm": "vector_norm", "sigmoid": "sigmoid",
+    "softmax": "soften_max", "log_softmax": "log_soften_max", "logsumexp": "log_sum_exp", "erf": "error_function", "gelu": "gelu",
+    "softplus": "softplus", "elu": "elu", "celu": "celu", "prelu": "prelu", "glu": "glu",
+    "scaled_dot_product_attention": "attend", "lstm": "lstm", "gru": "gru", "rnn_tanh": "rnn_tanh", "rnn_relu": "rnn_relu",
+    "split": "pieces_of", "split_with_sizes": "pieces_of_sizes", "chunk": "chunks_of", "slice": "part_of",
+    "slice_scatter": "with_part", "select_scatter": "with_place", "index": "elements_at", "index_put": "with_elements",
+    "scatter": "scattered", "scatter_add": "scattered_sum", "scatter_reduce": "scattered", "expand": "expanded",
+    "flatten": "flattened", "unflatten": "unflattened", "squeeze": "squeezed", "sort": "sorted_along", "argsort": "order_along",
+    "topk": "best_of", "one_hot": "one_hot", "pad": "with_margins", "upsample_nearest1d": "resized_nearest",
+    "upsample_nearest2d": "resized_nearest", "_upsample_nearest_exact2d": "resized_nearest_exact",
+    "upsample_linear1d": "resized_linear", "upsample_bilinear2d": "resized_linear", "upsample_trilinear3d": "resized_linear",
+    "pixel_shuffle": "pixels_of", "nms": "suppressed",
+}  # fmt: skip
+
+
+class Code(str):
+    """The code of an argument, and what is known of its value."""
+
+    spec: Any = None
+
+    def __new__(cls, text: str, spec: Any = None) -> Code:
+        code = str.__new__(cls, text)
+        code.spec = spec
+        return code
+
+
+def numpy_dtype(dtype: torch.dtype) -> str:
+    """The name that NumPy has for a dtype.
+
+    Raises:
+        RuntimeError: it has none.
+    """
+    if dtype is torch.bfloat16:
+        raise RuntimeError("NumPy has no bfloat16: convert the model first, as by model.float()")
+    name = str(dtype).removeprefix("torch.")
+    return "bool" if name == "bool" else f"np.{name}"
+
+
+def written(value: Any) -> str:
+    """An argument as code."""
+    if isinstance(value, Code):
+        return str(value)
+    if isinstance(value, torch.dtype):
+        return numpy_dtype(value)
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return {"inf": "np.inf", "-inf": "-np.inf", "nan": "np.nan"}[str(value)]
+    if isinstance(value, list):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(written, value))}{',' * (len(value) == 1)})"
+    if value == sys.maxsize and isinstance(value, int):
+        return "None"
+    return repr(value)
+
+
+# --- expressions: of the operator's result dtype, and its arguments ---
+
+EXPRESSIONS: dict[str, Callable[..., str]] = {}
+
+
+def _expression(*names: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
+    def enter(function: Callable[..., str]) -> Callable[..., str]:
+        EXPRESSIONS.update(dict.fromkeys(names, function))
+        return function
+
+    return enter
+
+
+def cast(value: Any, dtype: torch.dtype | None) -> str:
+    """An argument in a dtype; Python's numbers take it from the array beside them."""
+    if not isinstance(value, Code) or value.spec is None or dtype is None or value.spec.dtype is dtype:
+        return _operand(value)
+    return f"{_operand(value)}.astype({numpy_dtype(dtype)})"
+
+
+def _operand(value: Any) -> str:
+    text = written(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def _infix(symbol: str) -> Callable[..., str]:
+    def arithmetic(dtype: Any, x: Any, y: Any, alpha: Any = 1) -> str:
+        right = cast(y, dtype) if alpha == 1 else f"{written(alpha)} * {cast(y, dtype)}"
+        return f"{cast(x, dtype)} {symbol} {right}"
+
+    return arithmetic
+
+
+def _comparison(symbol: str) -> Callable[..., str]:
+    return lambda dtype, x, y: f"{written(x)} {symbol} {written(y)}"
+
+
+def _function(name: str) -> Callable[..., str]:
+    return lambda dtype, x, *args: f"np.{name}({', '.join([cast(x, dtype), *map(written, args)])})"
+
+
+def _pair(name: str) -> Callable[..., str]:
+    return lambda dtype, x, y: f"np.{name}({cast(x, dtype)}, {cast(y, dtype)})"
+
+
+for _name, _symbol in {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}.items():
+    EXPRESSIONS[_name] = _infix(_symbol)
+for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    EXPRESSIONS[_name] = _comparison(_symbol)
+for _name in ("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "abs", "floor", "ceil", "sign", "log2", "log10",
+              "log1p", "expm1", "exp2", "trunc", "square", "reciprocal", "isnan", "isinf", "isfinite", "tril", "triu",
+              "negative", "arcsin", "arccos", "arctan"):  # fmt: skip
+    EXPRESSIONS[_name] = _function(_name)
+for _name, _numpy in {"neg": "negative", "round": "round", "asin": "arcsin", "acos": "arccos", "atan": "arctan"}.items():
+    EXPRESSIONS[_name] = _function(_numpy)
+for _name in ("maximum", "minimum", "fmod", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "outer"):
+    EXPRESSIONS[_name] = _pair(_name)
+for _name in ("matmul", "mm", "bmm", "mv", "dot"):
+    EXPRESSIONS[_name] = _infix("@")
+
+
+@_expression("rsub")
+def _rsub(dtype: Any, x: Any, y: Any, alpha: Any = 1) -> str:
+    return f"{cast(y, dtype)} - {cast(x, dtype)}" if alpha == 1 else f"{cast(y, dtype)} - {written(alpha)} * {cast(x, dtype)}"
+
+
+@_expression("div")
+def _div(dtype: Any, x: Any, y: Any, rounding_mode: Any = None) -> str:
+    if rounding_mode == "floor":
+        return f"{cast(x, dtype)} // {cast(y, dtype)}"
+    quotient = f"{cast(x, dtype)} / {cast(y, dtype)}"
+    return f"np.trunc({quotient}).astype({numpy_dtype(dtype)})" if rounding_mode == "trunc" else quotient
+
+
+@_expression("floor_divide")
+def _floor_divide(dtype: Any, x: Any, y: Any) -> str:
+    return f"{cast(x, dtype)} // {cast(y, dtype)}"
+
+
+@_expression("remainder")
+def _remainder(dtype: Any, x: Any, y: Any) -> str:
+    return f"{cast(x, dtype)} % {cast(y, dtype)}"
+
+
+@_expression("relu")
+def _relu(dtype: Any, x: Any) -> str:
+    return f"np.maximum({x}, 0)"
+
+
+@_expression("rsqrt")
+def _rsqrt(dtype: Any, x: Any) -> str:
+    return f"1 / np.sqrt({cast(x, dtype)})"
+
+
+@_expression("silu")
+def _silu(dtype: Any, x: Any) -> str:
+    return f"{x} * sigmoid({x})"
+
+
+@_expression("leaky_relu")
+def _leaky_relu(dtype: Any, x: Any, slope: float = 0.01) -> str:
+    return f"np.where({x} > 0, {x}, {slope} * {x})"
+
+
+@_expression("hardsigmoid")
+def _hardsigmoid(dtype: Any, x: Any) -> str:
+    return f"np.clip({x} / 6 + 0.5, 0, 1)"
+
+
+@_expression("hardswish")
+def _hardswish(dtype: Any, x: Any) -> str:
+    return f"{x} * np.clip({x} / 6 + 0.5, 0, 1)"
+
+
+@_expression("mish")
+def _mish(dtype: Any, x: Any) -> str:
+    return f"{x} * np.tanh(softplus({x}))"
+
+
+@_expression("log_sigmoid")
+def _log_sigmoid(dtype: Any, x: Any) -> str:
+    return f"-softplus(-{x})"
+
+
+@_expression("clamp", "clip")
+def _clamp(dtype: Any, x: Any, low: Any = None, high: Any = None, *, min: Any = None, max: Any = None) -> str:
+    limits = (low if min is None else min, high if max is None else max)
+    return f"np.clip({cast(x, dtype)}, {', '.join(cast(limit, dtype) for limit in limits)})"
+
+
+@_expression("clamp_min")
+def _clamp_min(dtype: Any, x: Any, low: Any) -> str:
+    return f"np.maximum({x}, {written(low)})"
+
+
+@_expression("clamp_max")
+def _clamp_max(dtype: Any, x: Any, high: Any) -> str:
+    return f"np.minimum({x}, {written(high)})"
+
+
+@_expression("relu6")
+def _relu6(dtype: Any, x: Any) -> str:
+    return f"np.clip({x}, 0, 6)"
+
+
+@_expression("hardtanh")
+def _hardtanh(dtype: Any, x: Any, low: Any = -1, high: Any = 1) -> str:
+    return f"np.clip({x}, {low}, {high})"
+
+
+@_expression("logical_not", "bitwise_not")
+def _not(dtype: Any, x: Any) -> str:
+    return f"np.logical_not({x})" if dtype is torch.bool else f"~{x}"
+
+
+@_expression("where")
+def _where(dtype: Any, condition: Any, x: Any, y: Any) -> str:
+    both = [isinstance(value, Code) for value in (x, y)]
+    text = f"np.where({condition}, {cast(x, dtype)}, {cast(y, dtype)})"
+    return text if all(both) else f"{text}.astype({numpy_dtype(dtype)})"
+
+
+@_expression("masked_fill")
+def _masked_fill(dtype: Any, x: Any, mask: Any, value: Any) -> str:
+    return f"np.where({mask}, {cast(value, dtype)}, {x}).astype({numpy_dtype(dtype)})"
+
+
+# --- reductions ---
+
+
+def _axes(dims: Any) -> str:
+    if dims is None or dims == []:
+        return "None"
+    return written(tuple(dims)) if isinstance(dims, (list, tuple)) else written(dims)
+
+
+def _reduction(name: str, gives_dtype: bool = False) -> Callable[..., str]:
+    def reduce(dtype: Any, x: Any, dims: Any = None, keepdim: bool = False, **kwargs: Any) -> str:
+        options = [_axes(dims)] * (dims not in (None, []) or keepdim) + ["keepdims=True"] * keepdim
+        options += [f"dtype={numpy_dtype(dtype)}"] * gives_dtype
+        return f"{x}.{name}({', '.join(options)})"
+
+    return reduce
+
+
+for _name, _numpy in {"amax": "max", "amin": "min", "any": "any", "all": "all", "argmax": "argmax", "argmin": "argmin"}.items():
+    EXPRESSIONS[_name] = _reduction(_numpy)
+for _name in ("sum", "mean", "prod"):
+    EXPRESSIONS[_name] = _reduction(_name, gives_dtype=True)
+
+
+def _deviation(name: str) -> Callable[..., str]:
+    def deviate(
+        dtype: Any, x: Any, dims: Any = None, unbiased: Any = True, keepdim: bool = False, *, correction: Any = None
+    ) -> str:
+        if isinstance(dims, bool):
+            dims, unbiased = None, dims
+        ddof = int(bool(unbiased)) if correction is None else correction
+        return f"{x}.{name}({_axes(dims)}, ddof={ddof}{', keepdims=True' * bool(keepdim)})"
+
+    return deviate
+
+
+EXPRESSIONS |= {name: _deviation(name) for name in ("var", "std")}
+
+
+def _extreme(name: str, along: str) -> Callable[..., str]:
+    def extreme(dtype: Any, x: Any, dim: Any = None, keepdim: bool = False) -> str:
+        if dim is None:
+            return f"{x}.{name}()"
+        if isinstance(dim, Code):
+            return f"np.{name}imum({x}, {dim})"
+        return f"{along}({x}, {dim}{', True' * keepdim})"
+
+    return extreme
+
+
+EXPRESSIONS |= {"max": _extreme("max", "largest_along"), "min": _extreme("min", "smallest_along")}
+
+
+@_expression("cumsum")
+def _cumsum(dtype: Any, x: Any, dim: int, **kwargs: Any) -> str:
+    return f"np.cumsum({x}, {dim}, dtype={numpy_dtype(dtype)})"
+
+
+# --- shapes and parts ---
+
+
+@_expression("view", "reshape", "_unsafe_view")
+def _view(dtype: Any, x: Any, shape: Any) -> str:
+    if isinstance(shape, torch.dtype):
+        return f"{x}.view({numpy_dtype(shape)})"
+    return f"{x}.reshape({', '.join(map(written, shape))})" if shape else f"{x}.reshape(())"
+
+
+@_expression("view_as", "reshape_as")
+def _view_as(dtype: Any, x: Any, other: Any) -> str:
+    return f"{x}.reshape({other}.shape)"
+
+
+@_expression("expand_as")
+def _expand_as(dtype: Any, x: Any, other: Any) -> str:
+    return f"np.broadcast_to({x}, {other}.shape)"
+
+
+@_expression("permute")
+def _permute(dtype: Any, x: Any, dims: Any) -> str:
+    return f"{x}.transpose({', '.join(map(str, dims))})"
+
+
+@_expression("transpose", "swapaxes", "swapdims")
+def _transpose(dtype: Any, x: Any, dim0: int, dim1: int) -> str:
+    return f"np.swapaxes({x}, {dim0}, {dim1})"
+
+
+@_expression("t", "numpy_T")
+def _t(dtype: Any, x: Any) -> str:
+    return f"{x}.T"
+
+
+@_expression("movedim", "moveaxis")
+def _movedim(dtype: Any, x: Any, source: Any, destination: Any) -> str:
+    return f"np.moveaxis({x}, {written(source)}, {written(destination)})"
+
+
+@_expression("unsqueeze")
+def _unsqueeze(dtype: Any, x: Any, dim: int) -> str:
+    return f"np.expand_dims({x}, {dim})"
+
+
+@_expression("repeat", "tile")
+def _repeat(dtype: Any, x: Any, repeats: Any) -> str:
+    return f"np.tile({x}, {written(list(repeats))})"
+
+
+@_expression("flip")
+def _flip(dtype: Any, x: Any, dims: Any) -> str:
+    return f"np.flip({x}, {written(tuple(dims))})"
+
+
+@_expression("roll")
+def _roll(dtype: Any, x: Any, shifts: Any, dims: Any = None) -> str:
+    return f"np.roll({x}, {written(tuple(shifts))}, {written(tuple(dims)) if dims else None})"
+
+
+@_expression("cat", "concat", "concatenate")
+def _cat(dtype: Any, tensors: Any, dim: int = 0) -> str:
+    return f"np.concatenate([{', '.join(cast(tensor, dtype) for tensor in tensors)}], {dim})"
+
+
+@_expression("stack")
+def _stack(dtype: Any, tensors: Any, dim: int = 0) -> str:
+    return f"np.stack([{', '.join(cast(tensor, dtype) for tensor in tensors)}], {dim})"
+
+
+@_expression("unbind")
+def _unbind(dtype: Any, x: Any, dim: int = 0) -> str:
+    return f"np.moveaxis({x}, {dim}, 0)"
+
+
+@_expression("meshgrid")
+def _meshgrid(dtype: Any, tensors: Any, indexing: str = "ij") -> str:
+    return f"np.meshgrid({', '.join(tensors)}, indexing={indexing!r})"
+
+
+@_expression("select")
+def _select(dtype: Any, x: Any, dim: int, index: Any) -> str:
+    if dim < 0:
+        return f"{x}[..., {written(index)}{', :' * (-1 - dim)}]"
+    return f"{x}[{':, ' * dim}{written(index)}]"
+
+
+@_expression("narrow")
+def _narrow(dtype: Any, x: Any, dim: int, start: Any, length: Any) -> str:
+    return f"part_of({x}, {dim}, {written(start)}, {written(start)} + {written(length)})"
+
+
+@_expression("embedding")
+def _embedding(dtype: Any, weight: Any, indices: Any, *args: Any) -> str:
+    return f"{weight}[{indices}]"
+
+
+@_expression("index_select")
+def _index_select(dtype: Any, x: Any, dim: int, index: Any) -> str:
+    return f"np.take({x}, {index}, {dim})"
+
+
+@_expression("gather")
+def _gather(dtype: Any, x: Any, dim: int, index: Any) -> str:
+    return f"np.take_along_axis({x}, {index}, {dim})"
+
+
+@_expression("nonzero", "argwhere")
+def _nonzero(dtype: Any, x: Any) -> str:
+    return f"np.argwhere({x})"
+
+
+@_expression("masked_select")
+def _masked_select(dtype: Any, x: Any, mask: Any) -> str:
+    return f"{x}[np.broadcast_to({mask}, {x}.shape)]"
+
+
+@_expression("einsum")
+def _einsum(dtype: Any, equation: str, operands: Any) -> str:
+    return f"np.einsum({equation!r}, {', '.join(operands)})"
+
+
+@_expression("addmm", "baddbmm", "addmv")
+def _addmm(dtype: Any, x: Any, left: Any, right: Any, *, beta: Any = 1, alpha: Any = 1) -> str:
+    product = f"{left} @ {right}" if alpha == 1 else f"{written(alpha)} * ({left} @ {right})"
+    return f"{x} + {product}" if beta == 1 else f"{written(beta)} * {x} + {product}"
+
+
+# --- creation, casts ---
+
+
+def _filled(value: Any) -> Callable[..., str]:
+    def fill(dtype: Any, size: Any, given: Any = None, **kwargs: Any) -> str:
+        name = {0: "zeros", 1: "ones"}.get(value)
+        shape = written(tuple(size))
+        return (
+            f"np.{name}({shape}, {numpy_dtype(dtype)})" if name else f"np.full({shape}, {written(given)}, {numpy_dtype(dtype)})"
+        )
+
+    return fill
+
+
+def _filled_like(value: Any, of_size: bool = False) -> Callable[..., str]:
+    def fill(dtype: Any, x: Any, *args: Any, **kwargs: Any) -> str:
+        shape = written(tuple(args[0])) if of_size else f"{x}.shape"
+        return f"np.full({shape}, {written(args[-1] if value is None else value)}, {numpy_dtype(dtype)})"
+
+    return fill
+
+
+EXPRESSIONS |= {"zeros": _filled(0), "empty": _filled(0), "ones": _filled(1), "full": _filled(None)}
+EXPRESSIONS |= {"zeros_like": _filled_like(0), "empty_like": _filled_like(0), "ones_like": _filled_like(1)}
+EXPRESSIONS |= {"full_like": _filled_like(None), "fill": _filled_like(None), "new_zeros": _filled_like(0, True)}
+EXPRESSIONS |= {"new_ones": _filled_like(1, True), "new_full": _filled_like(None, True), "new_empty": _filled_like(0, True)}
+
+
+@_expression("arange")
+def _arange(dtype: Any, *limits: Any, **kwargs: Any) -> str:
+    return f"np.arange({', '.join(map(written, limits))}, dtype={numpy_dtype(dtype)})"
+
+
+@_expression("linspace")
+def _linspace(dtype: Any, start: Any, end: Any, steps: Any, **kwargs: Any) -> str:
+    return f"np.linspace({written(start)}, {written(end)}, {written(steps)}, dtype={numpy_dtype(dtype)})"
+
+
+@_expression("eye")
+def _eye(dtype: Any, *sizes: Any, **kwargs: Any) -> str:
+    return f"np.eye({', '.join(map(written, sizes))}, dtype={numpy_dtype(dtype)})"
+
+
+@_expression("scalar_tensor")
+def _scalar_tensor(dtype: Any, value: Any, **kwargs: Any) -> str:
+    return f"np.array({written(value)}, {numpy_dtype(dtype)})"
+
+
+@_expression("to", "_to_copy", "type_as")
+def _to(dtype: Any, x: Any, *args: Any, **kwargs: Any) -> str:
+    return cast(x, dtype)
+
+
+@_expression("copy")
+def _copy(dtype: Any, x: Any, other: Any) -> str:
+    return f"np.broadcast_to({cast(other, dtype)}, {x}.shape)"
+
+
+@_expression("alias", "clone", "contiguous", "detach", "lift_fresh_copy", "positive")
+def _same(dtype: Any, x: Any, *args: Any, **kwargs: Any) -> str:
+    return str(x)
+
+
+@_expression("dropout", "feature_dropout", "alpha_dropout")
+def _dropout(dtype: Any, x: Any, p: float, train: bool) -> str:
+    if train and p:
+        raise RuntimeError("a model without a framework draws no random numbers: call model.eval() before it is exported")
+    return str(x)
+
+
+@_expression("sym_size")
+def _sym_size(dtype: Any, x: Any, dim: int) -> str:
+    return f"{x}.shape[{dim}]"
+
+
+@_expression("item")
+def _item(dtype: Any, x: Any) -> str:
+    return f"{x}.item()"

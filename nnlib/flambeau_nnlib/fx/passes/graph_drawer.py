@@ -1,0 +1,49 @@
+"""Pictures of graphs, where PyTorch has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.utils.pictures import Picture, picture
+
+from ..graph_module import GraphModule
+
+__all__ = ["FxGraphDrawer"]
+
+
+class FxGraphDrawer:
+    """Draws the graph of a module.
+
+    Args:
+        graph_module: the module.
+        name: accepted, as what else PyTorch takes.
+
+    >>> import flambeau as torch
+    >>> from flambeau.fx.passes.graph_drawer import FxGraphDrawer
+    >>> traced = torch.fx.symbolic_trace(torch.nn.ReLU())
+    >>> FxGraphDrawer(traced, "relu").get_dot_graph().source.splitlines()[0]
+    'digraph {'
+    """
+
+    def __init__(self, graph_module: GraphModule, name: str, *args: Any, **kwargs: Any) -> None:
+        self.graph_module, self.name = graph_module, name
+
+    def get_dot_graph(self, submod_name: str | None = None) -> Picture:
+        """The picture of the module's graph, or of that of a submodule.
+
+        Args:
+            submod_name: the name of the submodule.
+        """
+        return self.get_main_dot_graph() if submod_name is None else self.get_submod_dot_graph(submod_name)
+
+    def get_main_dot_graph(self) -> Picture:
+        """The picture of the module's graph."""
+        return picture(self.graph_module)
+
+    def get_submod_dot_graph(self, submod_name: str) -> Picture:
+        """The picture of the graph of a submodule.
+
+        Args:
+            submod_name: its name.
+        """
+        return picture(getattr(self.graph_module, submod_name))

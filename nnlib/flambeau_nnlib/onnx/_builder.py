@@ -1,0 +1,246 @@
+"""Building ONNX graphs: values, constants, and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import flambeau as torch
+
+from ..export._tracing import TensorSpec
+from ..fx.node import Node
+from ._errors import OnnxExporterError
+
+__all__ = ["Builder", "Value", "onnx_dtype"]
+
+_DTYPES = {
+    torch.float32: TensorProto.FLOAT, torch.float64: TensorProto.DOUBLE, torch.float16: TensorProto.FLOAT16,
+    torch.bfloat16: TensorProto.BFLOAT16, torch.int8: TensorProto.INT8, torch.int16: TensorProto.INT16,
+    torch.int32: TensorProto.INT32, torch.int64: TensorProto.INT64, torch.uint8: TensorProto.UINT8, torch.bool: TensorProto.BOOL,
+    torch.complex64: TensorProto.COMPLEX64, torch.complex128: TensorProto.COMPLEX128,
+}  # fmt: skip
+
+
+def onnx_dtype(dtype: torch.dtype) -> int:
+    """The number that ONNX has for a dtype.
+
+    Raises:
+        OnnxExporterError: it has none.
+    """
+    if dtype not in _DTYPES:
+        raise OnnxExporterError(f"ONNX has no dtype for {dtype}")
+    return int(_DTYPES[dtype])
+
+
+class Value:
+    """A tensor of the ONNX graph.
+
+    Args:
+        name: its name.
+        spec: what is known of it.
+        array: its elements, if it is a weight or constant.
+    """
+
+    def __init__(self, name: str, spec: TensorSpec | None = None, array: Any = None) -> None:
+        self.name, self.spec, self.array = name, spec, array
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def shape(self) -> Sequence[Any]:
+        """The sizes; symbolic numbers for those that are not known."""
+        if self.array is not None:
+            return tuple(self.array.shape)
+        assert self.spec is not None, f"nothing is known of {self.name}"
+        return tuple(self.spec.shape)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype."""
+        assert self.spec is not None, f"nothing is known of {self.name}"
+        return self.spec.dtype
+
+
+class Builder:
+    """Collects the nodes and weights of an ONNX graph.
+
+    Attributes:
+        node: the node of the exported graph that is being translated.
+        opset: the version of ONNX's operators.
+    """
+
+    def __init__(self, opset: int) -> None:
+        self.opset = opset
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: dict[str, Value] = {}
+        self.node: Node | None = None
+        self._names: dict[str, int] = {}
+        self._constants: dict[Any, Value] = {}
+
+    # --- names and constants ---
+
+    def name(self, wanted: str) -> str:
+        """A name that nothing else has."""
+        count = self._names.get(wanted, 0)
+        self._names[wanted] = count + 1
+        return wanted if not count else self.name(f"{wanted}_{count}")
+
+    def weight(self, name: str, array: np.ndarray[Any, Any], spec: TensorSpec) -> Value:
+        """A weight; it is written to the file if a node uses it."""
+        value = self.initializers[name] = Value(name, spec, array)
+        return value
+
+    def constant(self, data: Any, dtype: torch.dtype | None = None) -> Value:
+        """A constant of Python's numbers or of an array."""
+        tensor = torch.as_tensor(data, dtype=dtype) if not isinstance(data, torch.Tensor) else data
+        array = _array(tensor)
+        key = (array.dtype.str, str(tensor.dtype), array.shape, array.tobytes())
+        if key not in self._constants:
+            spec = TensorSpec(tuple(tensor.shape), tensor.dtype, tensor.device)
+            self._constants[key] = self.weight(self.name("const"), array, spec)
+        return self._constants[key]
+
+    # --- nodes ---
+
+    def op(self, kind: str, *inputs: Value | None, outputs: int = 1, like: Any = None, **attributes: Any) -> Any:
+        """Add a node.
+
+        Args:
+            kind: the operator of ONNX.
+            *inputs: values; None for one that is left out.
+            outputs: the number of results.
+            like: a value that the result has shape and dtype of; else it is taken to be the translated node's result.
+            **attributes: its attributes; those that are None are left out.
+        """
+        label = self.node.name if self.node is not None else kind
+        names = [self.name(label if outputs == 1 else f"{label}_{place}") for place in range(outputs)]
+        given = [value.name if value is not None else "" for value in inputs]
+        while given and not given[-1]:
+            given.pop()
+        attributes = {key: value for key, value in attributes.items() if value is not None}
+        node = helper.make_node(kind, given, names, name=self.name(f"node_{kind}"), **attributes)
+        if self.node is not None and self.node.stack_trace:
+            node.doc_string = self.node.stack_trace
+        self.nodes.append(node)
+        spec = like.spec if isinstance(like, Value) else like if like is not None else self.result_spec()
+        values = [Value(name, spec) for name in names]
+        return values[0] if outputs == 1 else values
+
+    def result_spec(self) -> TensorSpec | None:
+        """What is known of the result of the node that is being translated."""
+        value = self.node.meta.get("val") if self.node is not None else None
+        if isinstance(value, tuple):
+            value = value[0]
+        if isinstance(value, TensorSpec):
+            return value
+        return TensorSpec((), torch.int64, torch.device("cpu"))
+
+    @property
+    def result_dtype(self) -> torch.dtype:
+        """The dtype of the result of the node that is being translated."""
+        spec = self.result_spec()
+        assert spec is not None
+        return spec.dtype
+
+    def cast(self, value: Any, dtype: torch.dtype) -> Value:
+        """A value in a dtype; a Python number as a constant."""
+        if not isinstance(value, Value):
+            return self.constant(value, dtype)
+        if value.dtype is dtype:
+            return value
+        if value.array is not None and value.array.size < 64:
+            return self.constant(torch.as_tensor(value.array).to(dtype))
+        spec = TensorSpec(value.shape, dtype, torch.device("cpu"))  # type: ignore[arg-type]  # a tuple
+        return self.op("Cast", value, to=onnx_dtype(dtype), like=spec)
+
+    # --- sizes ---
+
+    def ints(self, values: Sequence[Any] | Any) -> Value:
+        """A list of whole numbers, some of which may be values, as a tensor of one dimension."""
+        values = list(values) if isinstance(values, (list, tuple)) else [values]
+        if all(isinstance(value, int) for value in values):
+            return self.constant(torch.tensor(values, dtype=torch.int64))
+        parts = [self.unsqueezed(value) if isinstance(value, Value) else self.constant([value]) for value in values]
+        spec = TensorSpec((len(values),), torch.int64, torch.device("cpu"))
+        return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=0, like=spec)
+
+    def unsqueezed(self, number: Value) -> Value:
+        """A number as a tensor of one dimension."""
+        spec = TensorSpec((1,), number.dtype, torch.device("cpu"))
+        return self.op("Unsqueeze", self.cast(number, torch.int64), self.constant([0]), like=spec)
+
+    def shape(self, value: Value) -> Value:
+        """The shape of a value, as a tensor."""
+        return self.op("Shape", value, like=TensorSpec((value.rank,), torch.int64, torch.device("cpu")))
+
+    def size(self, value: Value, dim: int) -> Any:
+        """One size: a number if it is known."""
+        known = value.shape[dim]
+        if isinstance(known, int):
+            return known
+        dim %= value.rank
+        shape = self.op("Shape", value, start=dim, end=dim + 1, like=TensorSpec((1,), torch.int64, torch.device("cpu")))
+        return self.op("Squeeze", shape, self.constant([0]), like=TensorSpec((), torch.int64, torch.device("cpu")))
+
+    def sizes(self, value: Value) -> list[Any]:
+        """All sizes."""
+        return [self.size(value, dim) for dim in range(value.rank)]
+
+    # --- graphs inside nodes ---
+
+    @contextmanager
+    def subgraph(self) -> Iterator[list[onnx.NodeProto]]:
+        """A context in which nodes are added to a graph of their own."""
+        former, self.nodes = self.nodes, []
+        constants, self._constants = self._constants, dict(self._constants)
+        try:
+            yield self.nodes
+        finally:
+            self.nodes, self._constants = former, constants
+
+    def used(self, outputs: Sequence[str]) -> set[str]:
+        """The names that nodes, or those inside them, use."""
+        names = set(outputs)
+
+        def visit(nodes: Any) -> None:
+            for node in nodes:
+                names.update(node.input)
+                for attribute in node.attribute:
+                    if attribute.type == onnx.AttributeProto.GRAPH:
+                        visit(attribute.g.node)
+                        names.update(output.name for output in attribute.g.output)
+
+        visit(self.nodes)
+        return names
+
+    def tensors(self, names: set[str]) -> list[TensorProto]:
+        """The weights and constants with these names, as ONNX has them."""
+        return [_tensor(value) for name, value in self.initializers.items() if name in names]
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    return tensor.detach().cpu().contiguous().numpy() if tensor.dtype is not torch.bfloat16 else _bfloat16(tensor)
+
+
+def _bfloat16(tensor: torch.Tensor) -> Any:
+    import ml_dtypes
+
+    return tensor.detach().cpu().contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+
+
+def _tensor(value: Value) -> TensorProto:
+    if value.spec is not None and value.dtype is torch.bfloat16:
+        array = np.ascontiguousarray(value.array)
+        return helper.make_tensor(value.name, TensorProto.BFLOAT16, array.shape, array.tobytes(), raw=True)
+    return numpy_helper.from_array(np.ascontiguousarray(value.array).reshape(value.array.shape), value.name)
+
+
+Translation = Callable[..., Any]

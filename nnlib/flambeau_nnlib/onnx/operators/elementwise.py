@@ -1,0 +1,365 @@
+"""Functions of each element: arithmetic, comparisons, activations, casts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import flambeau as torch
+
+from .._builder import Builder, Value
+from ._table import TABLE, translates
+
+_FLOAT = {
+    "sigmoid": "Sigmoid", "tanh": "Tanh", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan",
+    "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "asinh": "Asinh", "acosh": "Acosh",
+    "atanh": "Atanh", "erf": "Erf", "reciprocal": "Reciprocal", "softsign": "Softsign", "arcsin": "Asin", "arccos": "Acos",
+    "special_expit": "Sigmoid", "arctan": "Atan",
+}  # fmt: skip
+_SAME = {
+    "relu": "Relu",
+    "abs": "Abs",
+    "neg": "Neg",
+    "floor": "Floor",
+    "ceil": "Ceil",
+    "round": "Round",
+    "sign": "Sign",
+    "negative": "Neg",
+}
+_ARITHMETIC = {"mul": "Mul", "multiply": "Mul", "maximum": "Max", "minimum": "Min", "fmax": "Max", "fmin": "Min"}
+_COMPARISONS = {"eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual"}
+_LOGIC = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
+_BITS = {"bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor"}
+
+
+def _enter() -> None:
+    for name, kind in _FLOAT.items():
+        TABLE[name] = lambda b, x, kind=kind: b.op(kind, b.cast(x, b.result_dtype))
+    for name, kind in _SAME.items():
+        TABLE[name] = lambda b, x, kind=kind: b.op(kind, x) if x.dtype.is_floating_point or kind in _ON_INTS else x
+    for name, kind in _ARITHMETIC.items():
+        TABLE[name] = lambda b, x, y, kind=kind: _arithmetic(b, kind, x, y)
+    for name, kind in _COMPARISONS.items():
+        TABLE[name] = lambda b, x, y, kind=kind: b.op(kind, *together(b, x, y))
+    for name, kind in _LOGIC.items():
+        TABLE[name] = lambda b, x, y, kind=kind: b.op(kind, b.cast(x, torch.bool), b.cast(y, torch.bool))
+    for name, kind in _BITS.items():
+        TABLE[name] = lambda b, x, y, kind=kind: _bits(b, kind, x, y)
+
+
+_ON_INTS = ("Relu", "Abs", "Neg", "Sign")
+
+
+def together(b: Builder, x: Any, y: Any) -> tuple[Value, Value]:
+    """Two operands in the dtype that both are compared in; a Python number takes the other's, unless it has a fraction."""
+    if isinstance(x, Value) and isinstance(y, Value):
+        dtype = torch.result_type(_stand_in(x), _stand_in(y))
+    else:
+        tensor, number = (x, y) if isinstance(x, Value) else (y, x)
+        dtype = torch.result_type(_stand_in(tensor), number)
+    if dtype is torch.bool:
+        dtype = torch.int32
+    return b.cast(x, dtype), b.cast(y, dtype)
+
+
+def _stand_in(value: Value) -> torch.Tensor:
+    return torch.zeros((1,) * value.rank, dtype=value.dtype)
+
+
+def _arithmetic(b: Builder, kind: str, x: Any, y: Any) -> Value:
+    dtype = b.result_dtype
+    if dtype is torch.bool:
+        return b.op({"Mul": "And", "Max": "Or", "Min": "And", "Add": "Or"}[kind], b.cast(x, dtype), b.cast(y, dtype))
+    return b.op(kind, b.cast(x, dtype), b.cast(y, dtype))
+
+
+def _bits(b: Builder, kind: str, x: Any, y: Any) -> Value:
+    if b.result_dtype is torch.bool:
+        return b.op(kind.removeprefix("Bitwise"), b.cast(x, torch.bool), b.cast(y, torch.bool))
+    return _arithmetic(b, kind, x, y)
+
+
+@translates("add", "sub", "subtract")
+def add(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Value:
+    """`x + alpha * y`, or minus."""
+    assert b.node is not None
+    kind = "Sub" if "sub" in str(b.node.target) else "Add"
+    if alpha != 1:
+        y = b.op("Mul", b.cast(y, b.result_dtype), b.constant(alpha, b.result_dtype))
+    return _arithmetic(b, kind, x, y)
+
+
+@translates("rsub")
+def rsub(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Value:
+    """`y - alpha * x`."""
+    if alpha != 1:
+        x = b.op("Mul", b.cast(x, b.result_dtype), b.constant(alpha, b.result_dtype))
+    return _arithmetic(b, "Sub", y, x)
+
+
+@translates("div", "divide", "true_divide")
+def div(b: Builder, x: Any, y: Any, rounding_mode: str | None = None) -> Value:
+    """A quotient, maybe rounded."""
+    if rounding_mode == "floor":
+        return floor_divide(b, x, y)
+    quotient = _arithmetic(b, "Div", x, y)
+    if rounding_mode == "trunc" and b.result_dtype.is_floating_point:
+        return b.op("Mul", b.op("Sign", quotient), b.op("Floor", b.op("Abs", quotient)))
+    return quotient
+
+
+@translates("floor_divide")
+def floor_divide(b: Builder, x: Any, y: Any) -> Value:
+    """A quotient, rounded down."""
+    dtype = b.result_dtype
+    if dtype.is_floating_point:
+        return b.op("Floor", _arithmetic(b, "Div", x, y))
+    x, y = b.cast(x, dtype), b.cast(y, dtype)
+    return b.op("Div", b.op("Sub", x, b.op("Mod", x, y)), y)
+
+
+@translates("remainder")
+def remainder(b: Builder, x: Any, y: Any) -> Value:
+    """What is left of a division, of the divisor's sign."""
+    dtype = b.result_dtype
+    x, y = b.cast(x, dtype), b.cast(y, dtype)
+    if not dtype.is_floating_point:
+        return b.op("Mod", x, y)
+    return b.op("Sub", x, b.op("Mul", b.op("Floor", b.op("Div", x, y)), y))
+
+
+@translates("fmod")
+def fmod(b: Builder, x: Any, y: Any) -> Value:
+    """What is left of a division, of the dividend's sign."""
+    return b.op("Mod", b.cast(x, b.result_dtype), b.cast(y, b.result_dtype), fmod=1)
+
+
+@translates("pow")
+def power(b: Builder, x: Any, y: Any) -> Value:
+    """A power."""
+    if y == 0.5:
+        return b.op("Sqrt", b.cast(x, b.result_dtype))
+    return b.op("Pow", b.cast(x, b.result_dtype), b.cast(y, b.result_dtype))
+
+
+@translates("square")
+def square(b: Builder, x: Value) -> Value:
+    """The square."""
+    return b.op("Mul", x, x)
+
+
+@translates("rsqrt")
+def rsqrt(b: Builder, x: Value) -> Value:
+    """One by the root."""
+    return b.op("Reciprocal", b.op("Sqrt", b.cast(x, b.result_dtype)))
+
+
+@translates("ne", "not_equal")
+def not_equal(b: Builder, x: Any, y: Any) -> Value:
+    """Where two differ."""
+    return b.op("Not", b.op("Equal", *together(b, x, y)))
+
+
+@translates("logical_not", "bitwise_not")
+def logical_not(b: Builder, x: Value) -> Value:
+    """The opposite."""
+    if x.dtype is not torch.bool and b.result_dtype is not torch.bool:
+        return b.op("BitwiseNot", x)
+    return b.op("Not", b.cast(x, torch.bool))
+
+
+@translates("log2", "log10", "log1p", "expm1", "exp2")
+def logarithm(b: Builder, x: Value) -> Value:
+    """Logarithms and powers of other bases."""
+    assert b.node is not None
+    name, dtype = str(b.node.target).split(".")[1], b.result_dtype
+    x = b.cast(x, dtype)
+    if name in ("log2", "log10"):
+        return b.op("Div", b.op("Log", x), b.constant(math.log(int(name[3:])), dtype))
+    if name == "log1p":
+        return b.op("Log", b.op("Add", x, b.constant(1, dtype)))
+    if name == "exp2":
+        return b.op("Exp", b.op("Mul", x, b.constant(math.log(2), dtype)))
+    return b.op("Sub", b.op("Exp", x), b.constant(1, dtype))
+
+
+@translates("isnan")
+def isnan(b: Builder, x: Value) -> Value:
+    """Where there is no number."""
+    return b.op("IsNaN", x)
+
+
+@translates("isinf")
+def isinf(b: Builder, x: Value) -> Value:
+    """Where a number is infinite."""
+    return b.op("IsInf", x)
+
+
+@translates("trunc", "fix")
+def trunc(b: Builder, x: Value) -> Value:
+    """The part before the point."""
+    return b.op("Mul", b.op("Sign", x), b.op("Floor", b.op("Abs", x)))
+
+
+@translates("where")
+def where(b: Builder, condition: Value, x: Any, y: Any) -> Value:
+    """One or the other."""
+    return b.op("Where", condition, b.cast(x, b.result_dtype), b.cast(y, b.result_dtype))
+
+
+@translates("masked_fill")
+def masked_fill(b: Builder, x: Value, mask: Value, value: Any) -> Value:
+    """A value where a mask is true."""
+    return b.op("Where", mask, b.cast(value, b.result_dtype), x)
+
+
+@translates("clamp", "clip", "hardtanh", "clamp_min", "clamp_max", "relu6")
+def clamp(b: Builder, x: Value, low: Any = None, high: Any = None, *, min: Any = None, max: Any = None) -> Value:
+    """Values between limits."""
+    assert b.node is not None
+    name = str(b.node.target).split(".")[1]
+    if name == "clamp_max":
+        low, high = None, low
+    elif name == "relu6":
+        low, high = 0, 6
+    elif name == "hardtanh":
+        low, high = -1 if low is None else low, 1 if high is None else high
+    low, high = low if min is None else min, high if max is None else max
+    dtype = b.result_dtype
+    x = b.cast(x, dtype)
+    if isinstance(low, Value) or isinstance(high, Value):
+        x = x if low is None else b.op("Max", x, b.cast(low, dtype))
+        return x if high is None else b.op("Min", x, b.cast(high, dtype))
+    return b.op("Clip", x, *(None if limit is None else b.constant(limit, dtype) for limit in (low, high)))
+
+
+# --- activations ---
+
+
+@translates("gelu")
+def gelu(b: Builder, x: Value, approximate: str = "none") -> Value:
+    """`x` times the normal distribution's function of it."""
+
+    def number(value: float) -> Value:
+        return b.constant(value, x.dtype)
+
+    if approximate == "tanh":
+        cube = b.op("Mul", b.op("Mul", x, x), x)
+        inner = b.op("Mul", b.op("Add", x, b.op("Mul", cube, number(0.044715))), number(math.sqrt(2 / math.pi)))
+        inner = b.op("Tanh", inner)
+    else:
+        inner = b.op("Erf", b.op("Div", x, number(math.sqrt(2))))
+    return b.op("Mul", b.op("Mul", x, number(0.5)), b.op("Add", inner, number(1)))
+
+
+@translates("silu")
+def silu(b: Builder, x: Value) -> Value:
+    """`x * sigmoid(x)`."""
+    return b.op("Mul", x, b.op("Sigmoid", x))
+
+
+@translates("mish")
+def mish(b: Builder, x: Value) -> Value:
+    """`x * tanh(softplus(x))`."""
+    return b.op("Mul", x, b.op("Tanh", b.op("Softplus", x)))
+
+
+@translates("hardswish")
+def hardswish(b: Builder, x: Value) -> Value:
+    """`x * hardsigmoid(x)`."""
+    return b.op("HardSwish", x)
+
+
+@translates("hardsigmoid")
+def hardsigmoid(b: Builder, x: Value) -> Value:
+    """`clip(x / 6 + 1 / 2, 0, 1)`."""
+    return b.op("HardSigmoid", x, alpha=1 / 6, beta=0.5)
+
+
+@translates("leaky_relu")
+def leaky_relu(b: Builder, x: Value, slope: float = 0.01) -> Value:
+    """`x`, times a slope where it is negative."""
+    return b.op("LeakyRelu", x, alpha=float(slope))
+
+
+@translates("elu")
+def elu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
+    """`x`, or `alpha * (exp(x) - 1)` where it is negative."""
+    return b.op("Elu", x, alpha=float(alpha))
+
+
+@translates("selu")
+def selu(b: Builder, x: Value) -> Value:
+    """Scaled `elu`."""
+    return b.op("Selu", x)
+
+
+@translates("celu")
+def celu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
+    """`elu` that is smooth for any `alpha`."""
+    return b.op("Celu", x, alpha=float(alpha))
+
+
+@translates("softplus")
+def softplus(b: Builder, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
+    """`log(1 + exp(beta * x)) / beta`; `x` itself above the threshold."""
+    factor = b.constant(beta, x.dtype)
+    scaled = b.op("Mul", x, factor)
+    smooth = b.op("Div", b.op("Softplus", scaled), factor)
+    return b.op("Where", b.op("Greater", scaled, b.constant(threshold, x.dtype)), x, smooth)
+
+
+@translates("log_sigmoid")
+def log_sigmoid(b: Builder, x: Value) -> Value:
+    """`-softplus(-x)`."""
+    return b.op("Neg", b.op("Softplus", b.op("Neg", x)))
+
+
+@translates("prelu")
+def prelu(b: Builder, x: Value, weight: Value) -> Value:
+    """`x`, times a learned slope where it is negative."""
+    if x.rank > 2 and weight.shape[0] != 1:
+        weight = b.op("Unsqueeze", weight, b.ints(list(range(1, x.rank - 1))), like=weight)
+    return b.op("PRelu", x, weight)
+
+
+@translates("threshold")
+def threshold(b: Builder, x: Value, limit: float, value: float) -> Value:
+    """`x` above a limit, a value elsewhere."""
+    return b.op("Where", b.op("Greater", x, b.constant(limit, x.dtype)), x, b.constant(value, x.dtype))
+
+
+@translates("glu")
+def glu(b: Builder, x: Value, dim: int = -1) -> Value:
+    """One half times the sigmoid of the other."""
+    first, second = b.op("Split", x, outputs=2, axis=dim, num_outputs=2)
+    return b.op("Mul", first, b.op("Sigmoid", second))
+
+
+# --- the same elements ---
+
+
+@translates("to", "_to_copy", "type_as", "copy")
+def to(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
+    """Another dtype; `copy` has the first one's shape and dtype."""
+    assert b.node is not None
+    if "copy.default" in str(b.node.target):
+        return b.op("Expand", b.cast(args[0], x.dtype), b.shape(x))
+    return b.cast(x, b.result_dtype)
+
+
+@translates("alias", "clone", "contiguous", "detach", "lift_fresh_copy", "positive")
+def same(b: Builder, x: Value, *args: Any, **kwargs: Any) -> Value:
+    """The value itself."""
+    return x
+
+
+@translates("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
+def dropout(b: Builder, x: Value, p: float, train: bool) -> Value:
+    """Nothing in evaluation."""
+    if not train or p == 0:
+        return x
+    return b.op("Dropout", x, b.constant(p, torch.float32), b.constant(True))
+
+
+_enter()

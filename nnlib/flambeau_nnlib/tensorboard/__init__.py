@@ -1,0 +1,24 @@
+"""Event files for TensorBoard: `flambeau.utils.tensorboard`. It needs the extra `flambeau[tensorboard]`.
+
+- `writer`: `SummaryWriter`, which training programs use, and `FileWriter`, which writes one file;
+- `summary`: what is written, as protocol buffers;
+- `images`: arrays as images;
+- `graph`: the calls of a model;
+- `embedding`: the files of the projector.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .writer import FileWriter, SummaryWriter
+
+__all__ = ["FileWriter", "RecordWriter", "SummaryWriter"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "RecordWriter":
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        return RecordWriter
+    raise AttributeError(f"module 'flambeau.utils.tensorboard' has no attribute '{name}'")

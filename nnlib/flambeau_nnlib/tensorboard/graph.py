@@ -1,0 +1,145 @@
+"""The calls of a model as a graph that TensorBoard shows: recorded while the model runs, so that any Python may be in it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+import flambeau as torch
+from flambeau.overrides import TorchFunctionMode
+from flambeau.utils._pytree import tree_leaves
+
+__all__ = ["graph"]
+
+_PRODUCER = 22  # the version of the format
+
+
+def graph(model: Any, args: Any, verbose: bool = False, use_strict_trace: bool = True) -> tuple[Any, Any]:
+    """The graph of a call of a model, and what TensorBoard wants to know about its run.
+
+    A node stands for each function that is called with tensors, inside the modules whose calls it belongs to, and for each
+    parameter, input and output.
+
+    Args:
+        model: a module, or a function.
+        args: its argument, or a tuple of its arguments.
+        verbose: print the nodes.
+        use_strict_trace: unused: lists and dicts are followed in any case.
+    """
+    from tensorboard.compat.proto.config_pb2 import RunMetadata
+    from tensorboard.compat.proto.graph_pb2 import GraphDef
+    from tensorboard.compat.proto.step_stats_pb2 import DeviceStepStats, StepStats
+    from tensorboard.compat.proto.versions_pb2 import VersionDef
+
+    args = args if isinstance(args, tuple) else (args,)
+    recorder = _Recorder(model)
+    with _evaluated(model), torch.no_grad():
+        recorder.record(args)
+    if verbose:
+        print("\n".join(f"{node.name} = {node.op}({', '.join(node.input)})" for node in recorder.nodes))
+    stats = RunMetadata(step_stats=StepStats(dev_stats=[DeviceStepStats(device="/device:CPU:0")]))
+    return GraphDef(node=recorder.nodes, versions=VersionDef(producer=_PRODUCER)), stats
+
+
+@contextmanager
+def _evaluated(model: Any) -> Iterator[None]:
+    """Context in which a module is in evaluation mode, as are its parts."""
+    if not isinstance(model, torch.nn.Module):
+        yield
+        return
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+
+
+class _Recorder(TorchFunctionMode):
+    """Makes a node of each call of a function with tensors."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.nodes: list[Any] = []
+        self._names: set[str] = set()
+        self._node_of: dict[int, str] = {}  # the names of the nodes that tensors come from, by the ids of the tensors
+        self._kept: list[Any] = []  # the tensors, so that their ids stay theirs
+        self._scopes = [type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "function")]
+        self._own: dict[int, tuple[str, str]] = {}  # parameters and buffers, by their ids: their modules' scopes and their names
+
+    def record(self, args: tuple[Any, ...]) -> None:
+        """Call the model."""
+        function = self.model.forward if isinstance(self.model, torch.nn.Module) else self.model
+        try:
+            names = list(inspect.signature(function).bind(*args).arguments)
+        except (TypeError, ValueError):
+            names = []
+        for i, argument in enumerate(args):
+            for tensor in filter(torch.is_tensor, tree_leaves(argument)):
+                self._add(f"input/{names[i] if i < len(names) else i}", "IO Node", [], tensor)
+        with ExitStack() as stack:
+            if isinstance(self.model, torch.nn.Module):
+                self._follow(self.model, stack)
+            with self:
+                result = self.model(*args)
+        for i, tensor in enumerate(filter(torch.is_tensor, tree_leaves(result)), 1):
+            self._add(f"output/output.{i}", "IO Node", [self._source(tensor)], tensor)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        outputs = [leaf for leaf in tree_leaves(result) if torch.is_tensor(leaf)]
+        name = getattr(func, "__name__", "")
+        if outputs and name not in ("", "__get__"):
+            inputs = [self._source(leaf) for leaf in tree_leaves((args, kwargs or {})) if torch.is_tensor(leaf)]
+            constants = [repr(leaf) for leaf in tree_leaves((args, kwargs or {})) if isinstance(leaf, bool | int | float | str)]
+            self._add("/".join([*self._scopes, name]), f"aten::{name}", inputs, *outputs, about=", ".join(constants))
+        return result
+
+    def _follow(self, model: torch.nn.Module, stack: ExitStack) -> None:
+        """Know the names of a model's parameters, and in which part of it the calls are."""
+        scopes = {"": self._scopes[0]}
+        for path, part in model.named_modules(remove_duplicate=False):
+            if path:
+                parent, _, last = path.rpartition(".")
+                scopes[path] = f"{scopes[parent]}/{type(part).__name__}[{last}]"
+                handles = (
+                    part.register_forward_pre_hook(partial(self._enter, f"{type(part).__name__}[{last}]")),
+                    part.register_forward_hook(self._leave, always_call=True),
+                )
+                for handle in handles:
+                    stack.callback(handle.remove)
+            own = [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]
+            for name, tensor in own:
+                self._own.setdefault(id(tensor), (scopes[path], name))
+
+    def _enter(self, name: str, part: torch.nn.Module, args: Any) -> None:
+        self._scopes.append(name)
+
+    def _leave(self, part: torch.nn.Module, args: Any, output: Any) -> None:
+        self._scopes.pop()
+
+    def _source(self, tensor: torch.Tensor) -> str:
+        """The name of the node that a tensor comes from; one is made for parameters and for tensors from elsewhere."""
+        if id(tensor) not in self._node_of:
+            scope, name = self._own.get(id(tensor), ("/".join(self._scopes), "constant"))
+            self._add(f"{scope}/{name}", "prim::GetAttr" if id(tensor) in self._own else "prim::Constant", [], tensor)
+        return self._node_of[id(tensor)]
+
+    def _add(self, name: str, op: str, inputs: list[str], *outputs: torch.Tensor, about: str = "") -> None:
+        from tensorboard.compat.proto.attr_value_pb2 import AttrValue
+        from tensorboard.compat.proto.node_def_pb2 import NodeDef
+        from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+
+        unique, number = name, 1
+        while unique in self._names:
+            unique, number = f"{name}_{number}", number + 1
+        self._names.add(unique)
+        shapes = [TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in tensor.shape]) for tensor in outputs]
+        attributes = {"_output_shapes": AttrValue(list=AttrValue.ListValue(shape=shapes)), "attr": AttrValue(s=about.encode())}
+        self.nodes.append(NodeDef(name=unique, op=op, input=inputs, attr=attributes))
+        self._node_of.update((id(tensor), unique) for tensor in outputs)
+        self._kept.extend(outputs)

@@ -1,0 +1,359 @@
+"""`torch.export`: programs as graphs, held to what the modules compute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flambeau.export import Dim, export
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.utils import _pytree as pytree
+
+
+class Mixed(nn.Module):
+    """Layers, buffers, constants, views, writes and results of several kinds."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.linear = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Linear(4 * 6 * 6, 5)
+        self.register_buffer("offset", torch.arange(5.0))
+        self.register_buffer("passing", torch.ones(5), persistent=False)
+        self.plain = torch.full((5,), 2.0)
+
+    def forward(self, x, *, scale=None):
+        y = self.norm(self.conv(x)).relu().view(x.shape[0], -1)
+        z = self.linear(y) * 2 + self.offset - self.plain * self.passing
+        z[0] = 1
+        z += torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+        if scale is not None:
+            z = z * scale
+        return z[:, 1:3], {"max": z.max(1)[0], "halves": torch.cat([z, z], 1).split(5, 1), "gaps": 1 / z[..., None]}
+
+
+def same(left, right):
+    left, right = pytree.tree_leaves(left), pytree.tree_leaves(right)
+    assert len(left) == len(right)
+    for a, b in zip(left, right, strict=True):
+        assert a.dtype is b.dtype
+        np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())
+
+
+def operators(program):
+    return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+
+
+def test_a_program_computes_what_the_module_does():
+    torch.manual_seed(0)
+    model, x = Mixed().eval(), torch.randn(2, 3, 8, 8)
+    program = export(model, (x,), {"scale": torch.tensor(3.0)})
+    same(program.module()(x, scale=torch.tensor(2.0)), model(x, scale=torch.tensor(2.0)))
+    program.validate()
+    assert program.graph_signature.parameters == tuple(dict(model.named_parameters()))
+    assert program.graph_signature.user_inputs == ("x", "scale")
+    assert program.graph_signature.non_persistent_buffers == ("passing",)
+    assert set(program.constants) == {"plain", "passing", "lifted_tensor_0", "lifted_tensor_1"}
+    assert set(program.state_dict) == set(model.state_dict())
+
+
+def test_the_parameters_are_shared_and_trained():
+    model, x = nn.Linear(3, 2), torch.ones(4, 3)
+    module = export(model, (x,)).module()
+    module(x).sum().backward()
+    np.testing.assert_array_equal(model.weight.grad.numpy(), np.full((2, 3), 4.0, np.float32))
+
+
+def test_a_dynamic_batch():
+    torch.manual_seed(0)
+    model = Mixed().eval()
+    program = export(model, (torch.randn(2, 3, 8, 8),), dynamic_shapes={"x": {0: Dim("batch", max=64)}})
+    for size in (1, 3, 7):
+        x = torch.randn(size, 3, 8, 8)
+        same(program.module()(x), model(x))
+    assert list(program.range_constraints.values()) == [(0, 64)]
+    with pytest.raises(AssertionError, match=r"Guard failed: x.size\(\)\[2\] == 8"):
+        program.module()(torch.randn(2, 3, 9, 8))
+    with pytest.raises(AssertionError, match="Guard failed"):
+        program.module()(torch.randn(65, 3, 8, 8))
+
+
+class Sizes(nn.Module):
+    def forward(self, x, y):
+        half = x.shape[1] // 2
+        grid = torch.arange(x.shape[1]).float() + x.shape[0]
+        return torch.cat([x[:, half:], x[:, :half]], 1) * grid, y.reshape(x.shape[0], -1), x.new_zeros((*x.shape[:-1], 3))
+
+
+def test_sizes_are_computed_in_the_graph():
+    batch, width = Dim("batch"), Dim("width", min=4)
+    program = export(Sizes(), (torch.ones(2, 4), torch.ones(6)), dynamic_shapes=({0: batch, 1: width}, {0: 3 * batch}))
+    for b, w in ((2, 4), (3, 5), (5, 8)):
+        x, y = torch.randn(b, w), torch.randn(3 * b)
+        same(program.module()(x, y), Sizes()(x, y))
+    with pytest.raises(AssertionError, match="Guard failed"):
+        program.module()(torch.ones(2, 4), torch.ones(7))
+
+
+class Looks(nn.Module):
+    def __init__(self, look):
+        super().__init__()
+        self.look = look
+
+    def forward(self, x):
+        return self.look(x)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda x: x if x.sum() > 0 else -x,
+        lambda x: x * float(x[0]),
+        lambda x: [x for _ in range(int(x.sum().item()))],
+        lambda x: x[: x.sum().long().item()] if x.sum().item() > 1 else x,
+        lambda x: x if torch.equal(x, x) else -x,
+    ],
+)
+def test_a_look_at_a_value_is_refused_with_its_line(look):
+    with pytest.raises(RuntimeError, match="Could not guard on data-dependent expression") as caught:
+        export(Looks(look), (torch.tensor([1.0, 2.0]),))
+    assert "test_export.py" in str(caught.value) and "lambda x" in str(caught.value)
+
+
+def test_arrays_are_refused():
+    with pytest.raises(RuntimeError, match="numpy"):
+        export(Looks(lambda x: x * torch.from_numpy(x.numpy())), (torch.ones(2),))
+
+
+def test_numbers_that_are_only_computed_with_stay_in_the_graph():
+    program = export(Looks(lambda x: x * x.sum().item()), (torch.tensor([1.0, 2.0]),))
+    np.testing.assert_array_equal(program.module()(torch.tensor([2.0, 3.0])).numpy(), [10.0, 15.0])
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (lambda x: sum(row for row in [x[i] for i in range(x.shape[0])]), "specialized it to be a constant"),
+        (lambda x: x + 1 if x.shape[0] == 4 else x, "specialized it to be a constant"),
+        (lambda x: x + 1 if x.shape[0] > 3 else x, "Not all values of batch"),
+        (lambda x: sum(x.unbind(0)), "specialized|Constraints violated"),
+    ],
+)
+def test_dynamic_sizes_that_decide_are_refused(program, says):
+    with pytest.raises(RuntimeError, match=says):
+        export(Looks(program), (torch.ones(4, 2),), dynamic_shapes=({0: Dim("batch")},))
+
+
+def test_sizes_left_open_become_fixed_where_they_decide():
+    program = export(
+        Looks(lambda x: x[int(x.shape[0]) - 1] + x.shape[1]), (torch.ones(4, 2),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},)
+    )
+    np.testing.assert_array_equal(program.module()(torch.ones(4, 5)).numpy(), np.full(5, 6.0, np.float32))
+    with pytest.raises(AssertionError, match="Guard failed"):
+        program.module()(torch.ones(5, 5))
+    narrowed = export(Looks(lambda x: x + 1 if x.shape[0] > 3 else x), (torch.ones(4),), dynamic_shapes=({0: Dim.DYNAMIC},))
+    assert next(iter(narrowed.range_constraints.values())) == (4, None)
+
+
+def test_training_changes_the_buffers_of_the_program_alone_when_it_runs():
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5)), torch.randn(8, 3)
+    state = torch.random.get_rng_state()
+    program = export(model, (x,))
+    assert int(model[0].num_batches_tracked) == 0 and torch.equal(state, torch.random.get_rng_state())
+    program.module()(x)
+    assert int(model[0].num_batches_tracked) == 1
+
+
+def test_attributes_that_are_assigned_are_refused():
+    class Keeps(nn.Module):
+        def forward(self, x):
+            self.last = x
+            return x + 1
+
+    model = Keeps()
+    with pytest.raises(ValueError, match=r"self\.last"):
+        export(model, (torch.ones(2),))
+    assert not hasattr(model, "last")
+
+
+@pytest.mark.parametrize(("args", "error"), [([torch.ones(2)], RuntimeError), ((torch.ones(2), 1), TypeError)])
+def test_bad_arguments(args, error):
+    with pytest.raises(error):
+        export(nn.ReLU(), args)
+    with pytest.raises(ValueError, match="instance of"):
+        export(lambda x: x, (torch.ones(1),))
+
+
+def test_bad_dynamic_shapes():
+    for shapes in ({"x": {0: Dim("b")}}, ({0: Dim("b")}, None), ({5: Dim("b")},), ({0: 7},)):
+        with pytest.raises(RuntimeError):
+            export(nn.ReLU(), (torch.ones(2),), dynamic_shapes=shapes)
+
+
+# --- control flow ---
+
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x):
+        shift = x.mean(0)
+        return torch.cond(x.sum() > 0, lambda x: self.linear(x) + shift, lambda x: x * 2 - x.shape[0], (x,))
+
+
+def test_cond_in_a_graph_decides_anew():
+    model = Branches()
+    program = export(model, (torch.ones(2, 3),), dynamic_shapes=({0: Dim("batch")},))
+    for x in (torch.ones(4, 3), -torch.ones(5, 3)):
+        same(program.module()(x), model(x))
+    assert sum(name.endswith("cond") for name in operators(program)) == 1
+
+
+def test_while_loop_in_a_graph():
+    class Doubles(nn.Module):
+        def forward(self, x, limit):
+            return torch.while_loop(lambda i, y: y.sum() < limit, lambda i, y: (i + 1, y * 2), (torch.tensor(0), x))
+
+    program = export(Doubles(), (torch.ones(2), torch.tensor(20.0)))
+    count, y = program.module()(torch.ones(2), torch.tensor(100.0))
+    assert int(count) == 6 and y.tolist() == [64.0, 64.0]
+
+
+def test_cond_differentiates():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    torch.cond(x.sum() > 2, lambda x: (x**2).sum(), lambda x: x.sum(), (x,)).backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    with pytest.raises(RuntimeError, match="bool or tensor"):
+        torch.cond(3.0, lambda: 1, lambda: 2)
+    with pytest.raises(RuntimeError, match="operands"):
+        torch.cond(True, lambda x: x, lambda x: x, "text")
+
+
+def test_branches_of_other_kinds_are_refused():
+    with pytest.raises(RuntimeError, match="same kinds"):
+        export(Looks(lambda x: torch.cond(x.sum() > 0, lambda x: x, lambda x: x[:1], (x,))), (torch.ones(2),))
+
+
+def test_programs_of_layers():
+    torch.manual_seed(0)
+    for layer, x in (
+        (nn.LSTM(3, 4, 2, bidirectional=True), torch.randn(5, 2, 3)),
+        (nn.GRU(3, 4, batch_first=True), torch.randn(2, 5, 3)),
+        (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), torch.randn(2, 5, 8)),
+        (nn.MultiheadAttention(8, 2, batch_first=True), None),
+    ):
+        layer.eval()
+        args = (x,) if x is not None else (torch.randn(2, 5, 8),) * 3
+        program = export(layer, args)
+        same(program.module()(*args), layer(*args))
+    assert "aten.lstm.input" in operators(export(nn.LSTM(3, 4), (torch.randn(5, 2, 3),)))
+
+
+# --- graphs without writes ---
+
+
+class Writes(nn.Module):
+    def forward(self, x):
+        flat, (first, _) = x.view(-1), x.split(1, 0)
+        first.mul_(2)
+        flat[3] = 7
+        x.t()[1].add_(1)
+        every_other = x[:, ::2]
+        every_other.copy_(every_other * 3)
+        x.unbind(1)[0].sub_(5)
+        x.unsqueeze(0).permute(2, 0, 1)[0].neg_()
+        return x.sum(), flat * 1, every_other + 0
+
+
+def test_writes_become_outputs():
+    program = export(Writes(), (torch.arange(6.0).view(2, 3),))
+    functional = program.run_decompositions({})
+    assert not any(name.rpartition(".")[0].endswith("_") for name in operators(functional))
+    assert functional.graph_signature.user_inputs_to_mutate == {functional.graph_signature.output_specs[0].arg.name: "x"}
+    x, y, z = (torch.arange(6.0).view(2, 3) for _ in range(3))
+    expected = Writes()(x)
+    same(program.module()(y), expected)
+    same(functional.module()(z), expected)
+    same([y, z], [x, x])
+
+
+def test_running_statistics_become_outputs():
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), nn.Dropout(0.5)), torch.randn(2, 3, 5, 5)
+    functional = export(model, (x,)).run_decompositions()
+    written = functional.graph_signature.buffers_to_mutate
+    assert set(written.values()) == {"1.running_mean", "1.running_var", "1.num_batches_tracked"}
+    module = functional.module()
+    module(x)
+    changed = {name: value.clone() for name, value in model.state_dict().items()}
+    assert changed["1.num_batches_tracked"] == 1
+    np.testing.assert_allclose(changed["1.running_mean"], 0.1 * model[0](x).mean((0, 2, 3)).detach(), rtol=1e-5)
+
+
+def test_decompositions_compute_the_same():
+    torch.manual_seed(0)
+    layer, x = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), torch.randn(2, 5, 8)
+    decomposed = export(layer, (x,), dynamic_shapes=({0: Dim("batch")},)).run_decompositions()
+    assert not {"aten.linear.default", "aten.scaled_dot_product_attention.default", "aten.dropout.default"} & set(
+        operators(decomposed)
+    )
+    more = torch.randn(3, 5, 8)
+    np.testing.assert_allclose(decomposed.module()(more).detach(), layer(more).detach(), atol=1e-6)
+
+
+def test_a_table_of_ones_own():
+    table = torch.export.default_decompositions()
+    table[torch.ops.aten.relu.default] = lambda x: torch.clamp(x, min=0)
+    program = export(nn.ReLU(), (torch.tensor([-1.0, 2.0]),)).run_decompositions(table)
+    assert operators(program) == ["aten.clamp.default"]
+    assert program.module()(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]
+
+
+# --- files ---
+
+
+def test_programs_are_saved_and_loaded(tmp_path):
+    torch.manual_seed(0)
+    x, scale = torch.randn(2, 3, 8, 8), torch.tensor(3.0)
+    programs = [
+        (Mixed().eval(), (x,), {"scale": scale}, {"x": {0: Dim("batch", max=9)}, "scale": None}),
+        (Branches(), (torch.ones(2, 3),), {}, ({0: Dim("batch")},)),
+        (nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)), (torch.randn(4, 3),), {}, None),
+    ]
+    for model, args, kwargs, shapes in programs:
+        program = export(model, args, kwargs, dynamic_shapes=shapes)
+        extra = {"notes": ""}
+        torch.export.save(program, tmp_path / "program.pt2", extra_files={"notes": "mine"})
+        loaded = torch.export.load(tmp_path / "program.pt2", extra_files=extra)
+        assert extra == {"notes": "mine"} and [each.name for each in tmp_path.iterdir()] == ["program.pt2"]
+        assert loaded.graph_module.code == program.graph_module.code
+        assert loaded.graph_signature == program.graph_signature and loaded.range_constraints == program.range_constraints
+        with torch.no_grad():
+            same(loaded.module()(*args, **kwargs), program.module()(*args, **kwargs))
+        if shapes is not None:
+            with pytest.raises(AssertionError, match="Guard failed"):
+                loaded.module()(torch.ones(2, 4, 8, 8), **kwargs)
+        loaded.run_decompositions().validate()
+
+
+def test_files_cannot_name_other_functions(tmp_path):
+    import json
+    import zipfile
+
+    path = tmp_path / "program.pt2"
+    for target in ("os.system", "torch.ops.aten.add.__class__", "torch.load", "torch.ops.aten"):
+        torch.export.save(export(nn.ReLU(), (torch.ones(2),)), path)
+        with zipfile.ZipFile(path) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+        described = json.loads(files["program.json"])
+        described["graph"]["nodes"][1]["target"] = target
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in {**files, "program.json": json.dumps(described)}.items():
+                archive.writestr(name, content)
+        with pytest.raises(RuntimeError, match="names"):
+            torch.export.load(path)
+    path.write_bytes(b"text")
+    with pytest.raises(RuntimeError, match="no exported program"):
+        torch.export.load(path)

@@ -1,0 +1,66 @@
+"""Pictures of graphs."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.utils.pictures import picture
+
+
+def lines(drawn, what):
+    return [line.strip() for line in drawn.source.splitlines() if what in line]
+
+
+def test_a_program():
+    program = torch.export.export(nn.Sequential(nn.Linear(3, 2), nn.ReLU()), (torch.ones(4, 3),))
+    drawn = picture(program)
+    assert lines(drawn, "aten.linear.default") == ['n3 [label="linear\\naten.linear.default\\nfloat32[4, 2]"]']
+    assert set(lines(drawn, "->")) == {"n0 -> n3", "n1 -> n3", "n2 -> n3", "n3 -> n4", "n4 -> n5"}
+    assert picture(program.graph).source == picture(program.graph_module).source == drawn.source
+
+
+def test_a_traced_module():
+    from flambeau.fx.passes.graph_drawer import FxGraphDrawer
+
+    traced = torch.fx.symbolic_trace(nn.Sequential(nn.Linear(3, 2), nn.ReLU()))
+    drawn = FxGraphDrawer(traced, "net").get_dot_graph()
+    assert len(lines(drawn, "palegreen")) == 2 and len(lines(drawn, "->")) == 3
+
+
+def test_a_history():
+    layer = nn.Linear(3, 2)
+    x = torch.ones(4, 3)
+    loss = (layer(x) ** 2).mean()
+    drawn = picture(loss, dict(layer.named_parameters()))
+    assert lines(drawn, "weight") and lines(drawn, "bias") and lines(drawn, "MeanBackward0")
+    shared = torch.ones(2, requires_grad=True)
+    assert len(lines(picture([shared * 2, shared * 3]), "->")) == 2
+    assert len(lines(picture(shared), "label")) == 1
+
+
+def test_names_are_quoted():
+    x = torch.ones(1, requires_grad=True)
+    assert lines(picture(x, {'a"b\\': x}), 'a\\"b\\\\')
+
+
+def test_what_has_no_graph():
+    for thing in (3, [], [1], "text"):
+        with pytest.raises(TypeError, match="a picture of"):
+            picture(thing)
+
+
+def test_files(tmp_path):
+    drawn = picture(torch.ones(1, requires_grad=True) * 2)
+    drawn.save(tmp_path / "graph.dot")
+    assert (tmp_path / "graph.dot").read_text().startswith("digraph {")
+    if shutil.which("dot"):
+        drawn.save(tmp_path / "graph.svg")
+        assert "<svg" in (tmp_path / "graph.svg").read_text() and "<svg" in drawn._repr_svg_()
+    else:
+        with pytest.raises(RuntimeError, match="Graphviz"):
+            drawn.svg()
+        assert drawn._repr_svg_() is None

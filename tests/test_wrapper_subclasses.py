@@ -1,0 +1,209 @@
+"""Tensor subclasses that hold other tensors, and say by `__torch_dispatch__` what operations on them are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.utils._python_dispatch import is_traceable_wrapper_subclass, return_and_correct_aliasing
+from flambeau.utils._pytree import tree_map
+
+aten = torch.ops.aten
+
+
+class Pair(torch.Tensor):
+    """Two tensors that are computed with side by side."""
+
+    seen: list = []
+
+    @staticmethod
+    def __new__(cls, a, b, requires_grad=False):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, a.shape, strides=a.stride(), dtype=a.dtype, device=a.device, requires_grad=requires_grad
+        )
+
+    def __init__(self, a, b, requires_grad=False):
+        self.a, self.b = a, b
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def __tensor_flatten__(self):
+        return ["a", "b"], None
+
+    @staticmethod
+    def __tensor_unflatten__(inner, meta, size, stride):
+        return Pair(inner["a"], inner["b"])
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(func)
+
+        def of(name):
+            return lambda leaf: getattr(leaf, name) if isinstance(leaf, Pair) else leaf
+
+        first, second = (func(*tree_map(of(name), args), **tree_map(of(name), kwargs or {})) for name in "ab")
+        if isinstance(first, torch.Tensor):
+            out = Pair(first, second)
+        elif isinstance(first, (tuple, list)):
+            out = type(first)(list(map(Pair, first, second)))
+        else:
+            out = first
+        return return_and_correct_aliasing(func, args, kwargs, out)
+
+
+class Quantized(torch.Tensor):
+    """A weight of whole numbers and a scale, which is dequantized where it is used."""
+
+    @staticmethod
+    def __new__(cls, whole, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, whole.shape, dtype=scale.dtype, device=whole.device)
+
+    def __init__(self, whole, scale):
+        self.whole, self.scale = whole, scale
+
+    def dequantize(self):
+        return self.whole.to(self.scale.dtype) * self.scale
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func is torch.nn.functional.linear:
+            return args[0] @ args[1].dequantize().t() + (args[2] if len(args) > 2 and args[2] is not None else 0)
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args, kwargs):
+        self = args[0]
+        if func is aten.detach.default:
+            return Quantized(self.whole, self.scale)
+        if func is aten._to_copy.default:
+            return Quantized(self.whole, self.scale.to(kwargs["dtype"]))
+        if func is aten.mul.Tensor:
+            return self.dequantize() * args[1]
+        raise NotImplementedError(f"{func} of quantized weights")
+
+
+def pair(requires_grad=False, shape=(2, 3)):
+    rng = np.random.default_rng(len(shape))
+    return Pair(*(torch.tensor(rng.uniform(0.5, 2, shape)) for _ in range(2)), requires_grad)
+
+
+def test_a_wrapper_says_what_it_is():
+    x = Pair(torch.ones(2, 3).t(), torch.ones(3, 2))
+    assert (x.shape, x.stride(), x.dtype, x.device, type(x)) == ((3, 2), (1, 3), torch.float32, torch.device("cpu"), Pair)
+    assert x.is_leaf and not x.requires_grad and x.numel() == 6 and x.ndim == 2 and is_traceable_wrapper_subclass(x)
+
+
+FUNCTIONS = {
+    "add": lambda x, y: x + y, "number": lambda x, y: 2 - x * 3, "exp": lambda x, y: x.exp(), "matmul": lambda x, y: x @ y.t(),
+    "sum": lambda x, y: x.sum(), "mean": lambda x, y: x.mean(0, keepdim=True), "power": lambda x, y: x**2, "softmax": lambda x, y: x.softmax(1),
+    "reshape": lambda x, y: x.reshape(3, 2), "index": lambda x, y: x[0, 1:], "cat": lambda x, y: torch.cat([x, y], 1), "where":
+    lambda x, y: torch.where(x > y, x, y), "expand": lambda x, y: x.unsqueeze(0).expand(4, 2, 3), "max": lambda x, y: x.max(1).values,
+    "linear": lambda x, y: torch.nn.functional.linear(x, y), "log": lambda x, y: (x / y).log().abs(), "stack": lambda x, y: torch.stack([x, y]),
+    "norm": lambda x, y: torch.nn.functional.layer_norm(x, (3,)), "clamp": lambda x, y: x.clamp(0.7, 1.5), "split": lambda x, y: x.split(2, 1)[1],
+    "mixed": lambda x, y: x * torch.full((3,), 2.0, dtype=torch.float64), "first plain": lambda x, y: torch.eye(2, dtype=torch.float64) @ x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_and_their_gradients(name):
+    x, y = pair(requires_grad=True), pair(shape=(2, 3))
+    result = FUNCTIONS[name](x, y)
+    assert type(result) is Pair and result.requires_grad and result.grad_fn is not None
+    result.sum().backward()
+    assert type(x.grad) is Pair
+    for side in "ab":
+        leaf = getattr(x, side).clone().requires_grad_()
+        expected = FUNCTIONS[name](leaf, getattr(y, side))
+        torch.testing.assert_close(getattr(result, side), expected.detach())
+        expected.sum().backward()
+        torch.testing.assert_close(getattr(x.grad, side), leaf.grad)
+
+
+def test_classes_are_asked_for_pytorchs_operators():
+    x = pair()
+    expected = {
+        "x + x": aten.add.Tensor, "x * 2": aten.mul.Tensor, "x.exp()": aten.exp.default, "x > 1": aten.gt.Scalar, "x == x": aten.eq.Tensor,
+        "x.mm(x.t())": aten.mm.default, "x.sum()": aten.sum.default, "x.sum(0)": aten.sum.dim_IntList, "x.detach()": aten.detach.default,
+        "x.clone()": aten.clone.default, "x.to(torch.half)": aten._to_copy.default, "x**2": aten.pow.Tensor_Scalar, "x.relu()":
+        aten.relu.default, "x.transpose(0, 1)": aten.transpose.int, "x.add_(1)": aten.add_.Tensor, "x.zero_()": aten.zero_.default,
+        "torch.zeros_like(x)": aten.zeros_like.default, "torch.cat([x, x])": aten.cat.default, "x.view(6)": aten.view.default,
+    }  # fmt: skip
+    for program, operator in expected.items():
+        Pair.seen.clear()
+        eval(program, {"x": x, "torch": torch})
+        assert Pair.seen[-1] is operator, program
+
+
+def test_gradients_accumulate_and_reach_plain_leaves():
+    x, plain = pair(requires_grad=True), torch.ones(3, dtype=torch.float64, requires_grad=True)
+    for _ in range(2):
+        (x * plain).sum().backward()
+    torch.testing.assert_close(x.grad.a, torch.full((2, 3), 2.0, dtype=torch.float64))
+    torch.testing.assert_close(plain.grad.a, 2 * x.a.sum(0))
+    (gradient,) = torch.autograd.grad((x * x).sum(), x)
+    torch.testing.assert_close(gradient.b, 2 * x.b)
+    first = torch.autograd.grad((x**3).sum(), x, create_graph=True)[0]
+    torch.testing.assert_close(torch.autograd.grad(first.sum(), x)[0].a, 6 * x.a)
+
+
+def test_writes():
+    x = pair()
+    a = x.a.clone()
+    assert x.add_(1) is x and torch.equal(x.a, a + 1)
+    x.copy_(pair()).mul_(2)
+    torch.testing.assert_close(x.b, 2 * pair().b)
+    leaf = pair(requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable"):
+        leaf.mul_(2)
+    y = leaf * 2
+    y.mul_(leaf)
+    y.sum().backward()
+    torch.testing.assert_close(leaf.grad.a, 4 * leaf.a)
+
+
+def test_parameters_and_optimizers():
+    model = torch.nn.Linear(3, 2, bias=False)
+    model.weight = torch.nn.Parameter(pair())
+    assert isinstance(model.weight, torch.nn.Parameter) and type(model.weight) is Pair and model.weight.requires_grad
+    before = model.weight.a.clone()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    model(torch.ones(1, 3, dtype=torch.float64)).sum().backward()
+    optimizer.step()
+    torch.testing.assert_close(model.weight.a, before - 0.5)
+
+
+def test_quantized_weights():
+    weight = Quantized(torch.tensor([[10, 20], [30, 40]], dtype=torch.int8), torch.tensor(0.1))
+    assert weight.dtype is torch.float32 and type(weight * 2) is torch.Tensor
+    torch.testing.assert_close(weight * 2, torch.tensor([[2.0, 4.0], [6.0, 8.0]]))
+    model = torch.nn.Linear(2, 2)
+    model.weight = torch.nn.Parameter(weight, requires_grad=False)
+    x = torch.tensor([[1.0, 1.0]], requires_grad=True)
+    model(x).sum().backward()
+    torch.testing.assert_close(x.grad, torch.tensor([[4.0, 6.0]]))
+    assert weight.double().scale.dtype is torch.float64 and weight.to(torch.float32) is weight
+    model = model.to(torch.float64)
+    assert type(model.weight) is Quantized and model.weight.dtype is torch.float64 and model.weight.scale.dtype is torch.float64
+    with pytest.raises(NotImplementedError, match=r"aten.add.Tensor of quantized weights"):
+        weight + 1
+
+
+def test_what_cannot_be_done_is_said():
+    class Silent(torch.Tensor):
+        @staticmethod
+        def __new__(cls):
+            return torch.Tensor._make_wrapper_subclass(cls, (2,))
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args, kwargs):
+            return NotImplemented
+
+    class Plain(torch.Tensor):
+        pass
+
+    with pytest.raises(TypeError, match="all __torch_dispatch__ handlers returned NotImplemented"):
+        Silent().exp()
+    with pytest.raises(TypeError, match="Plain must define __torch_dispatch__"):
+        torch.Tensor._make_wrapper_subclass(Plain, (2,))

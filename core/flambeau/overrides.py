@@ -111,8 +111,10 @@ _IGNORED = """
     range result_type save scalar_tensor set_grad_enabled tensor tril_indices triu_indices vander vmap zeros
     Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.eig Tensor.lstsq
     Tensor.new Tensor.new_empty Tensor.new_empty_strided Tensor.new_full Tensor.new_ones Tensor.new_tensor
-    Tensor.new_zeros Tensor.reinforce Tensor.solve Tensor.stride Tensor.symeig Tensor.unflatten fft.fftfreq
-    fft.rfftfreq nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh
+    Tensor.new_zeros Tensor.reinforce Tensor.solve Tensor.stride Tensor.symeig
+    Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_coo Tensor.to_sparse_csc Tensor.to_sparse_csr
+    Tensor.unflatten fft.fftfreq fft.rfftfreq nn.functional.grouped_mm nn.functional.hardsigmoid nn.functional.hardswish
+    nn.functional.sigmoid nn.functional.tanh
     nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest
 """.split()  # noqa: SIM905 (shorter than a list)  # PyTorch's lists leave these out, although modes see some of them
 

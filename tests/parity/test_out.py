@@ -46,7 +46,10 @@ PLACES = {
 }
 FURTHER = ("of inputs that require grad", "the input", "a part of the input", "a list", "one for several")
 
-CRASHES = {("range", "int64")}  # PyTorch divides by zero
+LEFT_OUT = {
+    ("range", "int64"),  # PyTorch divides by zero
+    ("nn.functional.logsigmoid", "a part of the input"),  # PyTorch's numbers depend on where the memory happens to lie
+}
 WRONG_SIZES, SMALL_DTYPES = "too large, too small", "complex64, float16, float32"
 # What PyTorch does otherwise for other operations: a reason, and where it holds.
 REASONS = {
@@ -70,7 +73,7 @@ REASONS = {
     "reads what it has already written, where memory is shared": {
         **dict.fromkeys(["addmm", "bmm", "chain_matmul", "diff", "histc", "linalg.lu_solve", "linalg.matmul", "linalg.solve_triangular",
                          "linalg.vector_norm", "log_softmax", "matmul", "max", "min", "mm", "mv", "narrow_copy", "nn.functional.avg_pool2d",
-                         "nn.functional.avg_pool3d", "nn.functional.linear", "nn.functional.logsigmoid", "norm", "prod", "softmax", "sum", "threshold", "tril", "triu"],
+                         "nn.functional.avg_pool3d", "nn.functional.linear", "norm", "prod", "softmax", "sum", "threshold", "tril", "triu"],
                         "a part of the input"),
         **dict.fromkeys(["amax", "amin", "linalg.matrix_power", "matrix_power", "mean", "nanmean", "nansum"],
                         "the input, a part of the input"),
@@ -167,7 +170,7 @@ def test_out(name):
         for sample in SAMPLES[name]:
             if takes_out(sample):
                 for place in (*PLACES, *FURTHER):
-                    if (name, place) not in CRASHES | EXCEPTIONS:
+                    if (name, place) not in LEFT_OUT | EXCEPTIONS:
                         check(name, sample, place)
     finally:
         ours.set_warn_always(False)

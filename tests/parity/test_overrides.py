@@ -141,7 +141,7 @@ def test_modules(name):
 
 LISTED_OTHERWISE = {
     "symeig", "eig", "solve", "lstsq", "matrix_rank",  # PyTorch has taken them out and lists the functions that say so nowhere
-    "segment_reduce",  # which PyTorch lists nowhere, either
+    "segment_reduce", "while_loop",  # which PyTorch lists nowhere, either
     "autocast", "set_default_dtype", "from_dlpack", "to_dlpack",  # a class; and what is offered to nobody
 }  # fmt: skip
 

@@ -63,7 +63,8 @@ def segment_reduce(
 
     Args:
         data: a floating-point tensor.
-        reduce: what is made of a segment.  Elements that equal the maximum or minimum share its gradient.
+        reduce: what is made of a segment; "amax" and "amin" are other names of "max" and "min".  Elements that equal the
+            maximum or minimum share its gradient.
         lengths: how many elements each segment has, an integer tensor of shape `(*data.shape[:axis], segments)`.
         indices: not supported; as in PyTorch.
         offsets: in place of lengths, where each segment begins, and in the end where the last one ends.
@@ -83,6 +84,7 @@ def segment_reduce(
         >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), "sum", lengths=torch.tensor([2, 1]))
         tensor([3., 4.])
     """
+    reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
     if reduce not in ("sum", "mean", "max", "min", "prod"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     axis = wrap_dim(axis, data.ndim)

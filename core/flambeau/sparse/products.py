@@ -13,6 +13,7 @@ import flambeau as torch
 from ..autograd.function import Function
 from ..calls.node_names import gathered
 from ..calls.tables import FUSED
+from ..calls.wrappers import open_to_overrides
 from ..runtime.devices import DispatchKey
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, wrap
@@ -272,6 +273,7 @@ def spmm(input: Any, mat2: Any) -> Any:
     return torch.mm(input, mat2)
 
 
+@implements()
 def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * mat1 @ mat2` of a sparse `mat1`: another name of `torch.sparse.addmm`."""
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
@@ -308,6 +310,7 @@ def _rows_of_product(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
     return build("sparse_coo", [places], product[rows].reshape(-1), product.shape, coalesced=False)
 
 
+@implements()
 def hspmm(mat1: Any, mat2: Tensor) -> Any:
     """The product of a sparse and a dense matrix, as a tensor of one sparse dimension: of rows.
 
@@ -338,3 +341,7 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
     product = values_of(_sampled(mat1, mat2, input)) * alpha
     result = like(input._array, product if beta == 0 else values_of(input) * beta + product)
     return gathered(result, "SparseSampledAddmmBackward0", (input, mat1, mat2))
+
+
+_OF_TORCH = ["hspmm", "saddmm", "smm", "spmm", "sspaddmm"]
+open_to_overrides(globals(), _OF_TORCH, native=_OF_TORCH)

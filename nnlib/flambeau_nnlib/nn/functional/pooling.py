@@ -255,6 +255,7 @@ def _fractional_max_pool(
         if size + kernel - 1 > (length if n == 2 else length - 1):  # PyTorch requires one element to spare in 3 dimensions
             raise RuntimeError(f"{full_name}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
         positions.append(_random_windows(samples[: len(batched), :, order[dim]], length, size, kernel))
+    require_dtype(f"{name}_out_frame", input, "floating")
     maxima, indices = adaptive_pooling.max_of_windows(batched, positions)
     if batched is not input:
         maxima, indices = maxima.squeeze(0), indices.squeeze(0)

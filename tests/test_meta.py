@@ -310,6 +310,18 @@ def test_loading_into_meta_without_assign_does_nothing_and_says_so():
         torch.nn.Linear(2, 3).load_state_dict(torch.nn.Linear(2, 3, device="meta").state_dict())
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["uniform_", "normal_", "trunc_normal_", "ones_", "eye_", "xavier_normal_", "kaiming_uniform_", "orthogonal_", "zeros_"],
+)
+def test_initializations_do_nothing(name):
+    with torch.device("meta"):
+        weight = torch.empty(4, 5)
+        assert getattr(torch.nn.init, name)(weight) is weight
+        torch.nn.init.sparse_(weight, 0.5)
+        torch.nn.init.trunc_normal_(torch.nn.init.dirac_(torch.empty(4, 4, 3)), a=2.0, b=4.0)
+
+
 def test_skip_init():
     layer = torch.nn.utils.skip_init(torch.nn.Linear, 2, 3, dtype=torch.float64)
     assert layer.weight.device.type == "cpu" and layer.weight.dtype is torch.float64

@@ -8,6 +8,7 @@ Everything else is internal and may change in any version.
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
 - Fused optimizer steps: `has_step`, `fused_step`.
 - Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
+- `has_data`: whether a tensor has elements that can be looked at.
 - `source(name)`: the Python source of the function that is generated for an operation.
 - `functions`: operations used by layers, in addition to those of the `torch` namespace.
 """
@@ -24,7 +25,7 @@ from ..subclasses.parameter import Buffer, Parameter
 from ..tape.node import shown_as
 from . import functions
 from .fused_optimizers import fused_step, has_step
-from .kernels import forward_of, kernel_of
+from .kernels import forward_of, has_data, kernel_of
 
 __all__ = [
     "Buffer",
@@ -37,6 +38,7 @@ __all__ = [
     "functions",
     "fused_step",
     "gathered",
+    "has_data",
     "has_step",
     "kernel_of",
     "open_to_overrides",

@@ -248,6 +248,9 @@ def test_writes_through_views_are_differentiated():
 def test_transforms():
     x = torch.empty(2, 3, device="meta")
     assert torch.vmap(lambda row: row.softmax(0) @ row)(x).shape == (2,)
+    assert torch.vmap(lambda row: row.quantile(0.5))(x).shape == (2,)
+    assert torch.vmap(torch.linalg.inv)(torch.empty(4, 3, 3, device="meta")).shape == (4, 3, 3)
+    assert torch.vmap(torch.bernoulli, randomness="different")(x).shape == (2, 3)
     assert torch.func.grad(lambda t: t.square().sum())(x).shape == (2, 3)
     assert torch.func.jvp(torch.sin, (x,), (x,))[1].shape == (2, 3)
     assert torch.func.hessian(lambda t: t.sin().sum())(x[0]).shape == (3, 3)

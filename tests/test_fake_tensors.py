@@ -130,6 +130,14 @@ def test_a_training_step(mode):
         assert described(parameter.grad) == described(parameter.detach())
 
 
+def test_a_transformer_with_its_initialization(mode):
+    with mode:
+        layer = torch.nn.TransformerEncoderLayer(8, 2, batch_first=True)
+        torch.nn.init.trunc_normal_(layer.linear1.weight, std=0.02)
+        output = layer.to("cuda:1")(torch.rand(2, 5, 8, device="cuda:1"))
+    assert described(output)[:3] == (FakeTensor, "cuda:1", (2, 5, 8))
+
+
 def test_no_memory_is_taken(mode):
     with mode:
         x = torch.nn.Linear(1 << 20, 1 << 20)(torch.ones(1 << 20, 1 << 20))

@@ -248,6 +248,9 @@ def test_writes_through_views_are_differentiated():
 def test_transforms():
     x = torch.empty(2, 3, device="meta")
     assert torch.vmap(lambda row: row.softmax(0) @ row)(x).shape == (2,)
+    assert torch.vmap(lambda row: row.quantile(0.5))(x).shape == (2,)
+    assert torch.vmap(torch.linalg.inv)(torch.empty(4, 3, 3, device="meta")).shape == (4, 3, 3)
+    assert torch.vmap(torch.bernoulli, randomness="different")(x).shape == (2, 3)
     assert torch.func.grad(lambda t: t.square().sum())(x).shape == (2, 3)
     assert torch.func.jvp(torch.sin, (x,), (x,))[1].shape == (2, 3)
     assert torch.func.hessian(lambda t: t.sin().sum())(x[0]).shape == (3, 3)
@@ -308,6 +311,18 @@ def test_loading_into_meta_without_assign_does_nothing_and_says_so():
         torch.nn.Linear(2, 3, bias=False, device="meta").load_state_dict(torch.nn.Linear(2, 3, bias=False).state_dict())
     with pytest.raises(RuntimeError, match="no data"):
         torch.nn.Linear(2, 3).load_state_dict(torch.nn.Linear(2, 3, device="meta").state_dict())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["uniform_", "normal_", "trunc_normal_", "ones_", "eye_", "xavier_normal_", "kaiming_uniform_", "orthogonal_", "zeros_"],
+)
+def test_initializations_do_nothing(name):
+    with torch.device("meta"):
+        weight = torch.empty(4, 5)
+        assert getattr(torch.nn.init, name)(weight) is weight
+        torch.nn.init.sparse_(weight, 0.5)
+        torch.nn.init.trunc_normal_(torch.nn.init.dirac_(torch.empty(4, 4, 3)), a=2.0, b=4.0)
 
 
 def test_skip_init():

@@ -129,6 +129,7 @@ def test_classes_are_asked_for_pytorchs_operators():
         "x.clone()": aten.clone.default, "x.to(torch.half)": aten._to_copy.default, "x**2": aten.pow.Tensor_Scalar, "x.relu()":
         aten.relu.default, "x.transpose(0, 1)": aten.transpose.int, "x.add_(1)": aten.add_.Tensor, "x.zero_()": aten.zero_.default,
         "torch.zeros_like(x)": aten.zeros_like.default, "torch.cat([x, x])": aten.cat.default, "x.view(6)": aten.view.default,
+        "x[0]": aten.select.int, "x[:, 1:]": aten.slice.Tensor, "x[None]": aten.unsqueeze.default,
     }  # fmt: skip
     for program, operator in expected.items():
         Pair.seen.clear()

@@ -47,6 +47,8 @@ from .values.dtypes import (
     can_cast,
     cdouble,
     cfloat,
+    chalf,
+    complex32,
     complex64,
     complex128,
     double,
@@ -82,7 +84,8 @@ from .version import __version__
 __all__ = [
     "Generator", "Size", "Storage", "SymBool", "SymFloat", "SymInt", "Tensor", "TypedStorage", "UntypedStorage",
     "__version__", "bfloat16", "bool",
-    "broadcast_shapes", "can_cast", "cdouble", "cfloat", "complex64", "complex128", "default_generator", "device", "double",
+    "broadcast_shapes", "can_cast", "cdouble", "cfloat", "chalf", "complex32", "complex64", "complex128",
+    "default_generator", "device", "double",
     "dtype", "e", "enable_grad", "finfo", "float", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "float16", "float32", "float64", "get_default_device", "get_default_dtype",
     "get_rng_state", "half", "iinfo", "inf", "inference_mode", "initial_seed", "int", "int8", "int16",

@@ -32,6 +32,7 @@ _ACROSS_DEVICES = frozenset({
     "__get__", "__getitem__", "__set__", "__setitem__", "backward", "copy_", "grad", "index_put", "index_put_", "set_", "to",
     "type_as",
 })  # fmt: skip
+_FEW = 16  # elements up to which it is known what numbers a program has written
 _FROM_NUMBERS = frozenset({"tensor", "as_tensor", "scalar_tensor"})
 _WITH_VALUES = frozenset({"item", "tolist", "__bool__", "__float__", "__int__", "__complex__", "__index__"})
 
@@ -269,7 +270,7 @@ class FakeTensorMode(TorchFunctionMode):
         return result
 
     def _constant(self, func: Any, name: str, known: list[FakeTensor], args: Any, kwargs: Any) -> Any:
-        """The real result where it is one number that follows from the program alone, as a count of steps; else None."""
+        """The real result where it is a few numbers that follow from the program alone, as a count of steps; else None."""
         if any(tensor.constant is None for tensor in known) or not (known or name in _FROM_NUMBERS):
             return None
         real_args, real_kwargs = tree_map(lambda leaf: leaf.constant if isinstance(leaf, FakeTensor) else leaf, (args, kwargs))
@@ -278,7 +279,7 @@ class FakeTensorMode(TorchFunctionMode):
                 result = func(*real_args, **real_kwargs)
             except Exception:  # the call on fake tensors says what is wrong
                 return None
-        return None if isinstance(result, Tensor) and result.numel() != 1 else result
+        return None if isinstance(result, Tensor) and result.numel() > _FEW else result
 
     def _admitted(self, leaf: Any, func: Any, args: Any, kwargs: Any) -> Any:
         if not isinstance(leaf, Tensor):

@@ -8,7 +8,7 @@ from typing import Any
 from ..calls.tables import OPS
 from ..tensors.tensor import Tensor
 
-__all__ = ["forward_of", "kernel_of"]
+__all__ = ["forward_of", "has_data", "kernel_of"]
 
 
 def forward_of(name: str) -> Callable[..., Any]:
@@ -24,6 +24,21 @@ def forward_of(name: str) -> Callable[..., Any]:
         array([3., 3.])
     """
     return OPS[name].forward
+
+
+def has_data(tensor: Tensor) -> bool:
+    """Whether a tensor has elements; those on the device `meta`, fake ones and wrappers have none to be looked at.
+
+    Args:
+        tensor: any tensor.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau.extension import has_data
+        >>> has_data(torch.ones(2)), has_data(torch.ones(2, device="meta"))
+        (True, False)
+    """
+    return tensor._key.backend.has_data
 
 
 def kernel_of(name: str, tensor: Tensor) -> Callable[..., Any]:

@@ -130,8 +130,11 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
     """Compute an operation on wrappers, and record the call."""
     if op.real_is_identity and tensors[0].dtype.category < dtypes.COMPLEX:
         return tensors[0]
-    public, args, kwargs = overriding.as_called(op, tensors, params, out)
-    result = offer(hooks.operator(op.name, public, args, kwargs), args, kwargs)
+    if op.name in _LOOKS:
+        result = _part(tensors[0], *params)
+    else:
+        public, args, kwargs = overriding.as_called(op, tensors, params, out)
+        result = offer(hooks.operator(op.name, public, args, kwargs), args, kwargs)
     tracked = op.differentiable and _grad.get() and not is_inference_mode_enabled()
     if not tracked or not any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors):
         return result
@@ -153,6 +156,32 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
     node.on_tensors = True
     _keep_outputs(node, results)
     return type(result)(results) if isinstance(result, (tuple, list)) else results[0]
+
+
+_LOOKS = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"})
+
+
+def _part(tensor: Tensor, index: Any) -> Any:
+    """What a basic index chooses, dimension by dimension, as PyTorch asks for it."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    if ... in items:
+        place = items.index(...)
+        used = sum(item is not None for item in items) - 1
+        items[place : place + 1] = [slice(None)] * (tensor.ndim - used)
+    result, dim = _shallow(tensor), 0
+    for item in items:
+        if item is None:
+            result = _ask("unsqueeze", (result, dim), {})
+        elif isinstance(item, slice):
+            length = result.shape[dim]
+            start, stop, step = item.indices(length)
+            if (start, stop, step) != (0, length, 1):
+                result = _ask("slice", (result, dim, start, stop, *([step] if step != 1 else [])), {})
+        else:
+            result = _ask("select", (result, dim, item), {})
+            continue
+        dim += 1
+    return result
 
 
 def _dtype_of(result: Any) -> dtypes.dtype:

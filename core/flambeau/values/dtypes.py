@@ -16,6 +16,8 @@ __all__ = [
     "bool_",
     "cdouble",
     "cfloat",
+    "chalf",
+    "complex32",
     "complex64",
     "complex128",
     "double",
@@ -76,7 +78,7 @@ class dtype:
 
     def to_real(self) -> dtype:
         """The dtype of the real part: float64 for complex128, itself for a real dtype."""
-        return {complex64: float32, complex128: float64}.get(self, self)
+        return {complex32: float16, complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
         """The complex dtype whose parts have this dtype (complex64 for half precision).  RuntimeError for bool and integers."""
@@ -118,12 +120,15 @@ float8_e5m2fnuz = dtype("float8_e5m2fnuz", 1, FLOATING, "Float8_e5m2fnuz")
 float8_e8m0fnu = dtype("float8_e8m0fnu", 1, FLOATING, "Float8_e8m0fnu", is_signed=False)
 FLOAT8: Final = (float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu)
 
+# Known by name, for tables of dtypes: no array library has it.
+complex32 = chalf = dtype("complex32", 4, COMPLEX, "ComplexHalf")
+
 # The dtypes that are computed in.
 ALL: Final = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
-BY_NAME: Final = {d.name: d for d in (*ALL, *FLOAT8)}
+BY_NAME: Final = {d.name: d for d in (*ALL, *FLOAT8, complex32)}
 HALF: Final = frozenset({float16, bfloat16})
 OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # types given as dtypes
 
@@ -182,6 +187,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         return _WIDENING.get(frozenset({low, high}), high)
     if high.category == COMPLEX and low is float64:
         return complex128
+    if high is complex32 and low in (float32, bfloat16):
+        return complex64
     if low in _BAREBONES_UNSIGNED and high.category == INTEGER:
         raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported")
     return high

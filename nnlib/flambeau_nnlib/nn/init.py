@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import flambeau as torch
 from flambeau import Generator, Tensor
-from flambeau.extension import open_to_overrides
+from flambeau.extension import has_data, open_to_overrides
 
 __all__ = [
     "calculate_gain",
@@ -184,6 +184,8 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
             stacklevel=2,
         )
+    if not has_data(tensor):
+        return tensor
     accepted = (math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2))) / 2
     if accepted > 0.3:
         return _redraw_normal_(tensor, mean, std, a, b, generator)
@@ -191,7 +193,7 @@ def trunc_normal_(
 
 
 def _redraw_normal_(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
-    low, high = torch.tensor([a, b], dtype=tensor.dtype).tolist()
+    low, high = torch.tensor([a, b], dtype=tensor.dtype, device="cpu").tolist()
     tensor.normal_(mean, std, generator=generator)
     while (outside := (tensor < low) | (tensor > high)).any():
         fresh = torch.empty_like(tensor).normal_(mean, std, generator=generator)

@@ -39,7 +39,7 @@ class BatchedBackend(Backend):
         self.inner = inner
         self.name = inner.name
         self.device_type = inner.device_type
-        self.mutable = inner.mutable
+        self.mutable, self.has_data = inner.mutable, inner.has_data
         self.arithmetic_errors = inner.arithmetic_errors
         self.array_type = BatchedArray
         self.xp: Namespace = namespace(inner.forward_xp, depth)

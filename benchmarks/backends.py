@@ -48,7 +48,7 @@ def main() -> None:
         print(rows[-1], file=sys.stderr, flush=True)
     table = "\n".join([
         f"On {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; the digits are "
-        f"{given.epochs} epochs of `examples/digits.py`, from the first batch to the last, compilation included.\n",
+        f"{given.epochs} epochs of the digits example, from the first batch to the last, compilation included.\n",
         "| backend | package | library | devices | lacks | computed on the CPU | conformance | digits | NumPy's |",
         "|---|---|---|---|---|---|---|---:|---:|",
         *rows,

@@ -176,20 +176,8 @@ class _OpNamespace(ModuleType):
         return None
 
 
-def _to_copy(self: torch.Tensor, *, dtype: Any = None, device: Any = None, memory_format: Any = None, **_: Any) -> torch.Tensor:
-    """A copy in another dtype, or on another device."""
-    return self.to(device or self.device, dtype or self.dtype, copy=True, memory_format=memory_format)
-
-
-def _slice(self: torch.Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> torch.Tensor:
-    """Every `step`-th slice of a dimension from `start` to `end`, as a view."""
-    return self[(slice(None),) * (dim % self.ndim) + (slice(start, end, step),)]
-
-
 def _aten(name: str) -> Any:
     """The function or method that computes an operator of PyTorch's; None if there is none."""
-    if name in ("_to_copy", "slice"):
-        return _to_copy if name == "_to_copy" else _slice
     if name in ATEN:
         return ATEN[name]
     family, _, rest = name.partition("_")

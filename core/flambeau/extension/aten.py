@@ -34,6 +34,14 @@ def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None
 
 
 @_operator
+def _to_copy(
+    input: Tensor, *, dtype: Any = None, device: Any = None, memory_format: Any = None, layout: Any = None, **_: Any
+) -> Tensor:
+    """A copy in another dtype, or on another device."""
+    return input.to(device or input.device, dtype or input.dtype, copy=True, memory_format=memory_format)  # type: ignore[no-any-return]  # of a decorated function
+
+
+@_operator
 def index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements at indices, one for each dimension; None for all of a dimension."""
     return input[_index(indices)]

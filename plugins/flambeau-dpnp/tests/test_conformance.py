@@ -31,3 +31,21 @@ def test_writes_to_views_are_seen():
     base.t()[1].add_(2)
     base.as_strided((2, 2), (1, 4), 4).fill_(7)
     assert base.tolist() == [[0, 2, 0, 0], [7, 7, 0, 0], [7, 7, 0, 0]]
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3)])
+def test_products_of_expanded_matrices(shape):
+    """dpnp raises for some of these, and computes something else for others."""
+    import flambeau
+
+    matrix, row = flambeau.randn(*shape), flambeau.randn(3)
+    expanded = row.expand(*shape)
+    matrix_there, expanded_there = matrix.to("dpnp"), row.to("dpnp").expand(*shape)
+    pairs = [
+        ((matrix, expanded), (matrix_there, expanded_there)),
+        ((expanded, matrix), (expanded_there, matrix_there)),
+        ((expanded, expanded), (expanded_there, expanded_there)),
+        ((expanded.mT, matrix), (expanded_there.mT, matrix_there)),
+    ]
+    for here, there in pairs:
+        flambeau.testing.assert_close(flambeau.matmul(*there).cpu(), flambeau.matmul(*here), rtol=1e-5, atol=1e-5)

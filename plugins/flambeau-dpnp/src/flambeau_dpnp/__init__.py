@@ -13,6 +13,7 @@ import numpy
 
 from flambeau.backend import Backend, hookimpl
 
+from . import namespace
 from .kernels import KERNELS
 
 __all__ = ["DpnpBackend"]
@@ -23,7 +24,7 @@ class DpnpBackend(Backend):
 
     name = "dpnp"
     device_type = "dpnp"
-    xp = dpnp
+    xp = namespace
     array_type = dpnp.ndarray
     mutable = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ from . import namespace
 
 __all__ = ["KERNELS"]
 
+Sizes = Sequence[int]
 KERNELS: dict[str, Callable[..., Any]] = {}
 
 
@@ -113,18 +114,14 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 # --- convolution: MLX has channels last ---------------------------------------------------------------------------
 
 
-def _channels_last(array: Any) -> Any:
-    return mx.moveaxis(array, 1, -1)
-
-
 @kernel
 def convolution(
-    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, workspace: Any = None
+    input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, workspace: Any = None
 ) -> Any:
-    if (input.ndim > 4 and groups > 1) or not mx.issubdtype(input.dtype, mx.floating) or not input.size:
+    serves = mx.issubdtype(input.dtype, mx.floating) and input.size and (input.ndim < 5 or groups == 1)
+    if not serves or mx.default_device() == mx.cpu:  # where the products of matrices of the forward are faster
         return forward_of("convolution")(namespace, input, weight, bias, stride, padding, dilation, groups)
-    output = mx.conv_general(
-        _channels_last(input), _channels_last(weight), list(stride), list(padding), kernel_dilation=list(dilation), groups=groups
-    )
-    output = mx.moveaxis(output, -1, 1)
+    image, filters = mx.moveaxis(input, 1, -1), mx.moveaxis(weight, 1, -1)
+    options = {"stride": list(stride), "padding": list(padding), "kernel_dilation": list(dilation), "groups": groups}
+    output = mx.moveaxis(mx.conv_general(image, filters, **options), -1, 1)
     return output if bias is None else output + bias.reshape(-1, *(1,) * (input.ndim - 2))

@@ -8,6 +8,7 @@ from flambeau.export import Dim, export
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.conformance.samples import families
 from flambeau.utils import _pytree as pytree
 
 
@@ -357,3 +358,101 @@ def test_files_cannot_name_other_functions(tmp_path):
     path.write_bytes(b"text")
     with pytest.raises(RuntimeError, match="no exported program"):
         torch.export.load(path)
+
+
+# --- modules again ---
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shared = nn.Linear(3, 3)
+        self.blocks = nn.ModuleList([nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)) for _ in range(2)])
+        self.scale = nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x, *, shift=None):
+        x = self.shared(x) * self.scale
+        for block in self.blocks:
+            x = block(x).relu()
+        x = self.shared(x)
+        return {"result": x if shift is None else x + shift}
+
+
+def test_unflattened_programs_have_the_modules_of_the_original():
+    torch.manual_seed(0)
+    model, x = Twice().eval(), torch.randn(4, 3)
+    unflattened = torch.export.unflatten(export(model, (x,), {"shift": torch.ones(3)}))
+    same(unflattened(x, shift=torch.zeros(3)), model(x, shift=torch.zeros(3)))
+    assert isinstance(unflattened, torch.export.UnflattenedModule)
+    names = {name for name, _ in unflattened.named_modules()}
+    assert {"shared", "shared@1", "blocks.0", "blocks.0.1", "blocks.1.0"} <= names
+    assert set(dict(unflattened.named_parameters())) >= set(dict(model.named_parameters()))
+    assert unflattened.get_submodule("shared@1").weight is model.shared.weight
+
+
+def test_arguments_are_adapted():
+    class Reversed(torch.export.FlatArgsAdapter):
+        def adapt(self, target_spec, input_spec, input_args, metadata=None, obj=None):
+            return input_args[:1]
+
+    unflattened = torch.export.unflatten(export(nn.ReLU(), (torch.ones(2),)), Reversed())
+    assert unflattened(torch.ones(2), torch.zeros(2)).tolist() == [1.0, 1.0]
+
+
+def test_dataclasses_are_arguments():
+    from dataclasses import dataclass
+
+    @dataclass
+    class Pair:
+        first: torch.Tensor
+        second: torch.Tensor
+
+    torch.export.register_dataclass(Pair)
+    program = export(Looks(lambda pair: Pair(pair.second, pair.first * 2)), (Pair(torch.ones(1), torch.zeros(1)),))
+    result = program.module()(Pair(torch.ones(1), torch.full((1,), 5.0)))
+    assert result.first.tolist() == [5.0] and result.second.tolist() == [2.0]
+
+
+# --- the sample table ---
+
+# What a graph cannot hold, and why.
+NOT_HELD = {
+    "Tensor.copy_", "Tensor.fill_", "Tensor.zero_",  # as functions of the class, whose writes no mode sees; as methods they are held
+    "Tensor.resize_", "Tensor.resize_as_",  # change what their argument is
+    "nn.functional.gaussian_nll_loss",  # looks at the variance, as PyTorch's does
+    "nn.functional.embedding_bag",
+    "nn.functional.adaptive_max_pool1d",  # the form that gives indices
+    "nn.functional.feature_alpha_dropout",  # draws in another order
+}  # fmt: skip
+
+
+class Sampled(nn.Module):
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def forward(self, *args):
+        return self.call(torch, *args)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("family", sorted(families()))
+def test_samples(family):
+    def tensors(sample):
+        return tuple(map(torch.tensor, sample.arrays(np, sample.dtypes[0])))
+
+    for sample in families()[family]:
+        if sample.name in NOT_HELD:
+            continue
+        torch.manual_seed(0)
+        wanted = pytree.tree_leaves(sample.call(torch, *tensors(sample)))
+        if not any(isinstance(leaf, torch.Tensor) for leaf in wanted):
+            continue
+        program = export(Sampled(sample.call), tensors(sample))
+        torch.manual_seed(0)
+        got = pytree.tree_leaves(program.module()(*tensors(sample)))
+        for a, b in zip(got, wanted, strict=True):
+            if isinstance(b, torch.Tensor):
+                assert a.dtype is b.dtype, sample.name
+                torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5, equal_nan=True, msg=sample.name)

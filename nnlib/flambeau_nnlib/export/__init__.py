@@ -14,6 +14,8 @@ torch.Size([5, 12])
 
 from __future__ import annotations
 
+from flambeau.utils._pytree import register_dataclass
+
 from . import dynamic_shapes, exported_program, graph_signature
 from ._errors import GuardOnDataDependentSymNode, UserError
 from ._export import draft_export, export
@@ -22,10 +24,11 @@ from .decompositions import CustomDecompTable, default_decompositions
 from .dynamic_shapes import AdditionalInputs, Constraint, Dim, ShapesCollection, dims
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+from .unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 
 __all__ = [
     "AdditionalInputs", "Constraint", "CustomDecompTable", "Dim", "ExportBackwardSignature", "ExportGraphSignature",
-    "ExportedProgram", "GuardOnDataDependentSymNode", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "UserError",
-    "default_decompositions", "dims", "draft_export", "dynamic_shapes", "export", "exported_program", "graph_signature",
-    "load", "save",
+    "ExportedProgram", "FlatArgsAdapter", "GuardOnDataDependentSymNode", "ModuleCallEntry", "ModuleCallSignature",
+    "ShapesCollection", "UnflattenedModule", "UserError", "default_decompositions", "dims", "draft_export", "dynamic_shapes",
+    "export", "exported_program", "graph_signature", "load", "register_dataclass", "save", "unflatten",
 ]  # fmt: skip

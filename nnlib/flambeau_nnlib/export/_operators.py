@@ -523,6 +523,10 @@ _INTERNAL: dict[str, Callable[..., Call]] = {
 }
 
 
+def _unbound_write(space: str, *args: Any) -> Call:
+    raise RuntimeError("torch.export: a write by torch.Tensor.copy_(x, y), or fill_ or zero_, is not seen; call it as x.copy_(y)")
+
+
 def _batch_norm(space: str, *args: Any, **kwargs: Any) -> Call | None:
     return aten("batch_norm", [*args[:8], args[0].is_cuda and torch.backends.cudnn.enabled]) if len(args) in (8, 9) else None
 
@@ -540,7 +544,7 @@ _SPECIAL: dict[str, Callable[..., Call | None]] = {
     "upsample_bilinear": functools.partial(_interpolate, mode="bilinear", align_corners=True),
     "upsample_nearest": functools.partial(_interpolate, mode="nearest"),
     "unfold": _unfold,
-    "copied": lambda space, self, *args: aten("clone", [self]),
+    "copied": _unbound_write,
     "fold": _fold,
     "grid_sample": _grid_sample,
     "einsum": _einsum,

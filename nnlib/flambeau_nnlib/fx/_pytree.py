@@ -25,6 +25,8 @@ def tree_flatten_spec(pytree_given: Any, spec: pytree.TreeSpec) -> list[Any]:
 def _leaves(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
     if spec.type is None:
         return [tree]
+    if not isinstance(tree, (dict, list, tuple)):  # of a class that the program has registered
+        return pytree.tree_leaves(tree)
     children = [tree[key] for key in spec.context] if isinstance(tree, dict) else list(tree)
     count = len(spec.children_specs)
     if len(children) < count:

@@ -197,7 +197,7 @@ for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast
 @_operator
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of one dimension: the method, not the function of `nn.functional`."""
-    return Tensor.unfold(input, dimension, size, step)  # type: ignore[no-any-return]
+    return Tensor.unfold(input, dimension, size, step)
 
 
 @_operator

@@ -10,7 +10,7 @@ from flambeau import Tensor
 
 __all__ = ["CustomDecompTable", "default_decompositions"]
 
-aten = torch.ops.aten
+aten: Any = torch.ops.aten
 _DEFAULT: dict[Any, Callable[..., Any]] = {}
 
 

@@ -331,6 +331,5 @@ def _verify(program: ONNXProgram) -> None:
     args, kwargs = examples
     expected = pytree.tree_leaves(program.exported_program.module()(*args, **kwargs))
     for name, result, wanted in zip(program.output_names, program(*args, **kwargs), expected, strict=True):
-        torch.testing.assert_close(
-            result, wanted.detach().cpu(), rtol=1e-4, atol=1e-5, msg=lambda text, name=name: f"{name}: {text}"
-        )
+        label = functools.partial("{}: {}".format, name)
+        torch.testing.assert_close(result, wanted.detach().cpu(), rtol=1e-4, atol=1e-5, msg=label)

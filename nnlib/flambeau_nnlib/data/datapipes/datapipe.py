@@ -164,7 +164,7 @@ class functional_datapipe:
     def __call__(self, cls: Any) -> Any:
         for base in (IterDataPipe, MapDataPipe):
             if isinstance(cls, type) and issubclass(cls, base):
-                base.register_datapipe_as_function(self.name, cls, self.enable_df_api_tracing)  # type: ignore[attr-defined]
+                base.register_datapipe_as_function(self.name, cls, self.enable_df_api_tracing)
                 return cls
         raise TypeError("`functional_datapipe` can only decorate IterDataPipe")
 

@@ -221,3 +221,38 @@ def test_verify_finds_differences():
     table = {torch.ops.aten.relu.default: lambda b, x: b.op("Neg", x)}
     with pytest.raises(AssertionError):
         torch.onnx.export(nn.ReLU(), (X,), verify=True, custom_translation_table=table)
+
+
+def test_modules_that_say_how_they_are_exported():
+    class Doubles(torch.onnx.ExportableModule):
+        def forward(self, x):
+            return x * 2
+
+        def example_arguments(self):
+            return (torch.ones(2, 3),), None
+
+        def dynamic_shapes(self):
+            return ({0: "batch"},)
+
+        def input_names(self):
+            return ("numbers",)
+
+    for program in (Doubles().to_onnx(), torch.onnx.export(Doubles())):
+        assert program.input_names == ["numbers"]
+        assert program.model_proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+        assert program(torch.ones(5, 3))[0].tolist() == [[2.0] * 3] * 5
+
+
+def test_an_observer_finds_the_arguments():
+    model, observer = nn.Linear(3, 2), torch.onnx.InputObserver()
+    with pytest.raises(RuntimeError, match="No inputs"):
+        observer.infer_arguments()
+    with observer(model):
+        for size in (2, 4, 5, 6):
+            model(torch.randn(size, 3))
+    assert observer.num_obs() == 3 and observer.infer_arguments()[0].shape == (2, 3)
+    program = torch.onnx.export(model, observer.infer_arguments(), dynamic_shapes=observer.infer_dynamic_shapes())
+    assert all(found["SUCCESS"] and found["abs"] < 1e-5 for found in observer.check_discrepancies(program))
+    with (other := torch.onnx.InputObserver())(model):
+        model(input=torch.randn(2, 3))
+    assert other.infer_dynamic_shapes(set_batch_dimension_for=True) == {"input": {0: Dim.DYNAMIC}}

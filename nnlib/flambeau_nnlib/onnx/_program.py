@@ -228,7 +228,7 @@ def export(
         input_names, output_names: names for the inputs and outputs, in their order.
         opset_version: the version of ONNX's operators, from 18 on; 20 where it is not given.
         external_data: write the weights to a file beside the model, `NAME.data`; False for one file.
-        dynamic_shapes: the sizes that may differ, as for `torch.export.export`.
+        dynamic_shapes: the sizes that may differ, as for `torch.export.export`; a name alone stands for a `Dim`.
         dynamic_axes: the same by names of inputs: `{"x": {0: "batch"}}` or `{"x": [0]}`.
         custom_translation_table: from operators, `torch.ops.mine.scale.default`, to functions that add nodes of ONNX: they take a
             builder, see `flambeau_nnlib.onnx._builder`, and the operator's arguments.
@@ -257,7 +257,12 @@ def export(
     opset = DEFAULT_OPSET if opset_version is None else opset_version
     if opset < 18:
         raise ValueError(f"opset_version must be 18 or newer, got {opset}")
+    if not args and kwargs is None and hasattr(model, "example_arguments"):  # an `ExportableModule`
+        args, kwargs = model.example_arguments()
+        dynamic_shapes = model.dynamic_shapes() if dynamic_shapes is None else dynamic_shapes
+        input_names, output_names = input_names or model.input_names(), output_names or model.output_names()
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    dynamic_shapes = _with_dims(dynamic_shapes, {})
     if args and isinstance(args[-1], dict) and kwargs is None and isinstance(model, nn.Module):
         *positional, last = args
         if set(last) <= set(arguments_by_name(model, (), {})) or _takes(model, last):
@@ -293,6 +298,15 @@ def _takes(model: nn.Module, named: dict[str, Any]) -> bool:
 
     parameters = inspect.signature(model.forward).parameters
     return bool(named) and all(isinstance(key, str) and key in parameters for key in named)
+
+
+def _with_dims(shapes: Any, dims: dict[str, Dim]) -> Any:
+    """`dynamic_shapes` with a `Dim` for each size that is given by its name alone."""
+    if isinstance(shapes, str):
+        return dims.setdefault(shapes, Dim(_identifier(shapes)))
+    if isinstance(shapes, dict):
+        return {key: _with_dims(value, dims) for key, value in shapes.items()}
+    return type(shapes)(_with_dims(value, dims) for value in shapes) if type(shapes) in (list, tuple) else shapes
 
 
 def _shapes_by_axes(

@@ -66,7 +66,7 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any]) -> ExportedProgr
             copies[node] = _traced(graph, node, copies, table[node.target])
         elif node.op == "output":
             graph.output(map_arg(node.args[0], copies.__getitem__))
-        elif node.op == "call_function" and isinstance(copies.get(node.args[0] if node.args else None), (tuple, list)):
+        elif node.op == "call_function" and node.args and isinstance(copies.get(node.args[0]), (tuple, list)):
             copies[node] = copies[node.args[0]][node.args[1]]
         else:
             copies[node] = graph.node_copy(node, copies.__getitem__)

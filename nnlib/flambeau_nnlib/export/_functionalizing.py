@@ -146,7 +146,8 @@ class _Rewriter:
         value = self.values[node]
         if value.version != value.base.version:
             value.node, value.version = self._along(value)[-1], value.base.version
-        return value.node
+        current: Node = value.node
+        return current
 
     def _along(self, value: _Value) -> list[Node]:
         """The base, and what each step makes of it."""

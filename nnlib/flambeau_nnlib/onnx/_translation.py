@@ -181,8 +181,8 @@ class _Translator:
         if node.target is operator.floordiv:
             rest = self.builder.op("Mod", *values, like=spec)
             whole = self.builder.op("Sub", values[0], rest, like=spec)
-            return self.builder.op("Div", whole, values[1], like=spec)  # type: ignore[no-any-return]
-        return self.builder.op(_NUMBERS[node.target], *values, like=spec)  # type: ignore[no-any-return]
+            return self.builder.op("Div", whole, values[1], like=spec)
+        return self.builder.op(_NUMBERS[node.target], *values, like=spec)
 
     # --- control flow ---
 

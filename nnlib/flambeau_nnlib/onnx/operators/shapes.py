@@ -221,7 +221,7 @@ def slice_scatter(b: Builder, x: Value, source: Value, dim: int = 0, *place: Any
         source = b.op("Unsqueeze", source, b.ints([dim]), like=TensorSpec((1,) * x.rank, source.dtype, _CPU))
         indices = b.op("Gather", every, b.op("Reshape", b.cast(place[0], torch.int64), b.ints([1]), like=ints_spec(1)))
     else:
-        start, end, step = [*place, *(None, None, 1)[len(place) :]]
+        start, end, step = place + (None, None, 1)[len(place) :]
         limits = (0 if start is None else start, sys.maxsize if end is None else end)
         indices = b.op("Slice", every, b.ints([limits[0]]), b.ints([limits[1]]), b.ints([0]), b.ints([step]), like=ints_spec(1))
     whole, part = transpose(b, x, 0, dim, like=x), transpose(b, b.cast(source, x.dtype), 0, dim, like=x)

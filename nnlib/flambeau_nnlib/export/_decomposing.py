@@ -34,7 +34,7 @@ def without_writes(program: ExportedProgram) -> ExportedProgram:
     """The program without in-place operators: what it writes to its inputs are outputs, the first ones."""
     graph, written = functionalized(program.graph)
     signature = copy.deepcopy(program.graph_signature)
-    results = list(graph.output_node().args[0])  # type: ignore[arg-type]  # a tuple
+    results = list(graph.output_node().args[0])
     specs = {spec.arg.name: spec for spec in signature.input_specs}
     mutations = []
     for origin, node in written:
@@ -42,9 +42,9 @@ def without_writes(program: ExportedProgram) -> ExportedProgram:
         mutations.append((OutputSpec(_WRITTEN[spec.kind], TensorArgument(node.name), spec.target or origin.name), node))
     graph.output_node().args = (tuple([node for _, node in mutations] + results),)
     outputs = list(signature.output_specs)
-    for spec, value in zip(outputs, results, strict=True):
+    for output, value in zip(outputs, results, strict=True):
         if isinstance(value, Node):
-            spec.arg.name = value.name
+            output.arg.name = value.name
     signature.output_specs = [spec for spec, _ in mutations] + outputs
     _remove_unused(graph)
     return program._with(GraphModule(_submodules(program), graph), signature)
@@ -66,11 +66,11 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any]) -> ExportedProgr
             copies[node] = _traced(graph, node, copies, table[node.target])
         elif node.op == "output":
             graph.output(map_arg(node.args[0], copies.__getitem__))
-        elif node.op == "call_function" and isinstance(copies.get(node.args[0] if node.args else None), (tuple, list)):  # type: ignore[arg-type]
-            copies[node] = copies[node.args[0]][node.args[1]]  # type: ignore[index]
+        elif node.op == "call_function" and node.args and isinstance(copies.get(node.args[0]), (tuple, list)):
+            copies[node] = copies[node.args[0]][node.args[1]]
         else:
             copies[node] = graph.node_copy(node, copies.__getitem__)
-    for spec, value in zip(signature.output_specs, graph.output_node().args[0], strict=True):  # type: ignore[arg-type]
+    for spec, value in zip(signature.output_specs, graph.output_node().args[0], strict=True):
         if isinstance(value, Node):
             spec.arg.name = value.name
     _remove_unused(graph)
@@ -94,7 +94,7 @@ def _traced(graph: Graph, node: Node, copies: dict[Node, Any], function: Any) ->
     recording = Recording(graph, nn.Module(), SizeGuards({}), None)
 
     def stand_in(used: Node) -> Any:
-        value = used.meta.get("val")
+        value: Any = used.meta.get("val")
         if isinstance(value, TensorSpec):
             tensor = torch.zeros([plain(size) for size in value.shape], dtype=value.dtype, device=value.device)
             known = [(dim, copy_form(size.origin)) for dim, size in enumerate(value.shape) if is_symbolic(size)]

@@ -161,7 +161,6 @@ class _Exporter:
                 symbol = by_root.get(label)
                 if symbol is None:
                     symbol = Symbol(f"s{len(by_root)}", root, hint, self._other_size(root, hint, len(by_root)))
-                    symbol.keys = set()
                     by_root[label] = self.symbols[symbol.name] = symbol
                 self._check_size(symbol, size, hint, rest, leaf, place, dim)
                 symbol.places.append((self.names[place], dim))

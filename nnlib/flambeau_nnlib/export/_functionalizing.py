@@ -146,7 +146,8 @@ class _Rewriter:
         value = self.values[node]
         if value.version != value.base.version:
             value.node, value.version = self._along(value)[-1], value.base.version
-        return value.node
+        current: Node = value.node
+        return current
 
     def _along(self, value: _Value) -> list[Node]:
         """The base, and what each step makes of it."""
@@ -188,9 +189,9 @@ class _Rewriter:
         if name in ("select", "slice"):
             return self._call(f"{name}_scatter", (whole, part, *self.mapped(step.args[1:])), like)
         if name in ("transpose", "swapaxes", "swapdims", "t", "numpy_T", "mT"):
-            return self._call(name, (part, *step.args[1:]), like, step.target.__name__.partition(".")[2])  # type: ignore[union-attr]
+            return self._call(name, (part, *step.args[1:]), like, step.target.__name__.partition(".")[2])
         if name == "permute":
-            dims = [dim % len(step.args[1]) for dim in step.args[1]]  # type: ignore[arg-type, operator, union-attr]
+            dims = [dim % len(step.args[1]) for dim in step.args[1]]
             return self._call("permute", (part, sorted(range(len(dims)), key=dims.__getitem__)), like)
         if name in ("view", "view_as", "unsqueeze", "squeeze", "unflatten", *_SOMETIMES_VIEWS):
             return self._call("view_as", (part, whole), like)
@@ -205,10 +206,10 @@ class _Rewriter:
         if operator_name(pieces) == "unbind":
             return self._call(
                 "select_scatter", (source, part, pieces.args[1] if len(pieces.args) > 1 else 0, place), pieces.args[0]
-            )  # type: ignore[arg-type]
+            )
         sizes = [spec.shape[dim] for spec in pieces.meta["val"]]
         start = sum(sizes[:place])
-        return self._call("slice_scatter", (source, part, dim, start, start + sizes[place]), pieces.args[0])  # type: ignore[arg-type]
+        return self._call("slice_scatter", (source, part, dim, start, start + sizes[place]), pieces.args[0])
 
     def _train_batch_norm(self, node: Node) -> None:
         """A normalization that moves its running statistics gives their new values back."""

@@ -140,7 +140,7 @@ _LISTS = frozenset(
 )
 
 
-def name_of(func: Callable[..., Any]) -> str:
+def name_of(func: Any) -> str:
     """The path of a function below `torch`: `nn.functional.relu`, `Tensor.add_`, `Tensor.T`; its plain name elsewhere."""
     return _name_of(func.__wrapped__ if type(func).__name__ == "ForOuterModes" else func)
 

@@ -105,9 +105,10 @@ def save(
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("program.json", json.dumps(_program(ep)))
-        for name, tensors in (("weights", ep.state_dict), ("constants", ep.constants), ("inputs", ep.example_inputs)):
+        contents = {"weights": dict(ep.state_dict), "constants": dict(ep.constants), "inputs": ep.example_inputs}
+        for name, tensors in contents.items():
             content = io.BytesIO()
-            torch.save(dict(tensors) if name != "inputs" else tensors, content)
+            torch.save(tensors, content)
             archive.writestr(f"{name}.pt", content.getvalue())
         for name, text in (extra_files or {}).items():
             archive.writestr(f"extra/{name}", text if isinstance(text, bytes) else str(text).encode())

@@ -49,6 +49,7 @@ class Symbol:
         self.name, self.dim, self.hint, self.probe = name, dim, hint, probe
         self.range = Constraint(dim.min, dim.max) if isinstance(dim, Dim) else Constraint()
         self.places: list[tuple[str, int]] = []  # the inputs and dimensions that have it
+        self.keys: set[tuple[int, int]] = set()  # the same, by the input's `id`
 
     @property
     def label(self) -> str:

@@ -45,7 +45,8 @@ class TensorSpec:
     """
 
     def __init__(self, shape: tuple[Any, ...], dtype: torch.dtype, device: torch.device, requires_grad: bool = False) -> None:
-        self.shape, self.dtype, self.device, self.requires_grad = torch.Size(shape), dtype, device, requires_grad
+        self.shape: Any = torch.Size(shape)  # a `Size` with symbolic numbers in it
+        self.dtype, self.device, self.requires_grad = dtype, device, requires_grad
         self.ndim = len(self.shape)
         self.is_number = False  # whether it surely has no dimensions, in a graph of another format
 
@@ -253,7 +254,8 @@ class Recording(TorchFunctionMode):
             assert origin.make is not None
             origin.node = origin.make()
             origin.node.meta["val"] = value
-        return origin.node
+        added: Node = origin.node
+        return added
 
     def computed(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> Any:
         """See `flambeau.values.symbols`."""
@@ -299,7 +301,7 @@ class Recording(TorchFunctionMode):
         node.meta["val"] = number
         return number
 
-    def _sizes(self, tensor: Tensor) -> torch.Size:
+    def _sizes(self, tensor: Tensor) -> Any:
         """The shape of a tensor; symbolic numbers where it may differ from call to call."""
         spec = self.specs.get(id(tensor))
         if spec is None and self.outer is not None:
@@ -469,7 +471,7 @@ class Recording(TorchFunctionMode):
         tensor = torch.tensor(data, **kwargs)
         self.literals.add(id(tensor))
         self.kept.append(tensor)
-        copied = self.emit(aten("lift_fresh_copy", [tensor]))
+        copied: Tensor = self.emit(aten("lift_fresh_copy", [tensor]))
         self.literals.add(id(copied))
         if kwargs.get("requires_grad"):
             copied.requires_grad_()
@@ -477,19 +479,21 @@ class Recording(TorchFunctionMode):
 
     def _tensor_of_numbers(self, data: Any, kwargs: dict[str, Any]) -> Tensor:
         if isinstance(data, (list, tuple)):
-            return self.emit(aten("stack", [[self._tensor_of_numbers(item, kwargs) for item in data]]))
+            stacked: Tensor = self.emit(aten("stack", [[self._tensor_of_numbers(item, kwargs) for item in data]]))
+            return stacked
         options = {key: value for key, value in kwargs.items() if key in ("dtype", "device") and value is not None}
         options.setdefault("dtype", {SymInt: torch.int64, SymBool: torch.bool}.get(type(data), torch.tensor(plain(data)).dtype))
-        return self.emit(aten("scalar_tensor", [data], options))
+        tensor: Tensor = self.emit(aten("scalar_tensor", [data], options))
+        return tensor
 
-    def _trace_as_tensor(self, data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    def _trace_as_tensor(self, data: Any, dtype: Any = None, device: Any = None) -> Any:
         if not isinstance(data, Tensor):
             return self._trace_tensor(data, dtype=dtype, device=device)
         return self.emit(call_of("Tensor.to", Tensor.to, (data,), {"dtype": dtype, "device": device}))
 
     _trace_asarray = _trace_as_tensor
 
-    def _trace_getitem(self, tensor: Tensor, index: Any) -> Tensor:
+    def _trace_getitem(self, tensor: Tensor, index: Any) -> Any:
         return self.emit_all(_parts(tensor, index))
 
     def emit_all(self, steps: Any) -> Any:
@@ -525,20 +529,20 @@ class Recording(TorchFunctionMode):
         wanted = Tensor.type(Tensor.new_empty(tensor, 0), dtype).dtype
         return self.emit(aten("to", [tensor, wanted], None, "dtype"))
 
-    def _kl_div(self, func: Any, *args: Any, **kwargs: Any) -> Tensor:
+    def _kl_div(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         given = inspect.signature(func).bind(*args, **kwargs).arguments
         if given.get("reduction") != "batchmean":
             return self.emit(call_of("nn.functional.kl_div", func, args, kwargs))
         total = self.emit(call_of("nn.functional.kl_div", func, (), {**given, "reduction": "sum"}))
         return self.emit(aten("div", [total, self._sizes(given["input"])[0]]))
 
-    def _trace_rtruediv(self, tensor: Tensor, other: Any) -> Tensor:
+    def _trace_rtruediv(self, tensor: Tensor, other: Any) -> Any:
         return self.emit(aten("mul", [self.emit(aten("reciprocal", [tensor])), other]))
 
-    def _trace_contiguous(self, tensor: Tensor, memory_format: Any = torch.contiguous_format) -> Tensor:
+    def _trace_contiguous(self, tensor: Tensor, memory_format: Any = torch.contiguous_format) -> Any:
         return self.emit(aten("contiguous", [tensor]))
 
-    def _trace_mT(self, tensor: Tensor) -> Tensor:
+    def _trace_mT(self, tensor: Tensor) -> Any:
         return self.emit(aten("transpose", [tensor, -2, -1]))
 
     def _trace_set_grad_enabled(self, *args: Any) -> Any:

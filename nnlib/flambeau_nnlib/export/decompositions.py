@@ -10,7 +10,12 @@ from flambeau import Tensor
 
 __all__ = ["CustomDecompTable", "default_decompositions"]
 
-aten = torch.ops.aten
+
+def _aten() -> Any:  # in a function, where mypy knows the type of what `torch` loads when it is asked for
+    return torch.ops.aten
+
+
+aten = _aten()
 _DEFAULT: dict[Any, Callable[..., Any]] = {}
 
 

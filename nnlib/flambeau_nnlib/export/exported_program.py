@@ -204,7 +204,8 @@ class ExportedProgram:
         Raises:
             KeyError: there is none.
         """
-        return self._state_dict[name] if name in self._state_dict else self._constants[name]
+        tensor: Tensor = self._state_dict[name] if name in self._state_dict else self._constants[name]
+        return tensor
 
     # --- running ---
 
@@ -373,15 +374,16 @@ def _unlifted(program: ExportedProgram, check_guards: bool) -> GraphModule:
     for node in program.graph.nodes:
         if node.op not in ("placeholder", "output"):
             copies[node] = graph.node_copy(node, lambda used: copies[used])
-    outputs = []
+    outputs: list[Any] = []
     results = program.graph.output_node().args[0]
     by_target = {spec.target: copies[node] for node in placeholders if (spec := specs[node.name]).target is not None}
     by_target |= {node.name: copies[node] for node in placeholders if node in copies}
-    for spec, value in zip(signature.output_specs, results, strict=True):  # type: ignore[arg-type]  # a tuple
-        if spec.kind is OutputKind.USER_OUTPUT:
+    for output, value in zip(signature.output_specs, results, strict=True):
+        if output.kind is OutputKind.USER_OUTPUT:
             outputs.append(copies[value] if isinstance(value, Node) else value)
         else:
-            graph.call_function(torch.ops.aten.copy_.default, (by_target[spec.target], copies[value]))
+            assert output.target is not None  # what a write goes to has a name
+            graph.call_function(torch.ops.aten.copy_.default, (by_target[output.target], copies[value]))
     graph.output(tuple(outputs))
     graph._codegen = _ModuleCodeGen(PyTreeInfo(_parameters(call), call.in_spec, call.out_spec))
     module = GraphModule(_targets(graph, root), graph)

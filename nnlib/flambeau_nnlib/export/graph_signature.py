@@ -242,7 +242,8 @@ class ExportGraphSignature:
         Args:
             old, new: the names of the nodes.
         """
-        for spec in (*self.input_specs, *self.output_specs):
+        specs: list[InputSpec | OutputSpec] = [*self.input_specs, *self.output_specs]
+        for spec in specs:
             if spec.arg.name == old:
                 spec.arg.name = new
 

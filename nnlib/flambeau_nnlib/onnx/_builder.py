@@ -110,16 +110,19 @@ class Builder:
 
     # --- nodes ---
 
-    def op(self, kind: str, *inputs: Value | None, outputs: int = 1, like: Any = None, **attributes: Any) -> Any:
-        """Add a node.
+    def op(self, kind: str, *inputs: Value | None, like: Any = None, **attributes: Any) -> Value:
+        """Add a node with one result.
 
         Args:
             kind: the operator of ONNX.
             *inputs: values; None for one that is left out.
-            outputs: the number of results.
             like: a value that the result has shape and dtype of; else it is taken to be the translated node's result.
             **attributes: its attributes; those that are None are left out.
         """
+        return self.op_of_many(kind, *inputs, outputs=1, like=like, **attributes)[0]
+
+    def op_of_many(self, kind: str, *inputs: Value | None, outputs: int, like: Any = None, **attributes: Any) -> list[Value]:
+        """Add a node with a number of results, `outputs`; the rest is as in `op`."""
         label = self.node.name if self.node is not None else kind
         names = [self.name(label if outputs == 1 else f"{label}_{place}") for place in range(outputs)]
         given = [value.name if value is not None else "" for value in inputs]
@@ -131,8 +134,7 @@ class Builder:
             node.doc_string = self.node.stack_trace
         self.nodes.append(node)
         spec = like.spec if isinstance(like, Value) else like if like is not None else self.result_spec()
-        values = [Value(name, spec) for name in names]
-        return values[0] if outputs == 1 else values
+        return [Value(name, spec) for name in names]
 
     def result_spec(self) -> TensorSpec | None:
         """What is known of the result of the node that is being translated."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -258,9 +259,10 @@ def export(
     if opset < 18:
         raise ValueError(f"opset_version must be 18 or newer, got {opset}")
     if not args and kwargs is None and hasattr(model, "example_arguments"):  # an `ExportableModule`
-        args, kwargs = model.example_arguments()
-        dynamic_shapes = model.dynamic_shapes() if dynamic_shapes is None else dynamic_shapes
-        input_names, output_names = input_names or model.input_names(), output_names or model.output_names()
+        exportable: Any = model
+        args, kwargs = exportable.example_arguments()
+        dynamic_shapes = exportable.dynamic_shapes() if dynamic_shapes is None else dynamic_shapes
+        input_names, output_names = input_names or exportable.input_names(), output_names or exportable.output_names()
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     dynamic_shapes = _with_dims(dynamic_shapes, {})
     if args and isinstance(args[-1], dict) and kwargs is None and isinstance(model, nn.Module):
@@ -345,6 +347,5 @@ def _verify(program: ONNXProgram) -> None:
     args, kwargs = examples
     expected = pytree.tree_leaves(program.exported_program.module()(*args, **kwargs))
     for name, result, wanted in zip(program.output_names, program(*args, **kwargs), expected, strict=True):
-        torch.testing.assert_close(
-            result, wanted.detach().cpu(), rtol=1e-4, atol=1e-5, msg=lambda text, name=name: f"{name}: {text}"
-        )
+        label = functools.partial("{}: {}".format, name)
+        torch.testing.assert_close(result, wanted.detach().cpu(), rtol=1e-4, atol=1e-5, msg=label)

@@ -181,8 +181,8 @@ class _Translator:
         if node.target is operator.floordiv:
             rest = self.builder.op("Mod", *values, like=spec)
             whole = self.builder.op("Sub", values[0], rest, like=spec)
-            return self.builder.op("Div", whole, values[1], like=spec)  # type: ignore[no-any-return]
-        return self.builder.op(_NUMBERS[node.target], *values, like=spec)  # type: ignore[no-any-return]
+            return self.builder.op("Div", whole, values[1], like=spec)
+        return self.builder.op(_NUMBERS[node.target], *values, like=spec)
 
     # --- control flow ---
 
@@ -208,7 +208,7 @@ class _Translator:
         ]
 
     def _info_of(self, value: Value) -> Any:
-        shape = [] if value.spec is not None and value.spec.is_number else None
+        shape: list[int] | None = [] if value.spec is not None and value.spec.is_number else None
         return helper.make_tensor_value_info(value.name, onnx_dtype(value.dtype), shape)
 
     def _graph(self, name: str, nodes: Sequence[Any], inputs: Sequence[Value], outputs: Sequence[Value]) -> Any:
@@ -228,8 +228,8 @@ class _Translator:
             "Reshape", self.builder.cast(pred, torch.bool), self.builder.constant(torch.zeros(0, dtype=torch.int64)),
             like=TensorSpec((), torch.bool, torch.device("cpu")),
         )  # fmt: skip
-        found = self.builder.op("If", pred, outputs=count, then_branch=branches[0], else_branch=branches[1])
-        return self._with_specs(node, found if count > 1 else [found])
+        found = self.builder.op_of_many("If", pred, outputs=count, then_branch=branches[0], else_branch=branches[1])
+        return self._with_specs(node, found)
 
     def _while_loop(self, node: Node, cond: Any, body: Any, carried: Sequence[Value], additional: Sequence[Any]) -> list[Value]:
         build = self.builder
@@ -248,8 +248,8 @@ class _Translator:
             again = build.op("Reshape", again, build.constant(torch.zeros(0, dtype=torch.int64)), like=flag)
         inner = self._graph("body", nodes, [step, before, *inside], [again, *following])
         build.node = node
-        found = build.op("Loop", None, first, *carried, outputs=len(carried), body=inner)
-        return self._with_specs(node, found if len(carried) > 1 else [found])
+        found = build.op_of_many("Loop", None, first, *carried, outputs=len(carried), body=inner)
+        return self._with_specs(node, found)
 
     @staticmethod
     def _with_specs(node: Node, values: Sequence[Value]) -> list[Value]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["TABLE", "translates"]
 
+Translation = TypeVar("Translation", bound=Callable[..., Any])
 TABLE: dict[str, Callable[..., Any]] = {}
 
 
-def translates(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def translates(*names: str) -> Callable[[Translation], Translation]:
     """Enter a function as the translation of operators; it takes the builder and the operator's arguments."""
 
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+    def enter(function: Translation) -> Translation:
         TABLE.update(dict.fromkeys(names, function))
         return function
 

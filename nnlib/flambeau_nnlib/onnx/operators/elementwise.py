@@ -332,7 +332,7 @@ def threshold(b: Builder, x: Value, limit: float, value: float) -> Value:
 @translates("glu")
 def glu(b: Builder, x: Value, dim: int = -1) -> Value:
     """One half times the sigmoid of the other."""
-    first, second = b.op("Split", x, outputs=2, axis=dim, num_outputs=2)
+    first, second = b.op_of_many("Split", x, outputs=2, axis=dim, num_outputs=2)
     return b.op("Mul", first, b.op("Sigmoid", second))
 
 

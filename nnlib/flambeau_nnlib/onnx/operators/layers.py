@@ -361,7 +361,7 @@ def _recurrent(
         names = [*values, *([None] if biases is None else []), None, *first]
         direction = "bidirectional" if bidirectional else "forward"
         repeated = {key: value * directions if isinstance(value, list) else value for key, value in attributes.items()}
-        output, *final = b.op(
+        output, *final = b.op_of_many(
             kind, x, *names, outputs=1 + len(state), hidden_size=hidden, direction=direction, like=x, **repeated
         )  # fmt: skip
         for found, value in zip(finals, final, strict=True):

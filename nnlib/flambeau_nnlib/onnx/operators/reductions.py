@@ -115,7 +115,7 @@ def cumsum(b: Builder, x: Value, dim: int, **kwargs: Any) -> Value:
 @translates("topk")
 def topk(b: Builder, x: Value, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The largest elements, with their places."""
-    return b.op("TopK", x, b.ints([k]), outputs=2, axis=dim, largest=int(largest), sorted=1)
+    return b.op_of_many("TopK", x, b.ints([k]), outputs=2, axis=dim, largest=int(largest), sorted=1)
 
 
 @translates("sort", "argsort")
@@ -124,7 +124,7 @@ def sort(b: Builder, x: Value, dim: int = -1, descending: bool = False, **kwargs
     assert b.node is not None
     if "stable" in str(b.node.target) and isinstance(dim, bool):
         dim = -1
-    found = b.op("TopK", x, b.ints([b.size(x, dim)]), outputs=2, axis=dim, largest=int(descending), sorted=1)
+    found = b.op_of_many("TopK", x, b.ints([b.size(x, dim)]), outputs=2, axis=dim, largest=int(descending), sorted=1)
     return found[1] if "argsort" in str(b.node.target) else found
 
 

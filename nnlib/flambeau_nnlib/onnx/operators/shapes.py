@@ -160,17 +160,20 @@ def split(b: Builder, x: Value, sizes: Any = 0, dim: int = 0) -> list[Value]:
     specs = b.node.meta["val"]
     unbinds = "unbind" in str(b.node.target)
     dim = sizes if unbinds else dim
-    lengths = [1] * len(specs) if unbinds else [spec.shape[dim] for spec in specs]
+    lengths: Any = [1] * len(specs) if unbinds else [spec.shape[dim] for spec in specs]
     if not all(isinstance(length, int) for length in lengths):
         lengths = sizes if isinstance(sizes, (list, tuple)) else lengths
     if len(specs) == 1 and not unbinds:
         return [x]
-    pieces = [b.op("Identity", x)] if len(specs) == 1 else b.op("Split", x, b.ints(lengths), outputs=len(specs), axis=dim)
+    if len(specs) == 1:
+        pieces = [b.op("Identity", x)]
+    else:
+        pieces = b.op_of_many("Split", x, b.ints(lengths), outputs=len(specs), axis=dim)
     for piece, spec in zip(pieces, specs, strict=True):
         piece.spec = spec
     if unbinds:
         return [b.op("Squeeze", piece, b.ints([dim]), like=spec) for piece, spec in zip(pieces, specs, strict=True)]
-    return pieces  # type: ignore[no-any-return]
+    return pieces
 
 
 @translates("meshgrid")
@@ -218,7 +221,7 @@ def slice_scatter(b: Builder, x: Value, source: Value, dim: int = 0, *place: Any
         source = b.op("Unsqueeze", source, b.ints([dim]), like=TensorSpec((1,) * x.rank, source.dtype, _CPU))
         indices = b.op("Gather", every, b.op("Reshape", b.cast(place[0], torch.int64), b.ints([1]), like=ints_spec(1)))
     else:
-        start, end, step = (*place, *(None, None, 1)[len(place) :])
+        start, end, step = place + (None, None, 1)[len(place) :]
         limits = (0 if start is None else start, sys.maxsize if end is None else end)
         indices = b.op("Slice", every, b.ints([limits[0]]), b.ints([limits[1]]), b.ints([0]), b.ints([step]), like=ints_spec(1))
     whole, part = transpose(b, x, 0, dim, like=x), transpose(b, b.cast(source, x.dtype), 0, dim, like=x)
@@ -426,7 +429,7 @@ def known(b: Builder, *args: Any, **kwargs: Any) -> Value:
     assert b.node is not None
     if any(isinstance(arg, Value) for arg in args):
         raise OnnxExporterError(f"{b.node.target} of sizes that are not known has no translation to ONNX")
-    return b.constant(b.node.target(*args, **kwargs))  # type: ignore[operator]  # an operator
+    return b.constant(b.node.target(*args, **kwargs))
 
 
 @translates("one_hot")

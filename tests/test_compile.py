@@ -372,6 +372,21 @@ def test_random_numbers_continue_the_stream():
     assert all(map(torch.equal, compiled, eager))
 
 
+def test_draws_whose_results_are_not_used():
+    def f(x):
+        F.dropout(x, 0.5)
+        torch.rand(2)
+        return x + torch.rand(1)
+
+    compiled = torch.compile(f)
+    for i in range(CALLS):
+        torch.manual_seed(i)
+        results = compiled(torch.zeros(3)), torch.rand(1)
+        torch.manual_seed(i)
+        assert all(map(torch.equal, results, (f(torch.zeros(3)), torch.rand(1))))
+    check_replayed(compiled)
+
+
 def test_objects_that_the_collector_has_put_aside():
     net = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5))
     compiled = torch.compile(net)

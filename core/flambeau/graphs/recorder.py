@@ -18,8 +18,8 @@ from typing import Any
 from ..backend import Backend
 
 __all__ = [
-    "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedInteger", "RecordedNumber", "Recorder",
-    "Reference", "is_own_file", "is_recording", "place_in_program", "references_in", "refuse", "register_own_folder",
+    "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger", "RecordedNumber",
+    "Recorder", "Reference", "is_own_file", "is_recording", "place_in_program", "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
 COMPUTE = "compute"  # gives results, and may write to arguments: done where those are needed
@@ -145,6 +145,8 @@ class Recorder:
             return function(*self.taken_apart(args, [])[0], **self.taken_apart(kwargs, [])[0])
         if get_ident() != self.thread:
             self.spoil("another thread computes at the same time")
+        if any(type(argument) is RecordedGenerator for argument in args):
+            kind = EFFECT  # it draws
         arrays: list[RecordedArray] = []
         real_args, template = self.taken_apart(args, arrays)
         real_kwargs, keywords = self.taken_apart(kwargs, arrays) if kwargs else (kwargs, kwargs)
@@ -188,6 +190,8 @@ class Recorder:
             return value._value, value._reference
         if kind is RecordedNumber or kind is RecordedInteger:
             return value.plain, value.reference
+        if kind is RecordedGenerator:
+            return value._real, value._real
         if kind is tuple or kind is list:
             if not value:
                 return value, value
@@ -373,6 +377,17 @@ for _name in (
     _binary(_name, getattr(operator, f"{_name}_" if _name in ("and", "or") else _name))
 for _name in ("neg", "pos", "abs", "invert"):
     _unary(_name, getattr(operator, _name))
+
+
+class RecordedGenerator:
+    """A backend's random generator, whose draws are recorded: a replay makes them all, in the same order."""
+
+    def __init__(self, real: Any, recorder: Recorder) -> None:
+        self._real, self._recorder = real, recorder
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._real, name)
+        return self._recorder.wrapped(attribute, name, EFFECT) if callable(attribute) else attribute
 
 
 class _Recorded:

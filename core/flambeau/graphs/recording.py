@@ -23,7 +23,16 @@ from ..tape.node import Node, next_seq
 from ..tape.transforming import open_batches
 from ..tensors.tensor import Tensor
 from ..values.dtypes import COMPLEX
-from .recorder import COMPUTE, EFFECT, RecordedArray, RecordedInteger, RecordedNumber, Recorder, Reference, open_recorders
+from .recorder import (
+    COMPUTE,
+    RecordedArray,
+    RecordedGenerator,
+    RecordedInteger,
+    RecordedNumber,
+    Recorder,
+    Reference,
+    open_recorders,
+)
 
 __all__ = ["NotCapturable", "Recording", "TensorState"]
 
@@ -166,17 +175,6 @@ class RecordingKernels(Mapping[str, Callable[..., Any]]):
         return len(self._real)
 
 
-class RecordingGenerator:
-    """A backend's random generator, whose draws are recorded: a replay makes them all, in the same order."""
-
-    def __init__(self, real: Any, recorder: Recorder) -> None:
-        self._real, self._recorder = real, recorder
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._real, name)
-        return self._recorder.wrapped(attribute, name, EFFECT) if callable(attribute) else attribute
-
-
 class RecordedConstants(dict[Any, Any]):
     """The constants of a dispatch key: none is kept for a number that may be another in the next step."""
 
@@ -259,7 +257,7 @@ class Recording:
         for generator in generators:
             if generator.device.type == self.backend.device_type:
                 self.generators.append((generator, generator.raw))
-                generator._raw = RecordingGenerator(generator.raw, self.recorder)
+                generator._raw = RecordedGenerator(generator.raw, self.recorder)
         for container, key in self.places:
             number = RecordedNumber.of(container[key], self.recorder.new_reference(), self.recorder)
             self.numbers.append(number)

@@ -18,8 +18,8 @@ from typing import Any
 from ..backend import Backend
 
 __all__ = [
-    "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger", "RecordedNumber",
-    "Recorder", "Reference", "is_own_file", "is_recording", "place_in_program", "references_in", "refuse", "register_own_folder",
+    "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger",
+    "RecordedNumber", "Recorder", "Reference", "is_own_file", "is_recording", "place_in_program", "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
 COMPUTE = "compute"  # gives results, and may write to arguments: done where those are needed

@@ -19,7 +19,8 @@ from ..backend import Backend
 
 __all__ = [
     "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger",
-    "RecordedNumber", "Recorder", "Reference", "is_own_file", "is_recording", "place_in_program", "references_in", "refuse", "register_own_folder",
+    "RecordedNumber", "Recorder", "Reference", "is_own_file", "is_recording", "place_in_program", "references_in",
+    "refuse", "register_own_folder",
 ]  # fmt: skip
 
 COMPUTE = "compute"  # gives results, and may write to arguments: done where those are needed

@@ -512,6 +512,13 @@ def test_disabled_functions():
     assert "inner" in check_eager(f)
 
 
+def test_other_backends_run_eagerly():
+    f = torch.compile(lambda x: x * 2)
+    for _ in range(CALLS):
+        assert f(torch.ones(2, device="meta")).shape == (2,)
+    assert "meta backend" in check_eager(f)
+
+
 def test_is_compiling():
     seen = []
 

@@ -50,6 +50,7 @@ class Backend:
     scalar_types: tuple[type, ...] = ()  # what the library's functions return in place of 0-d arrays, if they do
     mutable = False
     complete = False  # whether `xp` has all functions and dtypes that forwards use; if not, the CPU computes what they lack
+    recordable = False  # whether steps can be recorded for `torch.compile`; if not, compiled functions run eagerly
     guarded = False  # whether kernels run on the current device, which must then be set to that of their arrays
     has_data = True  # whether arrays have elements; if not, values are not checked, as on the device `meta`
     asynchronous = False  # whether work is queued, so that errors about values may be raised later, or never

@@ -64,6 +64,7 @@ class NumpyBackend(Backend):
     scalar_types = (np.generic,)
     mutable = True
     complete = True
+    recordable = True
     inplace_kernels = kernels.INPLACE
 
     arithmetic_errors = (FloatingPointError, RuntimeWarning)

@@ -245,6 +245,8 @@ class Recording:
     # --- at the beginning ---
 
     def __enter__(self) -> Recording:
+        if not self.backend.recordable:
+            raise NotCapturable(f"steps on the {self.backend.name} backend are not recorded")
         if open_recorders:
             raise NotCapturable("another step is being recorded")
         if open_batches() or state.forward_levels or state.mutation_guards or state.anomaly_mode or state.node_observers:

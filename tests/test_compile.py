@@ -163,6 +163,7 @@ OPTIMIZERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_whole_training_step(network, optimizer):
@@ -604,6 +605,7 @@ def random_program(seed: int):
     return program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs(part):
     replayed = 0

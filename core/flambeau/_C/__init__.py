@@ -21,12 +21,13 @@ from . import _functorch, _nn
 
 __all__ = [
     "DisableTorchFunctionSubclass", "Generator", "PyTorchFileReader", "PyTorchFileWriter", "Size",
-    "TensorBase", "_LinAlgError", "_TensorBase",
+    "TensorBase", "_LinAlgError", "_TensorBase", "_TensorMeta",
     "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_privateuse1_backend_name",
     "_get_tracing_state", "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
 ]  # fmt: skip
 
 TensorBase = _TensorBase = Tensor  # tensordict, fastai
+_TensorMeta = type(Tensor)  # lightning
 
 
 def _log_api_usage_once(event: str) -> None:

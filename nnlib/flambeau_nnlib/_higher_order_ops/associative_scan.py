@@ -28,8 +28,8 @@ def associative_scan(
         The combinations, nested as `xs` and of the same shapes.
 
     Raises:
-        ValueError: `combine_fn` cannot be called, `dim` is no int, `combine_mode` is another, or is "pointwise" for tensors on the CPU;
-            there are no tensors in `xs`, or they have nothing along `dim`.
+        ValueError: `combine_fn` cannot be called, `dim` is no int, `combine_mode` is another, or is "pointwise" for tensors
+            on the CPU; there are no tensors in `xs`, or they have nothing along `dim`.
         RuntimeError: `reverse` is no bool.
 
     >>> import flambeau as torch
@@ -69,14 +69,14 @@ def _check(combine_fn: Any, leaves: list[Any], dim: Any, reverse: Any, combine_m
         raise ValueError("xs leaves must be a Tensor")
     if combine_mode == "pointwise" and not all(leaf.device.type in ("cuda", "xpu") for leaf in leaves):
         raise ValueError("For combine_mode='pointwise', all input tensors need to be on CUDA or XPU")
-    dim = dim + leaves[0].ndim if dim < 0 else dim
-    if any(leaf.ndim <= dim or leaf.shape[dim] == 0 for leaf in leaves):
+    along: int = dim + leaves[0].ndim if dim < 0 else dim
+    if any(leaf.ndim <= along or leaf.shape[along] == 0 for leaf in leaves):
         raise ValueError("All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0")
-    return dim
+    return along
 
 
 def _scan(combine: Callable[[list[Tensor], list[Tensor]], list[Tensor]], elements: list[Tensor]) -> list[Tensor]:
-    """The combinations along the first dimension: pairs are combined, these scanned, and what lies between them is combined from both."""
+    """The combinations along the first dimension: pairs are combined, and these scanned; what lies between comes of both."""
     count = elements[0].shape[0]
     if count < 2:
         return elements

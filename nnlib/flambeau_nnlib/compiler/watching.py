@@ -6,7 +6,7 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
-from flambeau.graphs import is_own_file, refuse
+from flambeau.graphs import is_inside_call, is_own_file, refuse
 
 __all__ = ["Watch"]
 
@@ -43,9 +43,9 @@ class Watch:
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
             code = frame.f_code
-            if code not in self._own and not self._is_own(code):
+            if code not in self._own and not self._is_own(code) and not is_inside_call():
                 self.codes[code] = frame.f_globals
-        elif event == "c_call" and not self._is_own(frame.f_code):
+        elif event == "c_call" and not self._is_own(frame.f_code) and not is_inside_call():
             owner = getattr(arg, "__self__", None)
             name = getattr(arg, "__name__", "")
             if (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES:

@@ -47,7 +47,11 @@ def attention_gradients(
     """The gradients of query, key and value."""
     scores, keys_by_head, g_by_head = _Scores(query, key, mask, causal, scale), _by_head(key), _by_head(g)
     values = np.ascontiguousarray(_by_head(value).swapaxes(1, 2))
-    grads = grad_query, grad_key, grad_value = np.empty_like(scores.query), np.zeros_like(keys_by_head), np.zeros_like(_by_head(value))
+    grads = grad_query, grad_key, grad_value = (
+        np.empty_like(scores.query),
+        np.zeros_like(keys_by_head),
+        np.zeros_like(_by_head(value)),
+    )
 
     def attend(heads: slice) -> None:
         memory = scores.memory(heads)
@@ -75,7 +79,9 @@ class _Scores:
         self.heads, self.length, self.seen = len(self.query), query.shape[-2], key.shape[-2]
         self.lead, self.mask = query.shape[:-2], None if mask is None else np.broadcast_to(mask, (*query.shape[:-1], self.seen))
         # no score is larger than the product of norms (Cauchy and Schwarz), which is found sooner than the largest scores
-        self.are_safe = bool(_largest_norm(self.query) * _largest_norm(_by_head(key)) < _SAFE) and (mask is None or mask.dtype == bool)
+        self.are_safe = bool(_largest_norm(self.query) * _largest_norm(_by_head(key)) < _SAFE) and (
+            mask is None or mask.dtype == bool
+        )
         of_head = max(self.length * self.seen, 1)
         self.together = min(max(1, PIECE // of_head), max(self.heads, 1))
         self.rows = self.length if of_head <= PIECE else min(max(_LEAST_ROWS, PIECE // self.seen), self.length)
@@ -104,7 +110,6 @@ class _Scores:
             if self.future is not None and seen > start:
                 np.copyto(scores[..., start:], -inf, where=self.future[: shape[1], : seen - start])
             yield rows, seen, scores
-
 
     def exponentials(self, scores: Any) -> Any:
         """Replace each row of scores by exponentials; returns their sums, with a last dimension of 1: 1 where all is masked."""

@@ -1,7 +1,7 @@
 """Attention in blocks of queries, so that the matrix of all scores is never stored.
 
-Memory grows with the number of positions, not with its square, as in FlashAttention (Dao et al. 2022).  A block has all keys of its
-queries, so that it needs no running maximum; the backward computes the weights again.
+Memory grows with the number of positions, not with its square, as in FlashAttention (Dao et al. 2022).  A block has all keys
+of its queries, so that it needs no running maximum; the backward computes the weights again.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def scaled_dot_product_attention(
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
-        attn_mask = _causal(attn_mask, torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril())
+        attn_mask = _causal(attn_mask, scores.new_ones(scores.shape[-2:], dtype=torch.bool).tril())
     if attn_mask is None:
         weights = scores.softmax(-1)
     else:

@@ -94,7 +94,7 @@ def _attend_step_by_step(
 ) -> Tensor:
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
-        mask = _causal(mask, torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril())
+        mask = _causal(mask, scores.new_ones(scores.shape[-2:], dtype=torch.bool).tril())
     weights = scores.softmax(-1) if mask is None else _masked_softmax(scores, mask)
     return (torch.dropout(weights, dropout_p, True) if dropout_p > 0 else weights) @ value
 

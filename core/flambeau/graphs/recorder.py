@@ -108,6 +108,10 @@ class Recorder:
         """A real array that was there before, as a value of the program."""
         return RecordedArray(array, self.new_reference(), self)
 
+    def shared_dictionaries(self) -> set[Reference]:
+        """The references to the dictionaries in which kernels keep what other kernels use."""
+        return {reference for _, reference in self.dictionaries.values()}
+
     # --- what cannot be recorded ---
 
     def spoil(self, reason: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,8 @@ def _shown(sample: Any) -> str:
         raise LookupError("too many tensors")
     calls: list[str] = []
     torch.manual_seed(0)
-    result = sample.call(_Recorder(sample.name, names, calls), *tensors)
+    with warnings.catch_warnings(action="ignore"):  # that a function is deprecated
+        result = sample.call(_Recorder(sample.name, names, calls), *tensors)
     if len(calls) != 1:
         raise LookupError("not one call")
     printed = repr(result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 import re
@@ -15,6 +14,7 @@ from typing import Any
 import examples
 import griffe
 import places
+import programs
 
 import flambeau as torch
 
@@ -41,7 +41,7 @@ class Entry:
 
     @property
     def anchor(self) -> str:
-        return self.name.replace("_", "-_") if self.name.endswith("_") else self.name
+        return self.name
 
 
 class Undocumented(Exception):
@@ -73,7 +73,7 @@ def write() -> Written:
         raise Undocumented("public names without a docstring: " + ", ".join(sorted(missing)))
     written.pages["reference/index.md"] = "\n".join(index) + "\n"
     for name in ("commands", "environment"):
-        written.pages[f"reference/{name}.md"] = getattr(importlib.import_module("programs"), name)()
+        written.pages[f"reference/{name}.md"] = getattr(programs, name)()
     written.navigation[:0] = ["reference/index.md", {"Commands": "reference/commands.md"},
                               {"Environment variables": "reference/environment.md"}]  # fmt: skip
     _alias_links(written.links)

@@ -79,8 +79,10 @@ def example(name: str) -> str:
 
 def _awkwardness(sample: Any) -> int:
     """Samples of about six elements are shown first, and empty ones last."""
-    sizes = [int(np.size(described.values) if described.values is not None else np.prod(described.shape))
-             for described in sample.inputs]
+    sizes = [
+        int(np.size(described.values) if described.values is not None else np.prod(described.shape))
+        for described in sample.inputs
+    ]
     return max((abs(size - 6) if size else 1000 for size in sizes), default=0)
 
 

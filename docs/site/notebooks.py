@@ -30,8 +30,11 @@ _matplotlib.rcParams.update({
 })
 """
 _ENVIRONMENT = {
-    **os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline", "OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-}  # fmt: skip
+    **os.environ,
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OMP_NUM_THREADS": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
@@ -74,7 +77,8 @@ def _execute(uri: str, source: str) -> Executed:
             parts += _outputs(cell.outputs, uri, name, executed)
         else:
             parts.append(cell.source)
-    note = f'*This page is a notebook, run in {seconds:.0f} s when the site was built: [{name}.ipynb]({name}.ipynb)*\n{{ .notebook }}'
+    link = f"[{name}.ipynb]({name}.ipynb)"
+    note = f"*This page is a notebook, run in {seconds:.0f} s when the site was built: {link}*\n{{ .notebook }}"
     title, _, rest = "\n\n".join(parts).partition("\n")
     executed.markdown = f"{title}\n\n{note}\n{rest}\n"
     return executed

@@ -57,25 +57,58 @@ def _nn(file: str, title: str, about: str, files: str) -> Page:
 
 SECTIONS: dict[str, list[Page]] = {
     "torch": [
-        Page("creation", "Creating tensors", "Tensors from data, from sizes, and of random numbers.",
-             files="creation factory from_data sampling miscellaneous windows dlpack random construction"),
-        Page("pointwise", "Element by element", "Arithmetic, functions of each element, and comparison.",
-             files="arithmetic pointwise elementary comparison complex formula error_function gamma bessel normal_distribution "
-                   "activation precision methods_as_functions conversion"),
-        Page("reductions", "Reductions, statistics and sorting", "Functions that take many elements to fewer, or put them in order.",
-             files="reductions statistics sorting segments"),
-        Page("views", "Shapes, views, indexing and joining", "Other shapes of the same elements, parts of them, and wholes of parts.",
-             files="views indexing joining scatter blocks memory standard_indexing shuffling view_writes inplace_views resampling "
-                   "relocation"),
-        Page("matrix", "Matrices", "Products, solvers and decompositions; most of them stand in `torch.linalg`, too.",
-             files="matrix linear_algebra einsum linear polynomials fourier products distance"),
-        Page("neural", "Functions of neural networks in torch", "`torch.nn.functional` has them all; these are those that `torch` has, too.",
-             files="softmax convolution normalization pooling adaptive_pooling dropout embedding loss ctc neural padding attention "
-                   "recurrent folding compiled recurrence"),
-        Page("torch", "Everything else in torch", "Dtypes, devices, gradient modes, random generators, files, settings and types.",
-             module="flambeau"),
-        Page("tensor", "torch.Tensor", "The class of all tensors. Methods that are functions of `torch`, too, are described there; "
-             "a method's first argument is the tensor itself. A method whose name ends in `_` writes its result into the tensor."),
+        Page(
+            "creation",
+            "Creating tensors",
+            "Tensors from data, from sizes, and of random numbers.",
+            files="creation factory from_data sampling miscellaneous windows dlpack random construction",
+        ),
+        Page(
+            "pointwise",
+            "Element by element",
+            "Arithmetic, functions of each element, and comparison.",
+            files="arithmetic pointwise elementary comparison complex formula error_function gamma bessel normal_distribution "
+            "activation precision methods_as_functions conversion",
+        ),
+        Page(
+            "reductions",
+            "Reductions, statistics and sorting",
+            "Functions that take many elements to fewer, or put them in order.",
+            files="reductions statistics sorting segments",
+        ),
+        Page(
+            "views",
+            "Shapes, views, indexing and joining",
+            "Other shapes of the same elements, parts of them, and wholes of parts.",
+            files="views indexing joining scatter blocks memory standard_indexing shuffling view_writes inplace_views resampling "
+            "relocation",
+        ),
+        Page(
+            "matrix",
+            "Matrices",
+            "Products, solvers and decompositions; most of them stand in `torch.linalg`, too.",
+            files="matrix linear_algebra einsum linear polynomials fourier products distance",
+        ),
+        Page(
+            "neural",
+            "Functions of neural networks in torch",
+            "`torch.nn.functional` has them all; these are those that `torch` has, too.",
+            files="softmax convolution normalization pooling adaptive_pooling dropout embedding loss ctc neural padding "
+            "attention "
+            "recurrent folding compiled recurrence",
+        ),
+        Page(
+            "torch",
+            "Everything else in torch",
+            "Dtypes, devices, gradient modes, random generators, files, settings and types.",
+            module="flambeau",
+        ),
+        Page(
+            "tensor",
+            "torch.Tensor",
+            "The class of all tensors. Methods that are functions of `torch`, too, are described there; "
+            "a method's first argument is the tensor itself. A method whose name ends in `_` writes its result into the tensor.",
+        ),
         _of("flambeau.linalg", "Linear algebra."),
         _of("flambeau.fft", "Discrete Fourier transforms."),
         _of("flambeau.special", "Special functions."),
@@ -95,20 +128,49 @@ SECTIONS: dict[str, list[Page]] = {
         _of("flambeau.profiler", "Profiles over several steps."),
     ],
     "Neural networks": [
-        _nn("nn", "torch.nn: modules and containers", "The class of all modules, containers, parameters, and what stands nowhere else.", ""),
-        _nn("nn.linear", "torch.nn: linear layers and embeddings", "Products with learned matrices, and rows of learned tables.",
-            "linear sparse flatten"),
-        _nn("nn.convolution", "torch.nn: convolution", "Convolutions, and what changes the size of images.",
-            "conv fold upsampling pixelshuffle channelshuffle padding"),
+        _nn(
+            "nn",
+            "torch.nn: modules and containers",
+            "The class of all modules, containers, parameters, and what stands nowhere else.",
+            "",
+        ),
+        _nn(
+            "nn.linear",
+            "torch.nn: linear layers and embeddings",
+            "Products with learned matrices, and rows of learned tables.",
+            "linear sparse flatten",
+        ),
+        _nn(
+            "nn.convolution",
+            "torch.nn: convolution",
+            "Convolutions, and what changes the size of images.",
+            "conv fold upsampling pixelshuffle channelshuffle padding",
+        ),
         _nn("nn.pooling", "torch.nn: pooling", "The largest, or the mean, of each window.", "pooling adaptive_pooling"),
-        _nn("nn.activation", "torch.nn: activations and dropout", "Functions of each element, softmax, and dropout.",
-            "activation softmax dropout"),
-        _nn("nn.normalization", "torch.nn: normalization", "Means of 0 and variances of 1, over a batch or over features.",
-            "batchnorm instancenorm normalization"),
-        _nn("nn.sequences", "torch.nn: sequences", "Recurrent layers, attention and transformers.",
-            "rnn rnn_cells attention transformer"),
-        _nn("nn.losses", "torch.nn: losses and distances", "How far outputs are from what they should be.",
-            "loss margin_loss adaptive distance linear_cross_entropy"),
+        _nn(
+            "nn.activation",
+            "torch.nn: activations and dropout",
+            "Functions of each element, softmax, and dropout.",
+            "activation softmax dropout",
+        ),
+        _nn(
+            "nn.normalization",
+            "torch.nn: normalization",
+            "Means of 0 and variances of 1, over a batch or over features.",
+            "batchnorm instancenorm normalization",
+        ),
+        _nn(
+            "nn.sequences",
+            "torch.nn: sequences",
+            "Recurrent layers, attention and transformers.",
+            "rnn rnn_cells attention transformer",
+        ),
+        _nn(
+            "nn.losses",
+            "torch.nn: losses and distances",
+            "How far outputs are from what they should be.",
+            "loss margin_loss adaptive distance linear_cross_entropy",
+        ),
         _of("flambeau.nn.functional", "The functions behind the layers."),
         _of("flambeau.nn.init", "First values of parameters."),
         _of("flambeau.nn.attention", "Which computation attention uses, and flexible attention."),

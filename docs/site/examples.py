@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,10 @@ def example(name: str) -> str:
 
 def _awkwardness(sample: Any) -> int:
     """Samples of about six elements are shown first, and empty ones last."""
-    sizes = [int(np.size(described.values) if described.values is not None else np.prod(described.shape))
-             for described in sample.inputs]
+    sizes = [
+        int(np.size(described.values) if described.values is not None else np.prod(described.shape))
+        for described in sample.inputs
+    ]
     return max((abs(size - 6) if size else 1000 for size in sizes), default=0)
 
 
@@ -104,7 +107,8 @@ def _shown(sample: Any) -> str:
         raise LookupError("too many tensors")
     calls: list[str] = []
     torch.manual_seed(0)
-    result = sample.call(_Recorder(sample.name, names, calls), *tensors)
+    with warnings.catch_warnings(action="ignore"):  # that a function is deprecated
+        result = sample.call(_Recorder(sample.name, names, calls), *tensors)
     if len(calls) != 1:
         raise LookupError("not one call")
     printed = repr(result)

@@ -42,7 +42,8 @@ def on_files(files: Files, config: Any) -> Files:
     for path, text in _pages.items():
         files.append(File.generated(config, path, content=text))
     for path, source in FROM_THE_ROOT.items():
-        files.append(File.generated(config, path, content=(ROOT / source).read_text(encoding="utf-8")))
+        text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](../")
+        files.append(File.generated(config, path, content=text))
     sources = {
         file.src_uri: file.content_string
         for file in files.documentation_pages()

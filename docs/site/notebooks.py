@@ -29,6 +29,12 @@ _matplotlib.rcParams.update({
     "font.family": "sans-serif", "legend.frameon": False, "svg.hashsalt": "flambeau",
 })
 """
+_ENVIRONMENT = {
+    **os.environ,
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OMP_NUM_THREADS": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
@@ -55,9 +61,9 @@ def _execute(uri: str, source: str) -> Executed:
     notebook.cells.insert(0, type(cells[0])(cell_type="code", source=_BEFORE, metadata={}, outputs=[], execution_count=None))
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     start = time.perf_counter()
-    client = NotebookClient(notebook, timeout=120, allow_errors=False)
+    client = NotebookClient(notebook, timeout=120, extra_arguments=["--log-level=ERROR"])
     try:
-        client.execute()
+        client.execute(env=_ENVIRONMENT)
     except Exception as error:
         raise RuntimeError(f"{uri}: {error}") from error
     seconds = time.perf_counter() - start
@@ -71,7 +77,8 @@ def _execute(uri: str, source: str) -> Executed:
             parts += _outputs(cell.outputs, uri, name, executed)
         else:
             parts.append(cell.source)
-    note = f'*This page is a notebook, run in {seconds:.0f} s when the site was built: [{name}.ipynb]({name}.ipynb)*\n{{ .notebook }}'
+    link = f"[{name}.ipynb]({name}.ipynb)"
+    note = f"*This page is a notebook, run in {seconds:.0f} s when the site was built: {link}*\n{{ .notebook }}"
     title, _, rest = "\n\n".join(parts).partition("\n")
     executed.markdown = f"{title}\n\n{note}\n{rest}\n"
     return executed

@@ -25,7 +25,7 @@ class Page:
         title: its heading.
         about: what stands below it.
         module: the module whose public names it shows.
-        files: of the functions of `torch`, those from these files of `flambeau.operations` and other folders of the core.
+        files: only what these files define, by their names without suffix.
     """
 
     file: str
@@ -36,7 +36,9 @@ class Page:
 
     @property
     def prefix(self) -> str:
-        return f"{self.title.removeprefix('torch.')}." if self.module and self.module != "flambeau" else ""
+        if self.module in ("", "flambeau"):
+            return ""
+        return self.module.replace("flambeau_vision", "torchvision").removeprefix("flambeau.") + "."
 
 
 def _of(module: str, about: str) -> Page:
@@ -48,27 +50,65 @@ def _of(module: str, about: str) -> Page:
     return Page(title.replace("torch.", "", 1) if title != "torch" else "torch", title, about, module)
 
 
+def _nn(file: str, title: str, about: str, files: str) -> Page:
+    """A page of the classes of `torch.nn`: those from these files, or all that are on no other page."""
+    return Page(file, title, about, "flambeau.nn", files)
+
+
 SECTIONS: dict[str, list[Page]] = {
     "torch": [
-        Page("creation", "Creating tensors", "Tensors from data, from sizes, and of random numbers.",
-             files="creation factory from_data sampling miscellaneous windows dlpack random construction"),
-        Page("pointwise", "Element by element", "Arithmetic, functions of each element, and comparison.",
-             files="arithmetic pointwise elementary comparison complex formula error_function gamma bessel normal_distribution "
-                   "activation precision methods_as_functions conversion"),
-        Page("reductions", "Reductions, statistics and sorting", "Functions that take many elements to fewer, or put them in order.",
-             files="reductions statistics sorting segments"),
-        Page("views", "Shapes, views, indexing and joining", "Other shapes of the same elements, parts of them, and wholes of parts.",
-             files="views indexing joining scatter blocks memory standard_indexing shuffling view_writes inplace_views resampling "
-                   "relocation"),
-        Page("matrix", "Matrices", "Products, solvers and decompositions; most of them stand in `torch.linalg`, too.",
-             files="matrix linear_algebra einsum linear polynomials fourier products distance"),
-        Page("neural", "Functions of neural networks in torch", "`torch.nn.functional` has them all; these are those that `torch` has, too.",
-             files="softmax convolution normalization pooling adaptive_pooling dropout embedding loss ctc neural padding attention "
-                   "recurrent folding compiled recurrence"),
-        Page("torch", "Everything else in torch", "Dtypes, devices, gradient modes, random generators, files, settings and types.",
-             module="flambeau"),
-        Page("tensor", "torch.Tensor", "The class of all tensors. Methods that are functions of `torch`, too, are described there; "
-             "a method's first argument is the tensor itself. A method whose name ends in `_` writes its result into the tensor."),
+        Page(
+            "creation",
+            "Creating tensors",
+            "Tensors from data, from sizes, and of random numbers.",
+            files="creation factory from_data sampling miscellaneous windows dlpack random construction",
+        ),
+        Page(
+            "pointwise",
+            "Element by element",
+            "Arithmetic, functions of each element, and comparison.",
+            files="arithmetic pointwise elementary comparison complex formula error_function gamma bessel normal_distribution "
+            "activation precision methods_as_functions conversion",
+        ),
+        Page(
+            "reductions",
+            "Reductions, statistics and sorting",
+            "Functions that take many elements to fewer, or put them in order.",
+            files="reductions statistics sorting segments",
+        ),
+        Page(
+            "views",
+            "Shapes, views, indexing and joining",
+            "Other shapes of the same elements, parts of them, and wholes of parts.",
+            files="views indexing joining scatter blocks memory standard_indexing shuffling view_writes inplace_views resampling "
+            "relocation",
+        ),
+        Page(
+            "matrix",
+            "Matrices",
+            "Products, solvers and decompositions; most of them stand in `torch.linalg`, too.",
+            files="matrix linear_algebra einsum linear polynomials fourier products distance",
+        ),
+        Page(
+            "neural",
+            "Functions of neural networks in torch",
+            "`torch.nn.functional` has them all; these are those that `torch` has, too.",
+            files="softmax convolution normalization pooling adaptive_pooling dropout embedding loss ctc neural padding "
+            "attention "
+            "recurrent folding compiled recurrence",
+        ),
+        Page(
+            "torch",
+            "Everything else in torch",
+            "Dtypes, devices, gradient modes, random generators, files, settings and types.",
+            module="flambeau",
+        ),
+        Page(
+            "tensor",
+            "torch.Tensor",
+            "The class of all tensors. Methods that are functions of `torch`, too, are described there; "
+            "a method's first argument is the tensor itself. A method whose name ends in `_` writes its result into the tensor.",
+        ),
         _of("flambeau.linalg", "Linear algebra."),
         _of("flambeau.fft", "Discrete Fourier transforms."),
         _of("flambeau.special", "Special functions."),
@@ -88,7 +128,49 @@ SECTIONS: dict[str, list[Page]] = {
         _of("flambeau.profiler", "Profiles over several steps."),
     ],
     "Neural networks": [
-        _of("flambeau.nn", "Layers, losses and containers."),
+        _nn(
+            "nn",
+            "torch.nn: modules and containers",
+            "The class of all modules, containers, parameters, and what stands nowhere else.",
+            "",
+        ),
+        _nn(
+            "nn.linear",
+            "torch.nn: linear layers and embeddings",
+            "Products with learned matrices, and rows of learned tables.",
+            "linear sparse flatten",
+        ),
+        _nn(
+            "nn.convolution",
+            "torch.nn: convolution",
+            "Convolutions, and what changes the size of images.",
+            "conv fold upsampling pixelshuffle channelshuffle padding",
+        ),
+        _nn("nn.pooling", "torch.nn: pooling", "The largest, or the mean, of each window.", "pooling adaptive_pooling"),
+        _nn(
+            "nn.activation",
+            "torch.nn: activations and dropout",
+            "Functions of each element, softmax, and dropout.",
+            "activation softmax dropout",
+        ),
+        _nn(
+            "nn.normalization",
+            "torch.nn: normalization",
+            "Means of 0 and variances of 1, over a batch or over features.",
+            "batchnorm instancenorm normalization",
+        ),
+        _nn(
+            "nn.sequences",
+            "torch.nn: sequences",
+            "Recurrent layers, attention and transformers.",
+            "rnn rnn_cells attention transformer",
+        ),
+        _nn(
+            "nn.losses",
+            "torch.nn: losses and distances",
+            "How far outputs are from what they should be.",
+            "loss margin_loss adaptive distance linear_cross_entropy",
+        ),
         _of("flambeau.nn.functional", "The functions behind the layers."),
         _of("flambeau.nn.init", "First values of parameters."),
         _of("flambeau.nn.attention", "Which computation attention uses, and flexible attention."),
@@ -212,6 +294,8 @@ def members(page: Page) -> Iterable[tuple[str, Any]]:
     """The names of a page, with what follows `torch.` in programs, and what they are."""
     if page.file == "tensor":
         return _tensor_members()
+    if page.module == "flambeau.nn":
+        return _layers(page)
     if page.files:
         stems = set(page.files.split())
         return [(name, getattr(torch, name)) for name in sorted(torch.__all__, key=str.lower) if file_of(name) in stems]
@@ -221,6 +305,18 @@ def members(page: Page) -> Iterable[tuple[str, Any]]:
     module = importlib.import_module(page.module)
     names = [name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType)]
     return [(page.prefix + name, getattr(module, name)) for name in names]
+
+
+def _layers(page: Page) -> list[tuple[str, Any]]:
+    elsewhere = {stem for other in SECTIONS["Neural networks"] if other.module == page.module for stem in other.files.split()}
+    found = []
+    for name in torch.nn.__all__:
+        member = getattr(torch.nn, name)
+        stem = getattr(member, "__module__", "").rpartition(".")[2]
+        wanted = stem in page.files.split() if page.files else stem not in elsewhere
+        if wanted and not isinstance(member, ModuleType):
+            found.append((page.prefix + name, member))
+    return found
 
 
 def file_of(name: str) -> str:

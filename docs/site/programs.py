@@ -26,6 +26,7 @@ COMMANDS = {
 }
 WITHOUT_HELP = {"flambeau env", "flambeau backends"}
 
+# ruff: noqa: E501
 # Variables of flambeau's own, then those of others that it reads.
 OWN = {
     "FLAMBEAU_BACKEND": "`NAME` or `NAME:INDEX`, by default `numpy`. The backend, and with it the default device.",
@@ -96,8 +97,13 @@ def environment() -> str:
         for name in re.findall(r"FLAMBEAU_[A-Z]+(?:_[A-Z]+)*", path.read_text(encoding="utf-8"))
     }
     if read != OWN.keys():
-        raise LookupError(f"environment variables that only the code or only docs/site/programs.py has: {sorted(read ^ OWN.keys())}")
-    lines = ["# Environment variables\n", "They are read when flambeau is imported or the part that they concern is first used.\n"]
+        raise LookupError(
+            f"environment variables that only the code or only docs/site/programs.py has: {sorted(read ^ OWN.keys())}"
+        )
+    lines = [
+        "# Environment variables\n",
+        "They are read when flambeau is imported or the part that they concern is first used.\n",
+    ]
     lines += ["## Of flambeau\n", *_table(OWN), "\n## Of others\n", *_table(OTHERS)]
     return "\n".join(lines) + "\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 import re
@@ -15,6 +14,7 @@ from typing import Any
 import examples
 import griffe
 import places
+import programs
 
 import flambeau as torch
 
@@ -41,7 +41,7 @@ class Entry:
 
     @property
     def anchor(self) -> str:
-        return self.name.replace("_", "-_") if self.name.endswith("_") else self.name
+        return self.name
 
 
 class Undocumented(Exception):
@@ -73,7 +73,7 @@ def write() -> Written:
         raise Undocumented("public names without a docstring: " + ", ".join(sorted(missing)))
     written.pages["reference/index.md"] = "\n".join(index) + "\n"
     for name in ("commands", "environment"):
-        written.pages[f"reference/{name}.md"] = getattr(importlib.import_module("programs"), name)()
+        written.pages[f"reference/{name}.md"] = getattr(programs, name)()
     written.navigation[:0] = ["reference/index.md", {"Commands": "reference/commands.md"},
                               {"Environment variables": "reference/environment.md"}]  # fmt: skip
     _alias_links(written.links)
@@ -206,7 +206,7 @@ def _parameters(parameters: Iterable[inspect.Parameter]) -> list[str]:
             shown.append("*")
             starred = True
         before = parameter.kind
-        text = ("*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else "")
+        text = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
         text += parameter.name
         annotated = parameter.annotation is not inspect.Parameter.empty
         if annotated:
@@ -246,7 +246,9 @@ def _docstring(docstring: str) -> str:
             described = ((f"`{item.annotation}`: " if item.annotation else "") + item.description for item in part.value)
             parts.append(f"**{kind.capitalize()}:** " + _prose(" ".join(described)))
         elif kind == "examples":
-            parts += [_prose(value) if part_kind.value == "text" else f"```pycon\n{value}\n```" for part_kind, value in part.value]
+            parts += [
+                _prose(value) if part_kind.value == "text" else f"```pycon\n{value}\n```" for part_kind, value in part.value
+            ]
         elif kind == "admonition":
             title = part.title or part.value.annotation.capitalize()
             body = _prose(inspect.cleandoc(part.value.description))
@@ -322,7 +324,11 @@ def _notes(name: str, member: Any) -> str:
     place = source_file(name, member)
     if place:
         lines.append(f"Code: `{place}`")
-    return "<small class='notes'>" + " · ".join(re.sub(r"`([^`]*)`", r"<code>\1</code>", line) for line in lines) + "</small>" if lines else ""
+    return (
+        "<small class='notes'>" + " · ".join(re.sub(r"`([^`]*)`", r"<code>\1</code>", line) for line in lines) + "</small>"
+        if lines
+        else ""
+    )
 
 
 def source_file(name: str, member: Any) -> str | None:
@@ -330,7 +336,9 @@ def source_file(name: str, member: Any) -> str | None:
     from flambeau.calls.tables import OPS
 
     record = OPS.get(name.rpartition(".")[2]) if name.count(".") == 0 else None
-    function: Callable[..., Any] | Any = record.forward if record is not None else inspect.unwrap(member) if callable(member) else None
+    function: Callable[..., Any] | Any = (
+        record.forward if record is not None else inspect.unwrap(member) if callable(member) else None
+    )
     try:
         path = Path(inspect.getsourcefile(function) or "")  # type: ignore[arg-type]
     except TypeError:

@@ -17,11 +17,14 @@ import pluggy
 
 from .runtime import hookspecs
 from .runtime.aliases import without_aliases
-from .runtime.hookspecs import hookimpl
+from .runtime.hookspecs import FusionInput, FusionStep, Operand, hookimpl
 from .values import dtypes
 from .values.dtypes import dtype
 
-__all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected", "without_aliases"]
+__all__ = [
+    "Backend", "FusionInput", "FusionStep", "Operand", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins",
+    "selected", "without_aliases",
+]  # fmt: skip
 
 Array = Any  # an array of whichever library the backend wraps
 GROUP = "flambeau.backends"
@@ -98,6 +101,11 @@ class Backend:
         for pack in answers("flambeau_inplace_kernels", backend=self):
             merged.update(pack or {})
         return merged
+
+    @cached_property
+    def fusion(self) -> hookspecs.Fusion | None:
+        """What compiles loops for chains of element-wise operations, of an installed kernel pack; None if there is none."""
+        return next((found for found in answers("flambeau_fusion", backend=self) if found is not None), None)
 
     # --- infinities and NaN ---
 

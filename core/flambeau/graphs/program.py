@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import MethodType
 from typing import Any
 
+from .fusion import fused
 from .passes import checks_first, merged, needed_calls, without_copies
 from .recorder import CHECK, EFFECT, Call, Recorder, Reference, references_in
 
@@ -52,16 +53,29 @@ class Program:
         stays: Iterable[Reference] = (),
         name: str = "step",
     ) -> None:
-        self.recorder, self.inputs, self.outputs, self.name = recorder, list(inputs), list(outputs), name
+        self.recorder, self.inputs, self.name = recorder, list(inputs), name
         self.dictionaries = recorder.shared_dictionaries()
-        calls, merged_values = merged(recorder, needed_calls(recorder, calls, outputs, stays), outputs)
-        calls = checks_first(recorder, calls)
-        self.calls, copied_values = without_copies(recorder, calls, inputs, outputs)
-        self.renamed = merged_values | copied_values  # values that are not made, by what stands in their place
-        self.namespace: dict[str, Any] = {"CheckFailed": CheckFailed, "wrap": recorder.backend.wrap}
+        calls, outputs = merged(recorder, needed_calls(recorder, calls, outputs, stays), outputs)
+        calls, self.outputs = without_copies(recorder, checks_first(recorder, calls), inputs, outputs)
+        self._plain: list[Call] | None = calls
+        self._write(fused(recorder, calls, self.outputs, recorder.backend.fusion))
+
+    def _write(self, calls: list[Call]) -> None:
+        self.calls = calls
+        self.namespace: dict[str, Any] = {"CheckFailed": CheckFailed, "wrap": self.recorder.backend.wrap}
         self.names: dict[Reference, str] = {}
         self.code = self._source()
         self.run: Callable[[Sequence[Any]], tuple[Any, ...]] = self._compiled()
+
+    def separate(self) -> bool:
+        """Compute element-wise calls one by one again, rather than in loops over several; returns whether there were any."""
+        if self._plain is None:
+            return False
+        plain, self._plain = self._plain, None
+        had_loops = any(call.name.startswith("fused_") for call in self.calls)
+        if had_loops:
+            self._write(plain)
+        return had_loops
 
     # --- the source ---
 
@@ -75,11 +89,11 @@ class Program:
             key=lambda reference: reference.index,
         )
         last_use = {
-            self._meant(reference): number
+            reference: number
             for number, call in enumerate(self.calls)
             for reference in (*references_in((call.args, call.kwargs)), *references_in(call.results))
         }
-        kept = {self._meant(reference) for reference in self.outputs}
+        kept = set(self.outputs)
         lines = [f"def {self.name}(inputs):"]
         if self.inputs:
             lines.append(f"    {', '.join(self.names[reference] for reference in self.inputs)}, = inputs")
@@ -91,22 +105,15 @@ class Program:
             over = [
                 self.names[reference]
                 for reference in dict.fromkeys(
-                    self._meant(reference)
-                    for reference in (*references_in((call.args, call.kwargs)), *references_in(call.results))
+                    (*references_in((call.args, call.kwargs)), *references_in(call.results))
                 )
                 if last_use[reference] == number and reference not in kept and reference not in self.folded
             ]
             if over:
                 lines.append(f"    del {', '.join(over)}")
-        results = "".join(f"{self.names[self._meant(reference)]}, " for reference in self.outputs)
+        results = "".join(f"{self.names[reference]}, " for reference in self.outputs)
         lines.append(f"    return ({results.rstrip()})")
         return "\n".join(lines) + "\n"
-
-    def _meant(self, reference: Reference) -> Reference:
-        """What a value is called by, if a copy was left out."""
-        while reference in self.renamed:
-            reference = self.renamed[reference]
-        return reference
 
     def _fold_constants(self) -> None:
         """Compute once what depends on constants alone, unless it is written to or seen from outside."""
@@ -166,7 +173,7 @@ class Program:
     def _text(self, value: Any) -> str:
         kind = type(value)
         if kind is Reference:
-            return self.names[self._meant(value)]
+            return self.names[value]
         if value is None or kind in (bool, int, str) or (kind is float and value - value == 0):
             return repr(value)
         if kind is tuple:

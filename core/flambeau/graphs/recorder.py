@@ -81,6 +81,7 @@ class Recorder:
     active: bool = True
     depth: int = 0  # of recorded calls that are running: what they call in turn is part of them
     group_of: list[int] = field(default_factory=list)  # for each value, the first one known to share its memory
+    kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)  # for each array: its shape and dtype
     dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # those that kernels share, by id
     thread: int = field(default_factory=get_ident)
     constants: set[Reference] = field(default_factory=set)  # values that are computed from constants alone
@@ -90,6 +91,7 @@ class Recorder:
     def new_reference(self) -> Reference:
         """A reference to a new value, in memory of its own as far as is known."""
         self.group_of.append(len(self.group_of))
+        self.kinds.append(None)
         return Reference(len(self.group_of) - 1)
 
     def group(self, reference: Reference) -> int:
@@ -106,7 +108,9 @@ class Recorder:
 
     def lift(self, array: Any) -> RecordedArray:
         """A real array that was there before, as a value of the program."""
-        return RecordedArray(array, self.new_reference(), self)
+        reference = self.new_reference()
+        self.kinds[reference.index] = array.shape, array.dtype
+        return RecordedArray(array, reference, self)
 
     def shared_dictionaries(self) -> set[Reference]:
         """The references to the dictionaries in which kernels keep what other kernels use."""

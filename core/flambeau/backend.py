@@ -62,6 +62,8 @@ class Backend:
     default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # and this one are set by `runtime.host`, a layer above
     default_namespace: ClassVar[Callable[[Backend], Any]]  # and this one: `xp`, where what it lacks is an error of its own type
     number: Callable[[Array], Any] | None = None  # while a step is recorded: `item`, as a number that each replay computes again
+    whole_program: Callable[[Callable[..., Any], str], Callable[..., Any]] | None = None  # compiles the function of a captured
+    # step, of a list of arrays and numbers: a method with the function and a name, where the library compiles whole programs
     unknown_kernels: ClassVar[
         Callable[[Iterable[str]], list[str]]
     ]  # those names that no operation has; set by the layer of calls
@@ -101,6 +103,15 @@ class Backend:
         for pack in answers("flambeau_inplace_kernels", backend=self):
             merged.update(pack or {})
         return merged
+
+    @property
+    def itself(self) -> Backend:
+        """This backend; while a step is recorded, the one behind the recorder."""
+        return self
+
+    def recorded(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel; while a step is recorded, one that is recorded."""
+        return kernel
 
     @cached_property
     def fusion(self) -> hookspecs.Fusion | None:

@@ -143,8 +143,13 @@ class Captured:
             return values[result.position]
         return arguments[result.position] if result.kind == "argument" else result.value
 
+    @property
+    def exact(self) -> bool:
+        """Whether a replay gives the bits that the call gave."""
+        return all(program.exact for program in (self.forward, self.backward) if program is not None)
+
     def separate(self) -> bool:
-        """Compute element-wise calls one by one, rather than in loops over several; returns whether there were any loops."""
+        """Make each call by itself, rather than several in one loop or program; returns whether there were any of these."""
         programs = [program for program in (self.forward, self.backward) if program is not None]
         return any([program.separate() for program in programs])
 

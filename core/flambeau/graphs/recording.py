@@ -62,10 +62,20 @@ class RecordingBackend:
         self.all_kernels = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
         self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
 
-    @staticmethod
-    def _written_by_step(name: str) -> Any:
+    @property
+    def itself(self) -> Backend:
+        """The backend behind the recorder."""
+        return self._real
+
+    def recorded(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel, whose calls are recorded."""
+        return self._recorder.wrapped(kernel, name)
+
+    def _written_by_step(self, name: str) -> Any:
         """An optimizer's kernel writes to all its arrays but the second, which is the gradient; other kernels write to none."""
-        return (lambda args: [i for i in range(len(args)) if i != 1]) if name.endswith("_step") else ()
+        if not self._real.mutable or not name.endswith("_step"):
+            return ()
+        return lambda args: [position for position in range(len(args)) if position != 1]
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._real, name)
@@ -103,7 +113,8 @@ class RecordingBackend:
         owned = self._real.is_own(value)
         array._value = value
         result = recorder.call("copy", self._real.copy, (array,), {})
-        recorder.calls[-1].owned = owned
+        if result is not array:  # immutable arrays are their own copies
+            recorder.calls[-1].owned = owned
         return result
 
     def extremes(self, array: Any) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from flambeau.backend import Backend, hookimpl
 
 from .compiled import PROGRAMS, Compiled
 from .kernels import KERNELS, cast
+from .whole import WholeProgram, number_in_program
 
 __all__ = ["JaxBackend"]
 
@@ -49,6 +50,7 @@ class JaxBackend(Backend):
     name = "jax"
     device_type = "jax"
     complete = True
+    recordable = True
     xp = jnp
     array_type = type(jnp.zeros(()))
 
@@ -58,6 +60,9 @@ class JaxBackend(Backend):
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return Compiled(name, function)
+
+    def whole_program(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        return WholeProgram(function, name)
 
     def forget(self) -> None:
         PROGRAMS.forget()
@@ -86,7 +91,7 @@ class JaxBackend(Backend):
         return numpy.asarray(array).tolist()
 
     def item(self, array: Any) -> Any:
-        return array.item()
+        return number_in_program(array) if isinstance(array, jax.core.Tracer) else array.item()
 
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         return cast(array, raw_dtype)

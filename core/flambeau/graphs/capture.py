@@ -382,10 +382,11 @@ class _Sources:
         """Join the groups of those that lie in the same memory, such as a parameter and a view of it."""
         used = dict.fromkeys(reference for call in calls for reference in references_in((call.args, call.kwargs)))
         arrays = [self.lifted[reference] for reference in used if reference in self.lifted]
-        shares_memory, recorder = self.recording.backend.shares_memory, self.recording.recorder
+        recorder = self.recording.recorder
         for i, array in enumerate(arrays):
+            backend = recorder.backend_of(array._value)
             for other in arrays[:i]:
-                if shares_memory(array._value, other._value):
+                if backend is recorder.backend_of(other._value) and backend.shares_memory(array._value, other._value):  # type: ignore[union-attr]  # a backend
                     recorder.join(array._reference, other._reference)
 
 

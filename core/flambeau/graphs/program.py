@@ -73,8 +73,6 @@ class Program:
     @property
     def checks_before_effects(self) -> bool:
         """Whether all checks come before the first write or draw, so that nothing has been done when one fails."""
-        if not self.recorder.backend.mutable:
-            return True  # nothing is done before its results are put in place
         kinds = [call.kind == CHECK for call in self.calls if call.kind == CHECK or call.kind == EFFECT or call.writes]
         return kinds == sorted(kinds, reverse=True)
 

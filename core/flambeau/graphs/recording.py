@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from ..backend import Backend
+from ..backend import Backend, for_device_type
 from ..calls.tables import OPS
 from ..random import Generator
 from ..runtime.devices import DispatchKey, _keys, device, dispatch_key, kernels_of
@@ -245,7 +245,9 @@ class Recording:
     """
 
     def __init__(self, backend: Backend, numbers: Sequence[tuple[dict[Any, Any], Any]] = (), strict: bool = False) -> None:
-        self.backend, self.recorder = backend, Recorder(backend, strict)
+        host = for_device_type("cpu")
+        self.backends = [backend] if host is backend or not host.recordable else [backend, host]
+        self.backend, self.recorder = backend, Recorder(backend, strict, host=self.backends[1] if self.backends[1:] else None)
         self.places = list(numbers)
         self.numbers: list[RecordedNumber] = []  # the recorded ones, in the order of the places
         self.states: dict[int, TensorState] = {}  # of the tensors that were there, by id
@@ -263,15 +265,16 @@ class Recording:
             raise NotCapturable("another step is being recorded")
         if open_batches() or state.forward_levels or state.mutation_guards or state.anomaly_mode or state.node_observers:
             raise NotCapturable("a transform, anomaly mode or a profiler is on")
-        for dtype in self.backend.dtypes:
-            dispatch_key(dtype, device(self.backend.device_type))
+        for backend in self.backends:
+            for dtype in backend.dtypes:
+                dispatch_key(dtype, device(backend.device_type))
         gc.unfreeze()  # objects that `gc.freeze` has put aside would not be found
         self._tensors, generators = _instances(Tensor, Generator)
         gc.freeze()  # what is found at the end is then what has been made since, and collections pass over the rest
         self._lift(self._tensors)
         self._replace_keys()
         for generator in generators:
-            if generator.device.type == self.backend.device_type:
+            if any(generator.device.type == backend.device_type for backend in self.backends):
                 self.generators.append((generator, generator.raw))
                 generator._raw = RecordedGenerator(generator.raw, self.recorder)
         for container, key in self.places:
@@ -287,7 +290,7 @@ class Recording:
         for tensor in tensors:
             array = getattr(tensor, "_array", None)
             key = getattr(tensor, "_key", None)
-            if type(key) is not DispatchKey or key.backend is not self.backend or type(array) is not self.backend.array_type:
+            if type(key) is not DispatchKey or key.backend not in self.backends or type(array) is not key.backend.array_type:
                 continue
             if id(array) not in lifted:
                 lifted[id(array)] = self.recorder.lift(array)
@@ -301,11 +304,11 @@ class Recording:
             tensor_state.tensor._array = tensor_state.lifted
 
     def _replace_keys(self) -> None:
-        backend = RecordingBackend(self.backend, self.recorder)
-        for key in {key for key in _keys.values() if key.backend is self.backend}:
+        recording = [RecordingBackend(backend, self.recorder) for backend in self.backends]
+        for key in {key for key in _keys.values() if key.backend in self.backends}:
             self._keys[key] = _KeyState.of(key)
         for key in self._keys:
-            self._set_up(key, backend)
+            self._set_up(key, recording[self.backends.index(key.backend)])
         self._resolve = DispatchKey.resolve
         DispatchKey.resolve = staticmethod(self._resolve_recorded)
 
@@ -363,7 +366,7 @@ class Recording:
     def _restore(self, tensor: Tensor) -> None:
         array = getattr(tensor, "_array", None)
         if type(array) is RecordedArray:
-            tensor._array = self.backend.wrap(array._value)
+            tensor._array = tensor._key.backend.wrap(array._value)
 
     # --- what was there ---
 

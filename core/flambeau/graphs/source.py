@@ -42,7 +42,7 @@ class Source:
     ) -> None:
         self.recorder, self.calls, self.name = recorder, list(calls), name
         self.inputs, self.outputs = list(inputs), list(outputs)
-        self.namespace: dict[str, Any] = {"CheckFailed": CheckFailed, "wrap": recorder.backend.wrap}
+        self.namespace: dict[str, Any] = {"CheckFailed": CheckFailed, "wrap": _wrap(recorder)}
         self.names: dict[Reference, str] = {}
         self.code = self._source()
         self.run: Callable[[Sequence[Any]], tuple[Any, ...]] = self._compiled()
@@ -164,3 +164,9 @@ class Source:
         exec(compile(self.code, filename, "exec"), self.namespace)
         run: Callable[[Sequence[Any]], tuple[Any, ...]] = self.namespace[self.name]
         return run
+
+
+def _wrap(recorder: Recorder) -> Callable[[Any], Any]:
+    """What makes arrays of the scalars that a library returns."""
+    host = recorder.host
+    return recorder.backend.wrap if host is None or recorder.backend.scalar_types else host.wrap

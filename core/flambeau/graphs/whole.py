@@ -1,6 +1,7 @@
 """All calls in one, for array libraries that compile whole programs, such as JAX.
 
-Random numbers are drawn before, and what was checked is checked behind it, because a compiled program can do neither.
+Random numbers are drawn before, as is done what the host does, such as counting an optimizer's steps; and what was checked is checked
+behind it: a compiled program can do none of that.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ def as_one(
         return list(calls), None
     before = _before(recorder, calls)
     chosen = set(map(id, before))
+    last = {reference for call in calls if id(call) not in chosen for reference in references_in(call.results)}
+    if any(reference in last for call in before for reference in references_in((call.args, call.kwargs))):
+        return list(calls), None
     checks: list[tuple[Reference, Call]] = []
     inside = []
     for call in calls:
@@ -48,11 +52,11 @@ def as_one(
 
 
 def _before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """The draws of random numbers, the checks of numbers, such as a learning rate, and what both need."""
+    """The draws of random numbers, what the host computes, the checks of numbers, such as a learning rate, and what these need."""
     maker = {reference: call for call in calls for reference in references_in(call.results)}
     chosen: set[int] = set()
     for call in calls:
-        if call.kind == EFFECT or (call.kind == CHECK and _of_numbers(recorder, call, maker)):
+        if call.kind == EFFECT or _is_on_host(recorder, call) or (call.kind == CHECK and _of_numbers(recorder, call, maker)):
             waiting = [call]
             while waiting:
                 needed = waiting.pop()
@@ -61,6 +65,10 @@ def _before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
                     arguments = references_in((needed.args, needed.kwargs))
                     waiting += [maker[reference] for reference in arguments if reference in maker]
     return [call for call in calls if id(call) in chosen]
+
+
+def _is_on_host(recorder: Recorder, call: Call) -> bool:
+    return any(reference in recorder.on_host for reference in references_in((call.args, call.kwargs, call.results)))
 
 
 def _of_numbers(recorder: Recorder, call: Call, maker: dict[Reference, Call]) -> bool:

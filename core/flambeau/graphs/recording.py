@@ -387,7 +387,7 @@ def _instances(*classes: type) -> list[list[Any]]:
 
 
 def _with_subclasses(cls: type) -> list[type]:
-    found = {cls: None}
+    found: dict[type, None] = {cls: None}
     waiting = [cls]
     while waiting:
         new = [subclass for subclass in type.__subclasses__(waiting.pop()) if subclass not in found]

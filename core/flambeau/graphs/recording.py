@@ -9,8 +9,12 @@ is as before.
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +36,7 @@ from .recorder import (
     Recorder,
     Reference,
     open_recorders,
+    register_own_folder,
 )
 
 __all__ = ["NotCapturable", "Recording", "TensorState"]
@@ -266,6 +271,7 @@ class Recording:
         if open_batches() or state.forward_levels or state.mutation_guards or state.anomaly_mode or state.node_observers:
             raise NotCapturable("a transform, anomaly mode or a profiler is on")
         for backend in self.backends:
+            _register_folders(backend)
             for dtype in backend.dtypes:
                 dispatch_key(dtype, device(backend.device_type))
         gc.unfreeze()  # objects that `gc.freeze` has put aside would not be found
@@ -378,6 +384,15 @@ class Recording:
     def spoiled_numbers(self) -> bool:
         """Whether the program has replaced one of the numbers that were to be followed."""
         return any(container.get(key) is not number for (container, key), number in zip(self.places, self.numbers, strict=True))
+
+
+@cache
+def _register_folders(backend: Backend) -> None:
+    """Count the code of a backend, and of its array library, as the library's own: it is no part of the program."""
+    for name in (type(backend).__module__, getattr(backend.xp, "__name__", backend.array_type.__module__)):
+        file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
+        if file is not None:
+            register_own_folder(f"{Path(file).parent}{os.sep}")
 
 
 def _instances(*classes: type) -> list[list[Any]]:

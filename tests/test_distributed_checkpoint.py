@@ -94,7 +94,7 @@ def load_parts(rank, size, folder):
     model_state, optimizer_state = get_state_dict(net, optimizer)
     checkpoint.load({"model": model_state, "optimizer": optimizer_state}, checkpoint_id=f"{folder}/net")
     set_state_dict(net, optimizer, model_state_dict=model_state, optim_state_dict=optimizer_state)
-    for (name, one), (_, other) in zip(net.named_parameters(), plain.named_parameters(), strict=True):
+    for (_, one), (_, other) in zip(net.named_parameters(), plain.named_parameters(), strict=True):
         torch.testing.assert_close(whole(one.detach()), other.detach())
         torch.testing.assert_close(whole(optimizer.state[one]["exp_avg"]), expected_optimizer.state[other]["exp_avg"])
     assert optimizer.param_groups[0]["lr"] == 0.1

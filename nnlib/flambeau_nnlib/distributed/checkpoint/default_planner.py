@@ -187,9 +187,7 @@ class DefaultLoadPlanner(LoadPlanner):
         self.original_state_dict: STATE_DICT_TYPE = {}
         self.mappings: dict[str, Any] = {}
 
-    def set_up_planner(
-        self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None, is_coordinator: bool = False
-    ) -> None:
+    def set_up_planner(self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None, is_coordinator: bool = False) -> None:
         """Take what is to be filled."""
         self.original_state_dict, self.metadata = state_dict, metadata
         if self.flatten_state_dict:
@@ -252,9 +250,7 @@ def _overlaps(name: str, entry: TensorStorageMetadata, part: ChunkStorageMetadat
     items = []
     for index, chunk in enumerate(entry.chunks):
         starts = [max(a, b) for a, b in zip(part.offsets, chunk.offsets, strict=True)]
-        stops = [
-            min(a + m, b + n) for a, m, b, n in zip(part.offsets, part.sizes, chunk.offsets, chunk.sizes, strict=True)
-        ]
+        stops = [min(a + m, b + n) for a, m, b, n in zip(part.offsets, part.sizes, chunk.offsets, chunk.sizes, strict=True)]
         lengths = [stop - start for start, stop in zip(starts, stops, strict=True)]
         if any(length <= 0 for length in lengths):
             continue
@@ -278,9 +274,7 @@ class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
         self.keys = keys
         super().__init__(*args, **kwargs)
 
-    def set_up_planner(
-        self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None, is_coordinator: bool = False
-    ) -> None:
+    def set_up_planner(self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None, is_coordinator: bool = False) -> None:
         """Fill the dictionary with tensors to read into."""
         assert metadata is not None and not state_dict
         flat: dict[str, Any] = {}

@@ -205,7 +205,7 @@ class FileSystemWriter(StorageWriter):
         prefix: str = plan.storage_data.prefix
         named = [(f"{prefix}{number}{SUFFIX}", items) for number, items in enumerate(bins) if items]
         with ThreadPoolExecutor(self.thread_count) as threads:
-            results = [one for found in threads.map(lambda pair: self._write(*pair, planner), named) for one in found]
+            results = [one for found in threads.map(lambda pair: self._write(pair[0], pair[1], planner), named) for one in found]
         future: Future[list[WriteResult]] = Future()
         future.set_result(results)
         return future

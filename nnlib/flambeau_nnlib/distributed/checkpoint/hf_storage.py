@@ -19,14 +19,6 @@ __all__ = ["HuggingFaceStorageReader", "HuggingFaceStorageWriter", "QuantizedHug
 INDEX = "model.safetensors.index.json"
 
 
-def _safetensors() -> Any:
-    try:
-        from flambeau.serialization import safetensors
-    except ImportError as error:  # pragma: no cover
-        raise ImportError("Checkpoints in safetensors files need safetensors: pip install 'flambeau[safetensors]'") from error
-    return safetensors
-
-
 class HuggingFaceStorageWriter(FileSystemWriter):
     """Writes tensors to safetensors files, one or several for each process, and an index of them.
 
@@ -39,7 +31,9 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         CheckpointException: while saving, an entry is no tensor, or a tensor is in parts.
     """
 
-    def __init__(self, path: Any, fqn_to_index_mapping: dict[str, int] | None = None, thread_count: int = 1, **options: Any) -> None:
+    def __init__(
+        self, path: Any, fqn_to_index_mapping: dict[str, int] | None = None, thread_count: int = 1, **options: Any
+    ) -> None:
         super().__init__(path)
         self.files = fqn_to_index_mapping or {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from flambeau import Tensor
@@ -46,7 +47,7 @@ def flatten_state_dict(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str,
 def set_element(root: Any, path: Path, value: Any) -> None:
     """Put a value into dictionaries and lists, which are made where they are missing."""
     current = root
-    for key, following in zip(path, path[1:], strict=False):
+    for key, following in pairwise(path):
         empty: Any = {} if isinstance(following, str) else []
         if isinstance(current, list):
             current.extend([None] * (int(key) + 1 - len(current)))

@@ -22,7 +22,7 @@ def load_sharded_optimizer_state_dict(
     """The state of an optimizer, its tensors in the layouts of the parameters.
 
     Args:
-        model_state_dict: the network's state, of `DTensor`s: entries of the optimizer's that belong to a parameter lie as it does.
+        model_state_dict: the network's state, of `DTensor`s: what the optimizer has of a parameter lies as it does.
         optimizer_key: the name under which the optimizer's state was saved.
         storage_reader: where it is.
         planner: a planner in place of `DefaultLoadPlanner()`.
@@ -36,7 +36,7 @@ def load_sharded_optimizer_state_dict(
             continue
         flat[name] = None
         if isinstance(entry, TensorStorageMetadata):
-            like = model_state_dict.get(str(path[2])) if len(path) > 2 else None
+            like: Any = model_state_dict.get(str(path[2])) if len(path) > 2 else None
             same = like is not None and tuple(like.shape) == tuple(entry.size)
             dtype = entry.properties.dtype
             flat[name] = torch.zeros_like(like, dtype=dtype) if same else torch.empty(entry.size, dtype=dtype)

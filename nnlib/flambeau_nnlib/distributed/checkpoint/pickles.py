@@ -1,4 +1,4 @@
-"""The file `.metadata`, with PyTorch's names: it reads flambeau's, flambeau reads its, and no code runs but that of a few classes."""
+"""The file `.metadata`, with PyTorch's names, so that each reads the other's; reading runs no code but that of a few classes."""
 
 from __future__ import annotations
 

@@ -128,9 +128,7 @@ class LoadPlanner(ABC):
     """Says what each process reads, and takes it.  Extend `DefaultLoadPlanner`."""
 
     @abstractmethod
-    def set_up_planner(
-        self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None, is_coordinator: bool = False
-    ) -> None:
+    def set_up_planner(self, state_dict: STATE_DICT_TYPE, metadata: Metadata | None = None, is_coordinator: bool = False) -> None:
         """Take what is to be filled, in each process."""
 
     @abstractmethod

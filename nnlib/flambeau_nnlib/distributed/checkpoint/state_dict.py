@@ -16,8 +16,18 @@ from ..tensor import DTensor, distribute_tensor
 from ..world import get_rank, is_initialized
 
 __all__ = [
-    "DictValueType", "FQNS_T", "ListDictValueType", "OptimizerStateType", "PrimitiveType", "StateDictOptions", "ValueType",
-    "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "set_model_state_dict", "set_optimizer_state_dict",
+    "FQNS_T",
+    "DictValueType",
+    "ListDictValueType",
+    "OptimizerStateType",
+    "PrimitiveType",
+    "StateDictOptions",
+    "ValueType",
+    "get_model_state_dict",
+    "get_optimizer_state_dict",
+    "get_state_dict",
+    "set_model_state_dict",
+    "set_optimizer_state_dict",
     "set_state_dict",
 ]  # fmt: skip
 

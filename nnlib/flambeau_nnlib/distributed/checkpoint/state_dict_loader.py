@@ -28,8 +28,8 @@ def load(
     """Fill a state from a checkpoint, in place: each process reads what it needs, however many had saved it.
 
     Args:
-        state_dict: as it was saved: tensors are overwritten, whatever their layout, other entries replaced; modules and optimizers
-            take their states.
+        state_dict: as it was saved: tensors are overwritten, whatever their layout, other entries replaced; modules and
+            optimizers take their states.
         checkpoint_id: the folder.
         storage_reader: a reader in place of `FileSystemReader(checkpoint_id)`.
         planner: a planner in place of `DefaultLoadPlanner()`.
@@ -95,5 +95,6 @@ def load_state_dict(
     planner: LoadPlanner | None = None,
 ) -> None:
     """`load` by its older name, which is deprecated."""
-    warnings.warn("`load_state_dict` is deprecated and will be removed in future versions. Please use `load` instead.", FutureWarning)
+    message = "`load_state_dict` is deprecated and will be removed in future versions. Please use `load` instead."
+    warnings.warn(message, FutureWarning, stacklevel=2)
     _load(state_dict, None, storage_reader, planner, Team(process_group, coordinator_rank, no_dist))

@@ -170,6 +170,7 @@ def save_state_dict(
     planner: SavePlanner | None = None,
 ) -> Metadata:
     """`save` by its older name, which is deprecated."""
-    warnings.warn("`save_state_dict` is deprecated and will be removed in future versions. Please use `save` instead.", FutureWarning)
+    message = "`save_state_dict` is deprecated and will be removed in future versions. Please use `save` instead."
+    warnings.warn(message, FutureWarning, stacklevel=2)
     storage_writer.reset()
     return _save(state_dict, None, storage_writer, planner, Team(process_group, coordinator_rank, no_dist))

@@ -1,0 +1,18 @@
+"""`fully_shard`, by its older name."""
+
+from __future__ import annotations
+
+from ..fsdp import (
+    CPUOffloadPolicy,
+    FSDPModule,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    UnshardHandle,
+    fully_shard,
+    register_fsdp_forward_method,
+)
+
+__all__ = [
+    "CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle", "fully_shard",
+    "register_fsdp_forward_method",
+]  # fmt: skip

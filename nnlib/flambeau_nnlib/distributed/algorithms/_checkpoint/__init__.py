@@ -1,0 +1,1 @@
+"""Layers that compute their inner values again in the backward."""

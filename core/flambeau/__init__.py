@@ -196,6 +196,8 @@ _LATE = {
     "compile": "compiler",
     "cond": "_higher_order_ops",
     "while_loop": "_higher_order_ops",
+    "ScriptFunction": "jit",
+    "ScriptModule": "jit",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launching.launcher",
     "ops": "_ops",

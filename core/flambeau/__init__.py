@@ -232,7 +232,7 @@ def __getattr__(name: str) -> _Any:
         functions = import_module("flambeau.operations.foreach").FUNCTIONS
         if name in functions:
             return functions[name]
-    if (name == "__config__" or not name.startswith("__")) and find_spec(f"flambeau.{name}") is not None:
+    if (name in ("__config__", "__future__") or not name.startswith("__")) and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")
     raise AttributeError(f"module 'flambeau' has no attribute '{name}'")
 

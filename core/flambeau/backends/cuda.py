@@ -40,37 +40,45 @@ def is_built() -> bool:
 
 
 def flash_sdp_enabled() -> bool:
+    """Whether flash attention may be used."""
     return _flash
 
 
 def enable_flash_sdp(enabled: bool) -> None:
+    """Set whether flash attention may be used."""
     global _flash
     _flash = enabled
 
 
 def mem_efficient_sdp_enabled() -> bool:
+    """Whether memory-efficient attention may be used."""
     return _mem_efficient
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Set whether memory-efficient attention may be used."""
     global _mem_efficient
     _mem_efficient = enabled
 
 
 def math_sdp_enabled() -> bool:
+    """Whether attention as plain products may be used."""
     return _math
 
 
 def enable_math_sdp(enabled: bool) -> None:
+    """Set whether attention as plain products may be used."""
     global _math
     _math = enabled
 
 
 def cudnn_sdp_enabled() -> bool:
+    """Whether cuDNN's attention may be used."""
     return _cudnn
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
+    """Set whether cuDNN's attention may be used."""
     global _cudnn
     _cudnn = enabled
 

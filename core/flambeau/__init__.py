@@ -126,6 +126,7 @@ _PACKAGES = {
     "multiprocessing": "flambeau_nnlib.multiprocessing",
     "distributions": "flambeau_nnlib.distributions",
     "distributed": "flambeau_nnlib.distributed",
+    "distributed._tensor": "flambeau_nnlib.distributed.tensor",
     "amp": "flambeau_nnlib.amp",
     "cpu.amp": "flambeau_nnlib.amp.cpu",
     "cuda.amp": "flambeau_nnlib.amp.cuda",

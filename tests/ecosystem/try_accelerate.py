@@ -23,7 +23,7 @@ for precision in ("no", "bf16"):
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.05)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 4, 0.5)
     net, optimizer, loader, schedule = accelerator.prepare(net, optimizer, loader, schedule)
-    for epoch in range(6):
+    for _ in range(6):
         for inputs, targets in loader:
             with accelerator.accumulate(net):
                 loss = torch.nn.functional.mse_loss(net(inputs).float(), targets)

@@ -182,7 +182,7 @@ _PARTS = {
     "sparse.construction": """
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor""",
     "serialization.records": "PyTorchFileReader PyTorchFileWriter",
-    "sparse.products": "hspmm saddmm smm spmm sspaddmm",
+    "sparse.products": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
     "nn.recurrence": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }
 _LATE = {

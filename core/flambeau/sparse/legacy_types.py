@@ -41,8 +41,8 @@ class SparseType(type):
         tensor([3., 0., 4.])
         """
         if args and isinstance(args[0], torch.Tensor):
-            indices, values, *size = args
-            return sparse_coo_tensor(indices, values, *size, device=device)
+            indices, values, *shape = args
+            return sparse_coo_tensor(indices, values, *shape, device=device)
         size = args[0] if len(args) == 1 and not isinstance(args[0], int) else args or (0,)
         if not all(isinstance(length, int) for length in size):
             raise TypeError(f"{cls.__name__}() takes tensors of indices and values and a size, or a size, but got {args}")

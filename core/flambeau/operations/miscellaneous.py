@@ -155,6 +155,7 @@ def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 
 def _reinforce(self: Tensor, reward: Any) -> None:
+    """Removed from PyTorch.  Raises RuntimeError, with what to do instead."""
     raise RuntimeError(
         "reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
         "be minus log_prob of the sample times the reward."

@@ -76,8 +76,12 @@ Results = dict[str, Outcome]
 
 
 def variables(on_flambeau: bool, more: dict[str, str] | None = None) -> dict[str, str]:
-    """The environment of a program on flambeau (so that the processes it starts are on flambeau too), or on PyTorch."""
-    return {**os.environ, "FLAMBEAU_AS_TORCH": str(int(on_flambeau)), "TOKENIZERS_PARALLELISM": "false", **(more or {})}
+    """The environment of a program on flambeau (so that the processes it starts are on flambeau too), or on PyTorch.
+
+    One thread: what is compared are results, and threads that wait for each other take long on a machine that does more than this.
+    """
+    fixed = {"FLAMBEAU_AS_TORCH": str(int(on_flambeau)), "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **fixed, **(more or {})}
 
 
 def run_suite(suite: Suite, library: str, version: str, python: str, *, on_flambeau: bool) -> Results:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from types import UnionType
 from typing import Any
@@ -70,6 +71,11 @@ def is_namedtuple(obj: Any) -> bool:
 def is_namedtuple_instance(obj: Any) -> bool:
     """Whether it is a named tuple."""
     return is_namedtuple_class(type(obj))
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The type under which it is registered: of all named tuples, `collections.namedtuple`.  For lightning."""
+    return namedtuple if is_namedtuple_class(type(tree)) else type(tree)
 
 
 def is_structseq(obj: Any) -> bool:

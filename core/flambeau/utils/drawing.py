@@ -41,8 +41,10 @@ def draw(
         '<path d="M0 0 8 4 0 8z" fill="#808080"/></marker></defs>'
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'style="max-width:100%;height:auto" font-family="monospace" font-size="10.5">\n{tip}\n' + "\n".join(parts) + "\n</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:100%;height:auto" font-family="monospace" font-size="10.5">\n{tip}\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
     )
 
 
@@ -143,6 +145,6 @@ def _node(centre: tuple[float, float], size: tuple[float, float], label: str, co
         f'<tspan x="{x:.0f}" y="{first + number * _LINE:.1f}">{escape(line)}</tspan>' for number, line in enumerate(lines)
     )
     return (
-        f'<rect x="{x - width / 2:.0f}" y="{y - height / 2:.0f}" width="{width:.0f}" height="{height:.0f}" rx="5" fill="{colour}" '
-        f'stroke="#808080"/><text text-anchor="middle" fill="black">{text}</text>'
+        f'<rect x="{x - width / 2:.0f}" y="{y - height / 2:.0f}" width="{width:.0f}" height="{height:.0f}" rx="5" '
+        f'fill="{colour}" stroke="#808080"/><text text-anchor="middle" fill="black">{text}</text>'
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from types import SimpleNamespace
+from typing import Final
 
 from .switches import changed
 
@@ -12,7 +13,7 @@ __all__ = [
     "flash_sdp_enabled", "is_available", "is_built", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "sdp_kernel",
 ]  # fmt: skip
 
-matmul = SimpleNamespace(
+matmul: Final = SimpleNamespace(
     allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False, fp32_precision="none",
 )  # fmt: skip

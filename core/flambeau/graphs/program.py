@@ -11,7 +11,7 @@ import keyword
 import linecache
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
 
@@ -81,12 +81,12 @@ class Program:
         name: str = "step",
     ) -> None:
         self.recorder, self.inputs, self.outputs, self.name = recorder, list(inputs), list(outputs), name
-        self.dictionaries = {reference for _, reference in recorder.dictionaries.values()}
+        self.dictionaries: Final = {reference for _, reference in recorder.dictionaries.values()}
         self.renamed: dict[Reference, Reference] = {}  # copies that are not made, by what they were to be copies of
         self.calls = self._without_copies(self._checks_first(needed_calls(recorder, calls, outputs, stays)))
         self.namespace: dict[str, Any] = {"CheckFailed": CheckFailed, "wrap": recorder.backend.wrap}
         self.names: dict[Reference, str] = {}
-        self.code = self._source()
+        self.code: str = self._source()
         self.run: Callable[[Sequence[Any]], tuple[Any, ...]] = self._compiled()
 
     # --- which calls, in which order ---

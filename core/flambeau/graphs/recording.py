@@ -12,7 +12,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from ..backend import Backend
 from ..calls.tables import OPS
@@ -57,9 +57,9 @@ class RecordingBackend:
     def __init__(self, real: Backend, recorder: Recorder) -> None:
         self._real, self._recorder = real, recorder
         self.array_type = RecordedArray
-        self.xp = RecordingNamespace(real.xp, recorder)
-        self.forward_xp = self.xp
-        self.all_kernels = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
+        self.xp: Final = RecordingNamespace(real.xp, recorder)
+        self.forward_xp: Final = self.xp
+        self.all_kernels: Final = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
         self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
 
     @staticmethod
@@ -235,7 +235,7 @@ class Recording:
 
     def __init__(self, backend: Backend, numbers: Sequence[tuple[dict[Any, Any], Any]] = (), strict: bool = False) -> None:
         self.backend, self.recorder = backend, Recorder(backend, strict)
-        self.places = list(numbers)
+        self.places: Final = list(numbers)
         self.numbers: list[RecordedNumber] = []  # the recorded ones, in the order of the places
         self.states: dict[int, TensorState] = {}  # of the tensors that were there, by id
         self.generators: list[tuple[Generator, Any]] = []

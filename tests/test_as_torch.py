@@ -48,6 +48,14 @@ def test_under_its_own_name_flambeau_keeps_its_names() -> None:
                                        "flambeau.linalg", "flambeau"]  # fmt: skip
 
 
+def test_modules_are_loaded_once_by_whichever_name_comes_first() -> None:
+    code = (
+        "import torch.nn.utils.rnn as a, flambeau.nn.utils.rnn as b, flambeau_nnlib.nn.utils.rnn as c;"
+        "import flambeau.optim.sgd as d, torch.optim.sgd as e; print(a is b, b is c, d is e)"
+    )
+    assert run("-m", "flambeau", "-c", code).split() == ["True"] * 3
+
+
 def test_distributions() -> None:
     code = """
 import importlib.metadata as metadata, torch, importlib.util

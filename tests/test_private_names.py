@@ -254,3 +254,63 @@ def test_the_tracker_knows_of_backward_passes():
         seen.append(tracker.is_bw)
         y.sum().backward()
     assert seen == [False, True]
+
+
+def test_scans_combine_what_came_before():
+    from flambeau._higher_order_ops.associative_scan import associative_scan
+
+    a, b = torch.rand(2, 3, 7, dtype=torch.float64, requires_grad=True)
+
+    def combine(left, right):  # of x -> a x + b, one after the other
+        return left[0] * right[0], right[0] * left[1] + right[1]
+
+    for reverse in (False, True):
+        _, found = associative_scan(combine, (a, b), -1, reverse, combine_mode="generic")
+        order = range(6, -1, -1) if reverse else range(7)
+        state, states = torch.zeros(3, dtype=torch.float64), {}
+        for i in order:
+            state = states[i] = a[:, i] * state + b[:, i]
+        torch.testing.assert_close(found, torch.stack([states[i] for i in range(7)], 1))
+    with pytest.raises(ValueError, match="need to be on CUDA"):
+        associative_scan(combine, (a, b), 1)
+    with pytest.raises(ValueError, match="scan dimension > 0"):
+        associative_scan(combine, (a[:, :0], b[:, :0]), 1, combine_mode="generic")
+
+
+def test_gradient_of_softmax():
+    x = torch.randn(3, 4, requires_grad=True)
+    y, g = x.softmax(1), torch.randn(3, 4)
+    y.backward(g)
+    torch.testing.assert_close(torch._softmax_backward_data(g, y.detach(), 1, torch.float32), x.grad)
+
+
+def test_cases_compare_tensors():
+    from flambeau.testing._internal.common_utils import TestCase, freeze_rng_state, instantiate_parametrized_tests, parametrize
+
+    case = TestCase()
+    case.assertEqual({"x": [torch.tensor(0.1 + 0.2), 1]}, {"x": [torch.tensor(0.3), 1]})
+    case.assertEqual(torch.tensor(2), 2)
+    case.assertNotEqual(torch.ones(2), torch.ones(2, dtype=torch.float64))
+    case.assertEqual(torch.ones(2), torch.ones(2, dtype=torch.float64), exact_dtype=False)
+    case.assertEqual(torch.tensor([1.0]), torch.tensor([1.5]), atol=1, rtol=0)
+    for different in (([1], [1, 2]), ("a", "b"), ({"a": 1}, {"b": 1}), (torch.ones(2), torch.zeros(2)), (1.0, 2.0)):
+        with pytest.raises(AssertionError):
+            case.assertEqual(*different)
+    with freeze_rng_state():
+        first = torch.rand(2)
+    assert torch.equal(first, torch.rand(2))
+
+    seen = []
+
+    @instantiate_parametrized_tests
+    class Several(TestCase):
+        @parametrize("x", [1, 2])
+        @parametrize("dtype,y", [(torch.float32, 0)])
+        def test_it(self, x, dtype, y):
+            seen.append((x, dtype, y))
+
+    names = sorted(name for name in dir(Several) if name.startswith("test_"))
+    assert names == ["test_it_dtype_float32_y_0_x_1", "test_it_dtype_float32_y_0_x_2"]
+    for name in names:
+        getattr(Several(name), name)()
+    assert seen == [(1, torch.float32, 0), (2, torch.float32, 0)]

@@ -142,6 +142,7 @@ _PACKAGES = {
     "legacy": "flambeau_nnlib.legacy",
     "utils.data": "flambeau_nnlib.data",
     "utils.data._utils": "flambeau_nnlib.data",
+    "utils.data.graph_settings": "flambeau_nnlib.data.datapipes.iter",
     "utils.checkpoint": "flambeau_nnlib.checkpoint",
     "utils.benchmark": "flambeau_nnlib.benchmark",
     "utils.benchmark.utils": "flambeau_nnlib.benchmark",
@@ -211,7 +212,7 @@ _PARTS["_utils"] = """
     _check_with"""
 _PARTS["operations.private_functions"] = """
     _aminmax _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _conj _dim_arange _log_softmax _shape_as_tensor
-    _softmax _unique _unique2 _weight_norm"""
+    _softmax _softmax_backward_data _unique _unique2 _weight_norm"""
 for _name in ("_utils", "operations.private_functions"):
     _LATE |= dict.fromkeys(_PARTS[_name].split(), _name)
 __all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")
@@ -229,7 +230,7 @@ def __getattr__(name: str) -> _Any:
         functions = import_module("flambeau.operations.foreach").FUNCTIONS
         if name in functions:
             return functions[name]
-    if (name == "__config__" or not name.startswith("__")) and find_spec(f"flambeau.{name}") is not None:
+    if (name in ("__config__", "__future__") or not name.startswith("__")) and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")
     raise AttributeError(f"module 'flambeau' has no attribute '{name}'")
 

@@ -470,6 +470,8 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
         node.outputs = tuple(metadata)
         first: Any = next((entry for entry in metadata if entry is not None), (None, ()))
         node.dispatch_key, node.shape = first[0], first[1]
+        if any(isinstance(tensor, Tensor) and tensor._key.wraps for tensor in (*inputs, *outputs)):
+            node.on_tensors = state.on_tensors = True
     return results
 
 

@@ -262,6 +262,7 @@ def as_called(
     kwargs.update(passed)
     if out is not None:
         kwargs["out"] = out
+    kwargs.pop("workspace", None)  # in which a node keeps what its rule can use again
     # An operation called inside another function is offered as such, not as the public function of its name.
     public = _published(op) if _redispatched.get() is None else op.function
     return public, tuple(args), kwargs

@@ -13,7 +13,8 @@ from ..tensors.tensor import Tensor, wrap
 from ..values.trees import Spec, flatten, unflatten
 from .differentiation import CompiledFunctionBackward, RecordedBackward, record_backward
 from .effects import Effects
-from .program import Program, needed_calls
+from .passes import needed_calls
+from .program import Program
 from .recorder import RecordedArray, RecordedInteger, RecordedNumber, Reference, references_in
 from .recording import NotCapturable, Recording
 

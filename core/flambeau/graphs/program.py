@@ -11,47 +11,19 @@ import keyword
 import linecache
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from types import MethodType
+from typing import Any
 
-from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
+from .passes import checks_first, merged, needed_calls, without_copies
+from .recorder import CHECK, EFFECT, Call, Recorder, Reference, references_in
 
-__all__ = ["CheckFailed", "Program", "needed_calls"]
+__all__ = ["CheckFailed", "Program"]
 
 _numbers = itertools.count()
 
 
 class CheckFailed(RuntimeError):
     """A comparison of values came out differently from when the program was recorded."""
-
-
-def needed_calls(
-    recorder: Recorder, calls: Sequence[Call], outputs: Iterable[Reference], stays: Iterable[Reference] = ()
-) -> list[Call]:
-    """The calls whose results, or writes, somebody needs.
-
-    Args:
-        recorder: what the calls belong to.
-        calls: the calls.
-        outputs: the values that are wanted.
-        stays: further values whose memory is seen from outside, so that writes to it are needed.
-    """
-    group, dictionaries = recorder.group, {reference for _, reference in recorder.dictionaries.values()}
-    wanted = set(outputs)
-    in_use = {group(reference) for reference in (*wanted, *stays)}
-    needed = []
-    for call in reversed(calls):
-        arguments = list(references_in((call.args, call.kwargs)))
-        written = [*call.writes, *(reference for reference in arguments if reference in dictionaries)]
-        if (
-            call.kind != COMPUTE
-            or any(reference in wanted for reference in references_in(call.results))
-            or any(group(reference) in in_use for reference in written)
-        ):
-            needed.append(call)
-            wanted.update(arguments)
-            in_use.update(map(group, arguments))
-    needed.reverse()
-    return needed
 
 
 class Program:
@@ -81,62 +53,15 @@ class Program:
         name: str = "step",
     ) -> None:
         self.recorder, self.inputs, self.outputs, self.name = recorder, list(inputs), list(outputs), name
-        self.dictionaries: Final = {reference for _, reference in recorder.dictionaries.values()}
-        self.renamed: dict[Reference, Reference] = {}  # copies that are not made, by what they were to be copies of
-        self.calls = self._without_copies(self._checks_first(needed_calls(recorder, calls, outputs, stays)))
+        self.dictionaries = recorder.shared_dictionaries()
+        calls, merged_values = merged(recorder, needed_calls(recorder, calls, outputs, stays), outputs)
+        calls = checks_first(recorder, calls)
+        self.calls, copied_values = without_copies(recorder, calls, inputs, outputs)
+        self.renamed = merged_values | copied_values  # values that are not made, by what stands in their place
         self.namespace: dict[str, Any] = {"CheckFailed": CheckFailed, "wrap": recorder.backend.wrap}
         self.names: dict[Reference, str] = {}
-        self.code: str = self._source()
+        self.code = self._source()
         self.run: Callable[[Sequence[Any]], tuple[Any, ...]] = self._compiled()
-
-    # --- which calls, in which order ---
-
-    def _checks_first(self, calls: list[Call]) -> list[Call]:
-        """The checks, and what they need, before all other calls, where they read no memory that those write to."""
-        group = self.recorder.group
-        maker = {reference: call for call in calls for reference in references_in(call.results)}
-        written = {group(reference) for call in calls for reference in call.writes}
-        first: list[Call] = []
-        chosen: set[int] = set()
-        for check in (call for call in calls if call.kind == CHECK):
-            chain, waiting, pure = [check], [check], True
-            while waiting:
-                for reference in references_in((waiting.pop().args,)):
-                    source = maker.get(reference)
-                    pure = pure and group(reference) not in written and reference not in self.dictionaries
-                    if source is not None:
-                        pure = pure and source.kind == COMPUTE and not source.writes
-                        chain.append(source)
-                        waiting.append(source)
-            if pure:
-                first += [call for call in chain if id(call) not in chosen]
-                chosen.update(map(id, chain))
-        place = {id(call): number for number, call in enumerate(calls)}
-        first.sort(key=lambda call: place[id(call)])
-        return first + [call for call in calls if id(call) not in chosen]
-
-    def _without_copies(self, calls: list[Call]) -> list[Call]:
-        """The calls without copies of what nobody else uses."""
-        group = self.recorder.group
-        last_use: dict[int, int] = {}
-        for number, call in enumerate(calls):
-            for reference in references_in((call.args, call.kwargs)):
-                last_use[group(reference)] = number
-        outside = {group(reference) for reference in (*self.inputs, *self.outputs)}
-        makers: dict[int, list[Call]] = {}
-        for call in calls:
-            for reference in references_in(call.results):
-                makers.setdefault(group(reference), []).append(call)
-        kept = []
-        for number, call in enumerate(calls):
-            source = call.args[0] if call.owned else None
-            if type(source) is Reference and group(source) not in outside and last_use[group(source)] == number:
-                made = makers.get(group(source), [])
-                if len(made) == 1 and not any(reference in self.dictionaries for reference in references_in(made[0].args)):
-                    self.renamed[call.results] = source
-                    continue
-            kept.append(call)
-        return kept
 
     # --- the source ---
 
@@ -233,7 +158,8 @@ class Program:
         """A name in the function's namespace that holds a value."""
         for number in itertools.count():
             name = f"{base}_{number}" if number else base
-            if self.namespace.setdefault(name, value) is value:
+            found = self.namespace.setdefault(name, value)
+            if found is value or (type(value) is MethodType and found == value):
                 return name
         raise AssertionError
 

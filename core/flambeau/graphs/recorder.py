@@ -19,8 +19,8 @@ from ..backend import Backend
 
 __all__ = [
     "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger",
-    "RecordedNumber", "Recorder", "Reference", "is_own_file", "is_recording", "place_in_program", "references_in",
-    "refuse", "register_own_folder",
+    "RecordedNumber", "Recorder", "Reference", "is_inside_call", "is_own_file", "is_recording", "place_in_program",
+    "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
 COMPUTE = "compute"  # gives results, and may write to arguments: done where those are needed
@@ -107,6 +107,10 @@ class Recorder:
     def lift(self, array: Any) -> RecordedArray:
         """A real array that was there before, as a value of the program."""
         return RecordedArray(array, self.new_reference(), self)
+
+    def shared_dictionaries(self) -> set[Reference]:
+        """The references to the dictionaries in which kernels keep what other kernels use."""
+        return {reference for _, reference in self.dictionaries.values()}
 
     # --- what cannot be recorded ---
 
@@ -503,6 +507,11 @@ open_recorders: list[Recorder] = []
 def is_recording() -> bool:
     """Whether a step is being recorded."""
     return bool(open_recorders)
+
+
+def is_inside_call() -> bool:
+    """Whether a recorded call is running, whose inside is no part of the program: a kernel that is being compiled, say."""
+    return any(recorder.depth for recorder in open_recorders)
 
 
 def refuse(reason: str) -> None:

@@ -240,6 +240,7 @@ class Recording:
         self.states: dict[int, TensorState] = {}  # of the tensors that were there, by id
         self.generators: list[tuple[Generator, Any]] = []
         self.first_seq = 0.0
+        self._tensors: list[Tensor] = []  # all that were there
         self._keys: dict[DispatchKey, _KeyState] = {}
 
     # --- at the beginning ---
@@ -253,8 +254,10 @@ class Recording:
             raise NotCapturable("a transform, anomaly mode or a profiler is on")
         for dtype in self.backend.dtypes:
             dispatch_key(dtype, device(self.backend.device_type))
-        tensors, generators = _instances(Tensor, Generator)
-        self._lift(tensors)
+        gc.unfreeze()  # objects that `gc.freeze` has put aside would not be found
+        self._tensors, generators = _instances(Tensor, Generator)
+        gc.freeze()  # what is found at the end is then what has been made since, and collections pass over the rest
+        self._lift(self._tensors)
         self._replace_keys()
         for generator in generators:
             if generator.device.type == self.backend.device_type:
@@ -337,14 +340,19 @@ class Recording:
         for (container, key), number in zip(self.places, self.numbers, strict=True):
             if container.get(key) is number:
                 container[key] = number.plain
-        tensors, nodes = _instances(Tensor, Node)
-        for tensor in tensors:
-            array = getattr(tensor, "_array", None)
-            if type(array) is RecordedArray:
-                tensor._array = self.backend.wrap(array._value)
-        for node in nodes:
-            if getattr(node, "seq", -1.0) >= self.first_seq:
-                _restore_saved(node)
+        for tensor in self._tensors:
+            self._restore(tensor)
+        for new in gc.get_objects():  # without those that were frozen when the recording began
+            if issubclass(type(new), Tensor):
+                self._restore(new)
+            elif issubclass(type(new), Node) and getattr(new, "seq", -1.0) >= self.first_seq:
+                _restore_saved(new)
+        gc.unfreeze()
+
+    def _restore(self, tensor: Tensor) -> None:
+        array = getattr(tensor, "_array", None)
+        if type(array) is RecordedArray:
+            tensor._array = self.backend.wrap(array._value)
 
     # --- what was there ---
 
@@ -359,18 +367,19 @@ class Recording:
 
 
 def _instances(*classes: type) -> list[list[Any]]:
-    """The live objects of each of the classes, found in one pass over all objects."""
-    found: dict[type, list[Any] | None] = {}
-    lists: list[list[Any]] = [[] for _ in classes]
-    gc.unfreeze()  # objects that `gc.freeze` has put aside would not be found
-    for candidate in gc.get_objects():
-        cls = type(candidate)
-        if cls not in found:
-            found[cls] = next((lists[i] for i, wanted in enumerate(classes) if issubclass(cls, wanted)), None)
-        instances = found[cls]
-        if instances is not None:
-            instances.append(candidate)
-    return lists
+    """The live objects of each of the classes; an object refers to its class, so that the collector can tell."""
+    found = gc.get_referrers(*(subclass for cls in classes for subclass in _with_subclasses(cls)))
+    return [[candidate for candidate in found if issubclass(type(candidate), cls)] for cls in classes]
+
+
+def _with_subclasses(cls: type) -> list[type]:
+    found: dict[type, None] = {cls: None}
+    waiting = [cls]
+    while waiting:
+        new = [subclass for subclass in type.__subclasses__(waiting.pop()) if subclass not in found]
+        found.update(dict.fromkeys(new))
+        waiting += new
+    return list(found)
 
 
 def _restore_saved(node: Node) -> None:

@@ -117,7 +117,6 @@ def _attached() -> dict[str, Any]:
 def members() -> str:
     """The text of `_members.pyi`."""
     lines = [_HEADER + "from .storage import TypedStorage, UntypedStorage", _DTYPE + "\nclass Members:"]
-    written = _written()
     for name, value in _attached().items():
         if isinstance(value, property) and value.fget:
             lines += ["    @property", f"    def {name}(self) -> {_returns(value.fget)}: ..."]
@@ -130,10 +129,7 @@ def members() -> str:
         elif isinstance(value, staticmethod):
             lines += ["    @staticmethod", "    " + _declaration(name, value.__func__, method=False)]
         elif not keyword.iskeyword(name):
-            place = written.get(id(inspect.unwrap(value))) or written.get(id(inspect.unwrap(PUBLIC.get(name.rstrip("_"), value))))
-            where = f"  # {place[0][1:].replace('.', '/')}.py" if place is not None else ""
-            declaration = _declaration(name, value, method=True)
-            lines.append("    " + declaration + ("" if "#" in declaration else where))
+            lines.append("    " + _declaration(name, value, method=True))
     return "\n".join(lines) + "\n"
 
 

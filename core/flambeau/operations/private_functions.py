@@ -48,6 +48,12 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return _unconverted("log_softmax", self, dim, half_to_float)
 
 
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient by the input of a softmax whose result was `output`."""
+    gradient: Tensor = output * (grad_output - (grad_output * output).sum(dim, keepdim=True))
+    return gradient.to(dtype=input_dtype)
+
+
 def _unconverted(name: str, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     if half_to_float:
         raise RuntimeError(f"{name} with half to float conversion is not supported on CPU")

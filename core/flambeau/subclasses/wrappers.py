@@ -287,12 +287,27 @@ def _converting(target: Any) -> Callable[..., Any]:
     return lambda self, **options: self.to(target)
 
 
+def _new(name: str) -> Callable[..., Any]:
+    """The method that asks the class for a new tensor: of these sizes, given as one argument or as several."""
+
+    def method(self: Tensor, size: Any, *rest: Any, **options: Any) -> Tensor:
+        if not isinstance(size, (tuple, list)):
+            size, rest = (size, *rest), ()
+        given = {key: value for key, value in options.items() if value not in (None, False) or key == "fill_value"}
+        requires_grad = given.pop("requires_grad", False)
+        made: Tensor = _ask(name, (self, tuple(size), *rest), given)
+        return made.requires_grad_() if requires_grad else made
+
+    return method
+
+
 def _prepare(cls: type[Tensor]) -> None:
     """Let those methods of a wrapper subclass that are made of no operation ask the class, too."""
     methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _converting("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _converting(dtype) for name, dtype in _CONVERSIONS.items()}
     methods["data"] = property(_data, _set_data)
+    methods |= {name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_zeros")}
     for name in vars(Tensor):
         if name.endswith("_") and not name.startswith("_") and name not in _KEPT:
             methods[name] = _in_place(name)

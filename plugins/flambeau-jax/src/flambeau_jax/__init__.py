@@ -25,6 +25,11 @@ if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # programs a
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
+def on_device(host: Any) -> Any:
+    """A NumPy array's elements as JAX's array.  `jnp.asarray` is faster, and compiles a program for each shape: numbers have one."""
+    return jax.device_put(host) if host.ndim else jnp.asarray(host)
+
+
 class _New:
     """`jax.numpy`, but new arrays are created by NumPy: XLA would compile a program for each shape to fill."""
 
@@ -34,7 +39,7 @@ class _New:
             make = getattr(numpy, name)
 
             def function(*args: Any, **kwargs: Any) -> Any:
-                return jnp.asarray(make(*args, **kwargs))
+                return on_device(make(*args, **kwargs))
 
         setattr(self, name, function)
         return function
@@ -68,7 +73,7 @@ class JaxBackend(Backend):
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
         if isinstance(data, jax.Array):
             return data if raw_dtype in (None, data.dtype) else self.astype(data, raw_dtype)
-        return jnp.asarray(numpy.array(data, dtype=raw_dtype))  # a copy, because JAX may keep using the memory
+        return on_device(numpy.array(data, dtype=raw_dtype))  # a copy, because JAX may keep using the memory
 
     def wrap(self, array: Any) -> Any:
         return self.asarray(array)

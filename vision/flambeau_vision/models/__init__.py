@@ -77,6 +77,7 @@ from .inception import (
     InceptionOutputs,
     inception_v3,
 )
+from .maxvit import MaxVit, MaxVit_T_Weights, maxvit_t
 from .mnasnet import (
     MNASNet,
     MNASNet0_5_Weights,
@@ -261,6 +262,8 @@ __all__ = [
     "MNASNet0_75_Weights",
     "MNASNet1_0_Weights",
     "MNASNet1_3_Weights",
+    "MaxVit",
+    "MaxVit_T_Weights",
     "MobileNetV2",
     "MobileNetV3",
     "MobileNet_V2_Weights",
@@ -353,6 +356,7 @@ __all__ = [
     "inception_v3",
     "interpolate_embeddings",
     "list_models",
+    "maxvit_t",
     "mnasnet0_5",
     "mnasnet0_75",
     "mnasnet1_0",

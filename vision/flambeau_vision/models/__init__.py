@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import detection, segmentation, video
+from . import detection, quantization, segmentation, video
 from ._api import (
     Weights,
     WeightsEnum,
@@ -364,6 +364,7 @@ __all__ = [
     "mobilenet_v2",
     "mobilenet_v3_large",
     "mobilenet_v3_small",
+    "quantization",
     "regnet_x_1_6gf",
     "regnet_x_3_2gf",
     "regnet_x_8gf",

@@ -1,8 +1,10 @@
-"""Models with their published weights: of images here, of parts of them in `.segmentation` and `.detection`, and `.video`."""
+"""Models with their published weights: of images here, of parts of them in `.segmentation` and
+`.detection`, of videos in `.video`, and of what moves in `.optical_flow`.
+"""
 
 from __future__ import annotations
 
-from . import detection, quantization, segmentation, video
+from . import detection, optical_flow, quantization, segmentation, video
 from ._api import (
     Weights,
     WeightsEnum,
@@ -364,6 +366,7 @@ __all__ = [
     "mobilenet_v2",
     "mobilenet_v3_large",
     "mobilenet_v3_small",
+    "optical_flow",
     "quantization",
     "regnet_x_1_6gf",
     "regnet_x_3_2gf",

@@ -159,8 +159,8 @@ Example:
     >>> from {package} import {model}
     >>> from flambeau_vision.models import get_model_weights
     >>> weights = get_model_weights({model}).DEFAULT
-    >>> weights, len(weights.meta["categories"])
-    ({best!r}, {num_classes})
+    >>> weights, weights.meta["num_params"]
+    ({best!r}, {num_params})
 """
 
 
@@ -181,7 +181,6 @@ def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
         "package": _package_of(builder),
         "best": best,
         "num_params": best.meta["num_params"],
-        "num_classes": len(best.meta["categories"]),
     }
     builder.__doc__ = _BUILDER_DOC.format(summary=inspect.cleandoc(builder.__doc__ or ""), **facts)
     weights_class.__doc__ = _WEIGHTS_DOC.format(**facts)

@@ -83,6 +83,7 @@ class Recorder:
     group_of: list[int] = field(default_factory=list)  # for each value, the first one known to share its memory
     kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)  # for each array: its shape and dtype
     dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # those that kernels share, by id
+    past_dictionaries: set[Reference] = field(default_factory=set)  # the references to them, once they have been let go
     thread: int = field(default_factory=get_ident)
     constants: set[Reference] = field(default_factory=set)  # values that are computed from constants alone
     host: Backend | None = None  # another backend whose arrays are recorded: optimizers count steps there
@@ -102,6 +103,12 @@ class Recorder:
         self.group_of.append(len(self.group_of))
         self.kinds.append(None)
         return Reference(len(self.group_of) - 1)
+
+    def kind(self, reference: Reference) -> tuple[tuple[int, ...], Any]:
+        """The shape and the dtype of an array."""
+        found = self.kinds[reference.index]
+        assert found is not None
+        return found
 
     def group(self, reference: Reference) -> int:
         """A number that values in the same memory have in common."""
@@ -125,7 +132,12 @@ class Recorder:
 
     def shared_dictionaries(self) -> set[Reference]:
         """The references to the dictionaries in which kernels keep what other kernels use."""
-        return {reference for _, reference in self.dictionaries.values()}
+        return {reference for _, reference in self.dictionaries.values()} | self.past_dictionaries
+
+    def forget_dictionaries(self) -> None:
+        """Let go of what kernels have kept in the shared dictionaries: it was for the recorded step."""
+        self.past_dictionaries = self.shared_dictionaries()
+        self.dictionaries.clear()
 
     # --- what cannot be recorded ---
 

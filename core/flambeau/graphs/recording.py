@@ -405,7 +405,8 @@ def _with_subclasses(cls: type) -> list[type]:
     found: dict[type, None] = {cls: None}
     waiting = [cls]
     while waiting:
-        new = [subclass for subclass in type.__subclasses__(waiting.pop()) if subclass not in found]
+        below: list[type] = type.__subclasses__(waiting.pop())
+        new = [subclass for subclass in below if subclass not in found]
         found.update(dict.fromkeys(new))
         waiting += new
     return list(found)

@@ -45,9 +45,8 @@ class Watch:
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
             code = frame.f_code
-            if code not in self._own and not self._is_own(code) and not is_inside_call():
-                if not _is_standard(code.co_filename):
-                    self.codes[code] = frame.f_globals
+            if code not in self.codes and not self._is_own(code) and not is_inside_call() and not _is_standard(code.co_filename):
+                self.codes[code] = frame.f_globals
         elif event == "c_call" and not self._is_own(frame.f_code) and not is_inside_call():
             owner = getattr(arg, "__self__", None)
             name = getattr(arg, "__name__", "")

@@ -113,8 +113,8 @@ def _equal(backend: Any, one: Any, other: Any) -> bool:
 class _Close:
     """Whether two values are equal, but for what another order of the same roundings changes.
 
-    A gradient that is zero but for roundings, such as that of a bias before a batch normalization, has errors as large as itself: so
-    what counts is also how large other values are.
+    A gradient that is zero but for roundings, such as that of a bias before a batch normalization, has errors as large as
+    itself: so what counts is also how large other values are.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:

@@ -50,8 +50,17 @@ class Watch:
         elif event == "c_call" and not self._is_own(frame.f_code) and not is_inside_call():
             owner = getattr(arg, "__self__", None)
             name = getattr(arg, "__name__", "")
-            if (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES:
+            matters = (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES
+            if matters and not self._is_own(_caller(frame).f_code):
                 refuse(f"{name}() would not be called again")
+
+
+def _caller(frame: FrameType) -> FrameType:
+    """The innermost frame that is not the standard library's: who has a file opened, say."""
+    current: FrameType | None = frame
+    while current is not None and _is_standard(current.f_code.co_filename):
+        current = current.f_back
+    return current or frame
 
 
 def _is_standard(filename: str) -> bool:

@@ -1,8 +1,8 @@
 """`DistributedDataParallel` on the workers of a Dask cluster: each is one process of the job.
 
-    pip install flambeau[distributed] distributed
-    python examples/ddp_on_dask.py                       # a cluster of two processes on this machine
-    python examples/ddp_on_dask.py tcp://scheduler:8786  # one that there is
+pip install flambeau[distributed] distributed
+python examples/ddp_on_dask.py                       # a cluster of two processes on this machine
+python examples/ddp_on_dask.py tcp://scheduler:8786  # one that there is
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ def array_of(tensor: Tensor) -> Any:
     """The array of the backend's library that holds a tensor's elements: itself, not a copy.
 
     Args:
-        tensor: any tensor. `torch.asarray(array, device=...)` is the way back.
+        tensor: any tensor. `torch.as_tensor(array, device=...)` is the way back.
 
     Example:
         >>> import flambeau as torch

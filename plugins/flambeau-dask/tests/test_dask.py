@@ -21,7 +21,10 @@ LIMIT = 400_000_000  # bytes for each of two workers
 
 @pytest.fixture(scope="module")
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=LIMIT, dashboard_address=None) as local, Client(local) as client:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=LIMIT, dashboard_address=None) as local,
+        Client(local) as client,
+    ):
         yield client
 
 

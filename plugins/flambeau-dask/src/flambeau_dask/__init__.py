@@ -91,7 +91,7 @@ def from_dask(array: Any) -> torch.Tensor:
     Args:
         array: the array, in any chunks; from files, say, by `dask.array.from_zarr`.
     """
-    return torch.asarray(array, device="dask")
+    return torch.as_tensor(array, device="dask")
 
 
 def to_dask(tensor: torch.Tensor) -> Any:
@@ -107,5 +107,3 @@ def persist(tensor: torch.Tensor) -> torch.Tensor:
 def compute(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Tensors on the CPU, computed together, so that what they share is computed once."""
     return tuple(torch.as_tensor(result) for result in dask.compute(*map(to_dask, tensors)))
-
-

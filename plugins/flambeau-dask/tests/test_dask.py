@@ -34,11 +34,20 @@ def lazy(*shape, chunks=2, seed=0):
 
 
 PROGRAMS = {
-    "elementwise": lambda x: (x * 2 - x.exp()).tanh().where(x > 0, -x), "sum": lambda x: x.sum(0) + x.mean(), "extremes": lambda x: x.amax(1) - x.min(),
-    "norms": lambda x: x.norm() + x.var(0), "product": lambda x: x @ x.t(), "softmax": lambda x: x.softmax(1), "views": lambda x: x.t().reshape(3, -1)[1:, ::2],
-    "joined": lambda x: torch.cat([x, x.flip(0)], 1), "sorted": lambda x: x.sort(1).values + x.argsort(1), "gather": lambda x: x.gather(1, x.argsort(1)),
-    "layer": lambda x: nn.functional.layer_norm(x, (6,)), "gelu": lambda x: nn.functional.gelu(x), "cumulated": lambda x: x.cumsum(1),
-}  # fmt: skip
+    "elementwise": lambda x: (x * 2 - x.exp()).tanh().where(x > 0, -x),
+    "sum": lambda x: x.sum(0) + x.mean(),
+    "extremes": lambda x: x.amax(1) - x.min(),
+    "norms": lambda x: x.norm() + x.var(0),
+    "product": lambda x: x @ x.t(),
+    "softmax": lambda x: x.softmax(1),
+    "views": lambda x: x.t().reshape(3, -1)[1:, ::2],
+    "joined": lambda x: torch.cat([x, x.flip(0)], 1),
+    "sorted": lambda x: x.sort(1).values + x.argsort(1),
+    "gather": lambda x: x.gather(1, x.argsort(1)),
+    "layer": lambda x: nn.functional.layer_norm(x, (6,)),
+    "gelu": lambda x: nn.functional.gelu(x),
+    "cumulated": lambda x: x.cumsum(1),
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

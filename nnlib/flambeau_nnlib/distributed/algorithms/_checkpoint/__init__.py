@@ -1,1 +1,1 @@
-"""Layers that compute their inner values again in the backward."""
+"""Modules that compute again in the backward pass what they do not keep."""

@@ -1,8 +1,8 @@
-"""`fully_shard`, by its older name."""
+"""`torch.distributed.fsdp`'s `fully_shard`, under its former name."""
 
 from __future__ import annotations
 
-from ..fsdp import (
+from ...fsdp import (
     CPUOffloadPolicy,
     FSDPModule,
     MixedPrecisionPolicy,

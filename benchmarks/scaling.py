@@ -3,9 +3,9 @@
     python benchmarks/scaling.py                                        measure with 2 processes, then predict
     python benchmarks/scaling.py --latency 5e-6 --bandwidth 12e9        predict for a network of which they are known
 
-A ring moves each of `B` bytes `2 (n - 1) / n` times, in `2 (n - 1)` steps, so that `T(n) = 2 (n - 1) a + 2 (n - 1) / n * B / b` for
-a latency `a` and a bandwidth `b`. Of it, a backward hides what it has time for while it still computes. Trees, which libraries take
-for small tensors, have a latency of `2 log2(n) a` instead; the smaller of both counts.
+A ring moves each of `B` bytes `2 (n - 1) / n` times, in `2 (n - 1)` steps: `T(n) = 2 (n - 1) a + 2 (n - 1) / n * B / b` for a
+latency `a` and a bandwidth `b`. Of it, a backward hides what it has time for while it still computes. Trees, which libraries
+take for small tensors, have a latency of `2 log2(n) a` instead; the smaller of both counts.
 """
 
 from __future__ import annotations

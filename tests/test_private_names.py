@@ -394,3 +394,26 @@ def test_wrappers_recompute_or_offload():
     inner = torch.nn.Sequential(torch.nn.Linear(2, 2))
     outer = wrappers.checkpoint_wrapper(inner)
     assert outer[0] is inner[0] and [name for name, _ in outer.named_parameters()] == ["0.weight", "0.bias"]
+
+
+def test_tf32_is_the_precision_of_products():
+    matmul = torch.backends.cuda.matmul
+    assert not matmul.allow_tf32 and torch.get_float32_matmul_precision() == "highest"
+    try:
+        matmul.allow_tf32 = True
+        assert torch.get_float32_matmul_precision() == "high"
+        torch.set_float32_matmul_precision("highest")
+        assert not matmul.allow_tf32
+        torch.set_float32_matmul_precision("medium")
+        assert matmul.allow_tf32
+    finally:
+        matmul.allow_tf32 = False
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_forks_of_processes_with_cuda(monkeypatch):
+    from flambeau.runtime import cuda
+
+    assert not torch.cuda._is_in_bad_fork()
+    monkeypatch.setattr(cuda, "_initialized_in", -1)  # as in a child of a process with that number
+    assert torch.cuda._is_in_bad_fork()

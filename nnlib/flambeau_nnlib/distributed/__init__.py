@@ -38,6 +38,10 @@ def __getattr__(name: str) -> Any:
         from ..nn.parallel import reducer
 
         return getattr(reducer, _OF_DATA_PARALLEL[name])
+    if name == "distributed_c10d":  # which looks for names here
+        from importlib import import_module
+
+        return import_module(f"{__name__}.distributed_c10d")
     if name == "reduce_op":
         import warnings
 

@@ -417,3 +417,15 @@ def test_forks_of_processes_with_cuda(monkeypatch):
     assert not torch.cuda._is_in_bad_fork()
     monkeypatch.setattr(cuda, "_initialized_in", -1)  # as in a child of a process with that number
     assert torch.cuda._is_in_bad_fork()
+
+
+def test_hooks_of_tensors_are_seen():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    first, _ = x.chunk(2)
+    for tensor in (x, y, first):
+        assert tensor._backward_hooks is None
+        handle = tensor.register_hook(lambda grad: grad)
+        assert list(tensor._backward_hooks) == [handle.id]
+        handle.remove()
+        assert not tensor._backward_hooks

@@ -38,14 +38,21 @@ for precision in ("32-true", "bf16-mixed", "64-true"):
                 optimizer.step()
             fabric.log("loss", loss.item(), step=epoch)
         digits = 1 if precision == "bf16-mixed" else 4
-        print(precision, round(loss.item(), digits), next(model.parameters()).dtype, len(loader), fabric.global_rank, fabric.world_size)
+        print(
+            precision,
+            round(loss.item(), digits),
+            next(model.parameters()).dtype,
+            len(loader),
+            fabric.global_rank,
+            fabric.world_size,
+        )
         path = os.path.join(folder, "state.ckpt")
         fabric.save(path, {"model": model, "optimizer": optimizer, "epoch": 4})
         before = [p.detach().clone() for p in model.parameters()]
         for p in model.parameters():
             p.data.zero_()
         rest = fabric.load(path, {"model": model, "optimizer": optimizer})
-        print(rest, all(torch.equal(p, old) for p, old in zip(model.parameters(), before)))
+        print(rest, all(torch.equal(p, old) for p, old in zip(model.parameters(), before, strict=True)))
 
 fabric = Fabric(accelerator="cpu", devices=1)
 print(fabric.all_reduce(torch.tensor([1.0, 2.0])), fabric.all_gather(torch.tensor(3)), fabric.broadcast("a"))
@@ -80,4 +87,4 @@ with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "trainer.ckpt")
     trainer.save_checkpoint(path)
     again = Net.load_from_checkpoint(path)
-    print(all(torch.equal(a, b) for a, b in zip(again.parameters(), model.parameters())))
+    print(all(torch.equal(a, b) for a, b in zip(again.parameters(), model.parameters(), strict=True)))

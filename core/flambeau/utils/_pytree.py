@@ -78,6 +78,19 @@ def _get_node_type(tree: Any) -> Any:
     return namedtuple if is_namedtuple_class(type(tree)) else type(tree)
 
 
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
+    """The values of a dictionary, and its keys: for subclasses that are registered.  For transformers, diffusers."""
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
+
+
 def is_structseq(obj: Any) -> bool:
     """Whether it is a result with names, as of `torch.max`, or a class of such."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))

@@ -12,12 +12,14 @@ import flambeau as torch
 from flambeau import Tensor
 from flambeau.autograd import Function
 
-from . import collectives, device_mesh, group
-from .options import ReduceOp
+from . import collectives
+from .device_mesh import DeviceMesh
+from .reduction import ReduceOp
+from .world import group_of, new_group
 
 __all__ = [
-    "all_gather_tensor", "all_gather_tensor_autograd", "all_reduce", "all_to_all_single", "all_to_all_single_autograd", "broadcast",
-    "reduce_scatter_tensor", "reduce_scatter_tensor_autograd", "wait_tensor",
+    "all_gather_tensor", "all_gather_tensor_autograd", "all_reduce", "all_to_all_single", "all_to_all_single_autograd",
+    "broadcast", "reduce_scatter_tensor", "reduce_scatter_tensor_autograd", "wait_tensor",
 ]  # fmt: skip
 
 
@@ -149,12 +151,12 @@ def _operation(name: str) -> ReduceOp:
 
 def _group(given: Any) -> Any:
     """The process group that is meant."""
-    if isinstance(given, device_mesh.DeviceMesh):
+    if isinstance(given, DeviceMesh):
         if given.ndim != 1:
             raise AssertionError("Only 1D mesh is supported, pass in (DeviceMesh, int) together if mesh > 1D")
         return given.get_group()
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], device_mesh.DeviceMesh):
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], DeviceMesh):
         return given[0].get_group(given[1])
     if isinstance(given, list):
-        return group.new_group(given)
-    return group.group_of(given)
+        return new_group(given)
+    return group_of(given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
@@ -105,7 +104,8 @@ class FullyShardedDataParallel(Module):
         self.process_group, self.device_mesh = process_group, device_mesh
         ignored = {m for one in ignored_modules or () for m in one.modules()}
         ignored |= {m for m in ignored_states or () if isinstance(m, Module)}
-        self._ignored = {p for p in ignored_states or () if isinstance(p, Tensor)} | {p for m in ignored for p in m.parameters()}
+        self._ignored: set[Any] = {p for p in ignored_states or () if isinstance(p, Tensor)}
+        self._ignored |= {p for m in ignored for p in m.parameters()}
         if device_id is not None and not any(p.is_meta for p in module.parameters()):
             module.to(device_id if not isinstance(device_id, int) else torch.device("cuda", device_id))
         if param_init_fn is not None:
@@ -176,7 +176,7 @@ class FullyShardedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context in which gradients are not summed over the processes; the first backward after it sums what has accumulated."""
+        """A context in which gradients are not summed over the processes; the first backward after it sums all of them."""
         self._sync(False)
         try:
             yield
@@ -287,7 +287,7 @@ class FullyShardedDataParallel(Module):
         finally:
             set_type(module, before.state_dict_type, before.state_dict_config, before.optim_state_dict_config)
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]  # the values differ
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The parameters and buffers under the network's own names: what `state_dict_type` says of each."""
         inner = super().state_dict(*args, **kwargs)
         named = {key.replace(FSDP_PREFIX, ""): value for key, value in inner.items()}
@@ -413,5 +413,5 @@ def _same_as_first(module: Module, mesh: DeviceMesh) -> None:
     tensors: Sequence[Tensor] = [*module.parameters(), *module.buffers()]
     for group in mesh.get_all_groups():
         for tensor in tensors:
-            if not isinstance(tensor, DTensor) and math.prod(tensor.shape):
+            if not isinstance(tensor, DTensor) and tensor.numel():
                 collectives.broadcast(tensor.data, group=group, group_src=0)

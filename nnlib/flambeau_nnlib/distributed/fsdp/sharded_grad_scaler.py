@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from ...amp import GradScaler
 from .. import collectives
 from ..reduction import ReduceOp

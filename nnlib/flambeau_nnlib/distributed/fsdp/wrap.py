@@ -87,7 +87,7 @@ class CustomPolicy:
 def wrapped_children(
     module: Module, policy: Any, ignored: set[Module], wrap_one: Callable[[Module, dict[str, Any]], Module]
 ) -> int:
-    """Wrap those descendants that a policy chooses, inner ones first; returns how many numbers in parameters have been wrapped."""
+    """Wrap those descendants that a policy chooses, inner ones first; returns how many numbers of parameters they have."""
     total = 0
     for name, child in list(module.named_children()):
         if child in ignored:

@@ -173,13 +173,14 @@ def fully_shard(
 ) -> Any:
     """Split a module's parameters over processes, each of which trains it on batches of its own (FSDP2, ZeRO stage 3).
 
-    Apply it to submodules first, as to the blocks of a transformer, and to the whole network last: what a module's forward needs is
-    gathered before it, in one exchange, and given up after it. The backward sums gradients over the processes and leaves each its
+    Apply it to submodules first, as to the blocks of a transformer, and to the whole network last: what a module's forward needs
+    is gathered before it, in one exchange, and given up after it. The backward sums gradients over the processes and leaves each its
     part, so that optimizers, which see `DTensor`s, have states of that size.
 
     Args:
         module: the module, which is changed, or several whose parameters travel together.
-        mesh: a mesh of one dimension, among which parameters are split, or of two: the first repeats them. All processes by default.
+        mesh: a mesh of one dimension, among which parameters are split, or of two: the first repeats them. All processes by
+            default.
         reshard_after_forward: whether whole parameters are given up between forward and backward, which gathers them again.
             By default they are.
         shard_placement_fn: says by a `Shard` which dimension of a parameter is split; None for the first.

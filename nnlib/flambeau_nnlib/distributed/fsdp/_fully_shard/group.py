@@ -1,4 +1,4 @@
-"""The parameters of one module that travel together: gathered before its forward, their gradients scattered after its backward."""
+"""The parameters of a module that travel together: gathered before its forward, their gradients scattered after its backward."""
 
 from __future__ import annotations
 
@@ -127,7 +127,8 @@ class ParameterGroup:
 
     def gather(self, parts: Sequence[Any]) -> list[Any]:
         """The whole tensors: one exchange for each dtype."""
-        count, wholes = self.shard_mesh.size(), [None] * len(parts)
+        count = self.shard_mesh.size()
+        wholes: list[Any] = [None] * len(parts)
         locals_ = [self._local(part) for part in parts]
         for indices in _by_dtype(locals_).values():
             lengths = {index: self._length(parts[index], self.places[index]) for index in indices}

@@ -115,6 +115,7 @@ SUITES = {
         tests=tuple(
             f"skorch/tests/test_{part}.py" for part in ("classifier", "dataset", "history", "regressor", "setter", "toy", "utils")
         ),
+        options=("-o", "addopts="),
     ),
     "timm": Suite(
         left_out={

@@ -44,8 +44,8 @@ class OpOverload:
 
     def __init__(self, packet: OpOverloadPacket, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> None:
         self._packet, self._overloadname, self._call, self._schema_object = packet, overload, call, schema
-        self.namespace = packet.namespace
-        self.__name__ = f"{packet.__name__}.{overload}"
+        self.namespace: str = packet.namespace
+        self.__name__: str = f"{packet.__name__}.{overload}"
         self.__qualname__ = self.__name__
         self.__module__ = f"torch.ops.{packet.namespace}"
         self.__doc__ = call.__doc__
@@ -94,6 +94,9 @@ class OpOverload:
 
 class OpOverloadPacket:
     """An operator: called, it is its default form; its other forms are attributes."""
+
+    namespace: str
+    __name__: str
 
     def __init__(self, namespace: str, name: str) -> None:
         self.namespace, self.__name__ = namespace, name

@@ -41,7 +41,7 @@ class Entry:
 
     @property
     def anchor(self) -> str:
-        return self.name
+        return self.name.replace("__", "")
 
 
 class Undocumented(Exception):

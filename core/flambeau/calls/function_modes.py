@@ -65,7 +65,7 @@ class Offered:
 
     def __init__(self, function: FunctionType, public: Any, name: str) -> None:
         self.public, self.name, self.original = public, name, function
-        self.is_operator = name.startswith("__") and name not in overriding.OFFERED_DUNDERS
+        self.is_operator: bool = name.startswith("__") and name not in overriding.OFFERED_DUNDERS
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self.original if instance is None else MethodType(self.call, instance)

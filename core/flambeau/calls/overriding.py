@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 from ..runtime.state import state
 from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
@@ -42,7 +42,7 @@ class _Redispatched:
         self.entered = False  # whether it has been called: the first call that asks for overrides is its own
 
 
-disabled = ContextVar("torch_function_disabled", default=False)
+disabled: Final = ContextVar("torch_function_disabled", default=False)
 _redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_redispatched", default=None)
 open_modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 

@@ -279,3 +279,54 @@ def test_a_backward_pass_has_a_number():
     y.register_hook(lambda gradient: seen.append(torch._C._current_graph_task_id()))
     y.backward()
     assert seen[0] != -1 == torch._C._current_graph_task_id()
+
+
+class Shown(torch.Tensor):
+    """Holds a tensor, computes with it, and remembers what it was asked for."""
+
+    asked: list = []
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, data):
+        wrapper = torch.Tensor._make_wrapper_subclass(
+            cls, data.size(), strides=data.stride(), dtype=data.dtype, device=data.device
+        )
+        wrapper.inner = data
+        return wrapper
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.asked.append((func, args))
+        plain = torch.utils._pytree.tree_map_only(cls, lambda wrapper: wrapper.inner, (args, kwargs or {}))
+        return func(*plain[0], **plain[1])
+
+
+def test_functions_that_are_one_operator_are_asked_for_as_such():
+    aten, data = torch.ops.aten, torch.tensor([[0, 1, 2, 0], [1, 0, 1, 2]])
+    x, places = Shown(data), torch.tensor([0, 2])
+
+    def asked(call, operator, expected):
+        Shown.asked.clear()
+        result = call()
+        assert Shown.asked[0][0] is operator
+        assert result == expected if isinstance(expected, bool) else result.tolist() == expected.tolist()
+        return Shown.asked[0][1]
+
+    asked(lambda: x.equal(data), aten.equal.default, True)
+    asked(lambda: torch.equal(data, x), aten.equal.default, True)
+    asked(lambda: x.index_select(1, places), aten.index_select.default, data[:, places])
+    asked(lambda: torch.index_select(x, 1, places), aten.index_select.default, data[:, places])
+    assert asked(lambda: x[:, places], aten.index.Tensor, data[:, places])[1][0] is None
+    assert len(asked(lambda: x[..., data[0] > 0], aten.index.Tensor, data[:, 1:3])[1]) == 2
+    asked(lambda: x @ torch.ones(4, 1, dtype=torch.int64), aten.mm.default, data.sum(1, keepdim=True))
+    assert type(asked(lambda: torch.cat([x, x]), aten.cat.default, torch.cat([data, data]))[0]) is list
+    out = torch.empty(4, 4, dtype=torch.int64)
+    asked(lambda: torch.cat([x, x], out=out), aten.cat.out, torch.cat([data, data]))
+    assert x[0, 1].item() == 1 and out.shape == (4, 4)
+
+
+def test_operators_in_place_ask_the_class():
+    x = Shown(torch.tensor([1, 2]))
+    x += 1
+    assert x.inner.tolist() == [2, 3] and Shown.asked[-1][0] is torch.ops.aten.add_.Tensor

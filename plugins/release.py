@@ -1,7 +1,7 @@
 """The wheels of a release: flambeau, and one for each plugin, of one version, which ask for each other.
 
-    python plugins/release.py --check             compares the versions
-    python plugins/release.py build/wheels        builds the wheels, and tries those that need no other library together
+python plugins/release.py --check             compares the versions
+python plugins/release.py build/wheels        builds the wheels, and tries those that need no other library together
 """
 
 from __future__ import annotations

@@ -134,6 +134,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
     }
     pytorch = {
         "__config__",
+        "__future__",
         "__init__",
         "__main__",
         "_C",

@@ -47,6 +47,43 @@ class Suite:
 
 
 SUITES = {
+    "accelerate": Suite(
+        tests=tuple(
+            f"tests/test_{name}.py"
+            for name in (
+                "accelerator",
+                "big_modeling",
+                "compile",
+                "data_loader",
+                "dataclasses",
+                "grad_sync",
+                "hooks",
+                "kwargs_handlers",
+                "logging",
+                "memory_utils",
+                "metrics",
+                "modeling_utils",
+                "offload",
+                "optimizer",
+                "scheduler",
+                "state_checkpointing",
+                "tracking",
+                "utils",
+            )
+        ),
+        repository="https://github.com/huggingface/accelerate",
+        copied=("src",),
+        environment={"HF_HUB_OFFLINE": "1"},
+    ),
+    "lightning": Suite(
+        tests=("tests_fabric",),
+        repository="https://github.com/Lightning-AI/pytorch-lightning",
+        tag="{version}",
+        folder="tests",
+        left_out={"tests_fabric/graveyard": "for TPUs"},
+        options=("-m", "not cloud"),
+        copied=("tests_pytorch",),
+    ),
     "safetensors": Suite(
         tests=("tests/test_pt_comparison.py", "tests/test_pt_model.py", "tests/test_simple.py"),
         repository="https://github.com/huggingface/safetensors",
@@ -55,8 +92,11 @@ SUITES = {
     ),
     "timm": Suite(
         left_out={
+            "tests/test_models.py": "thousands of models",
+            "tests/test_optim.py::test_compiled_foreach_adam_optimizers": "minutes in PyTorch's compiler",
             "tests/test_sweep.py": "a script that the sdist lacks",
             "tests/test_sweep_fuzz.py": "a script that the sdist lacks",
+            "tests/test_train_resume.py": "a script that the sdist lacks",
         },
         copied=("timm",),
     ),
@@ -76,8 +116,12 @@ Results = dict[str, Outcome]
 
 
 def variables(on_flambeau: bool, more: dict[str, str] | None = None) -> dict[str, str]:
-    """The environment of a program on flambeau (so that the processes it starts are on flambeau too), or on PyTorch."""
-    return {**os.environ, "FLAMBEAU_AS_TORCH": str(int(on_flambeau)), "TOKENIZERS_PARALLELISM": "false", **(more or {})}
+    """The environment of a program on flambeau (so that the processes it starts are on flambeau too), or on PyTorch.
+
+    One thread: what is compared are results, and threads that wait for each other take long on a machine that does more than this.
+    """
+    fixed = {"FLAMBEAU_AS_TORCH": str(int(on_flambeau)), "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **fixed, **(more or {})}
 
 
 def run_suite(suite: Suite, library: str, version: str, python: str, *, on_flambeau: bool) -> Results:

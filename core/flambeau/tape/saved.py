@@ -183,7 +183,7 @@ class Packed:
             raise TypeError(
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(unpacked).__name__}"
             )
-        tensor: Tensor = tensor_class.alias(unpacked)
+        tensor: Tensor = unpacked.detach() if unpacked._key.wraps else tensor_class.alias(unpacked)
         if self.index is not None:
             tensor._node = node if node.outputs is None else Output(node, self.index)
         elif self.leaf is not None:

@@ -586,6 +586,8 @@ class Tensor(Members):
 
 
 Tensor.__module__ = "flambeau"
+# They are for readers of this file: `typing.get_type_hints` of a subclass would look for their names in that module.
+Tensor.__annotations__ = {}
 
 
 def attach(**members: Any) -> None:

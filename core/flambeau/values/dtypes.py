@@ -92,7 +92,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return {"bool": "bool_"}.get(self.name, self.name)
+        return "bool_" if self.name == "bool" and type(self).__module__ == __name__ else self.name  # or as `torch.bool`
 
 
 bool_: Final = dtype("bool", 1, BOOL, "Bool", is_signed=False)

@@ -62,6 +62,12 @@ class Scenes(torch.utils.data.Dataset):
         return self.transform(tv_tensors.Image(picture), target) if self.transform else (picture, target)
 
 
+def as_lists(samples):
+    """A batch of a detector: pictures and targets, which may differ in size, as lists."""
+    pictures, targets = zip(*samples, strict=True)
+    return list(pictures), list(targets)
+
+
 def make_detector():
     def halve(before, after):
         return nn.Sequential(Conv2dNormActivation(before, after, stride=2), Conv2dNormActivation(after, after))
@@ -104,7 +110,8 @@ def draw(model, scenes, file, count=8):
     for picture, _ in (scenes[index] for index in range(count)):
         with torch.no_grad():
             (result,) = model([picture])
-        names = [f"{NAMES[label]} {score:.0%}" for label, score in zip(result["labels"].tolist(), result["scores"].tolist(), strict=False)]
+        pairs = zip(result["labels"].tolist(), result["scores"].tolist(), strict=True)
+        names = [f"{NAMES[label]} {score:.0%}" for label, score in pairs]
         large = v2.functional.resize(picture.as_subclass(torch.Tensor), [4 * SIDE, 4 * SIDE], v2.InterpolationMode.NEAREST)
         drawn = torchvision.utils.draw_bounding_boxes(large, 4 * result["boxes"], names, colors="yellow", width=2)
         pictures.append(drawn)
@@ -113,8 +120,8 @@ def draw(model, scenes, file, count=8):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--scenes", type=int, default=300)
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--scenes", type=int, default=240)
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--dark", action="store_true", help="pictures with little light")
@@ -138,7 +145,7 @@ def main():
     )
     training = Scenes(args.scenes, dark=args.dark, transform=augment)
     held_out = Scenes(50, seed=1, dark=args.dark, transform=as_floats)
-    loader = torch.utils.data.DataLoader(training, args.batch_size, shuffle=True, collate_fn=lambda samples: tuple(zip(*samples, strict=False)))
+    loader = torch.utils.data.DataLoader(training, args.batch_size, shuffle=True, collate_fn=as_lists)
     model = make_detector()
     if args.start:
         model.load_state_dict(torch.load(args.start))
@@ -149,7 +156,7 @@ def main():
         model.train()
         total = 0.0
         for pictures, targets in loader:
-            loss = sum(model(list(pictures), list(targets)).values())
+            loss = sum(model(pictures, targets).values())
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

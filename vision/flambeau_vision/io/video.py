@@ -162,12 +162,13 @@ def write_video(
         audio = None
         if audio_array is not None:
             audio = container.add_stream(audio_codec, rate=int(audio_fps or 0), options=audio_options or {})
+            layout = "mono" if len(audio_array) == 1 else "stereo"
+            audio.layout = layout
         for picture in pictures:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
         container.mux(stream.encode())
         if audio is not None:
             samples = torch.as_tensor(audio_array).cpu().numpy().astype(np.float32)
-            layout = "mono" if len(samples) == 1 else "stereo"
             frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(samples), format="fltp", layout=layout)
             frame.sample_rate = int(audio_fps or 0)
             resampler = av.AudioResampler(format=audio.format.name, layout=layout, rate=audio.rate)

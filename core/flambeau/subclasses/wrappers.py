@@ -19,7 +19,7 @@ from ..calls.transform_hooks import hooks
 from ..runtime.devices import DispatchKey, canonical, device, dispatch_key
 from ..runtime.state import state
 from ..tape.grad_mode import _grad, is_inference_mode_enabled, no_grad
-from ..tape.saved import saved_outputs
+from ..tape.saved import SAVE_HOOKS, is_saved_tensor, saved_outputs
 from ..tensors.storage import Storage
 from ..tensors.tensor import Tensor, attach, new
 from ..values import dtypes
@@ -144,6 +144,7 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     results = [_shallow(item) if any(item is tensor for tensor in tensors) else item for item in results]
     arrays, keys = [item._array for item in results], tuple(item._key for item in results)
+    waiting, SAVE_HOOKS[:] = SAVE_HOOKS[:], []  # hooks get the tensors of the class, once the node has them
     if op.results or op.returns_list:
         recorded = op.record(arrays, keys, *tensors, *params)
     elif op.variadic:
@@ -155,6 +156,9 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
     node = recorded[0].grad_fn
     node.on_tensors = True
     _keep_outputs(node, results)
+    SAVE_HOOKS[:] = waiting
+    for context in waiting[-1:]:
+        _pack(node, context)
     return type(result)(results) if isinstance(result, (tuple, list)) else results[0]
 
 
@@ -193,6 +197,24 @@ def _keep_outputs(node: Any, results: list[Tensor]) -> None:
     """Let a node that has saved its own results have them as wrappers again."""
     for index, holder in saved_outputs(node):
         holder.__dict__["_wrapper"] = _shallow(results[index])
+
+
+def _pack(node: Any, context: Any) -> None:
+    """Let the hooks of a context have what a node has saved."""
+
+    def packed(saved: Any) -> Any:
+        if not is_saved_tensor(saved):
+            return saved
+        index = saved[0].__dict__.get("_output_of")
+        tensor = saved[0] if index is None else _shallow(saved[0].__dict__["_wrapper"])
+        if index is not None:
+            tensor.__dict__["_output_of"] = index
+        return context.pack(tensor)
+
+    for name in node.saves:
+        value = getattr(node, name)
+        several = isinstance(value, (tuple, list)) and not is_saved_tensor(value)
+        setattr(node, name, type(value)(map(packed, value)) if several else packed(value))
 
 
 def _shallow(tensor: Tensor) -> Any:
@@ -287,12 +309,27 @@ def _converting(target: Any) -> Callable[..., Any]:
     return lambda self, **options: self.to(target)
 
 
+def _new(name: str) -> Callable[..., Any]:
+    """The method that asks the class for a new tensor: of these sizes, given as one argument or as several."""
+
+    def method(self: Tensor, size: Any, *rest: Any, **options: Any) -> Tensor:
+        if not isinstance(size, (tuple, list)):
+            size, rest = (size, *rest), ()
+        given = {key: value for key, value in options.items() if value not in (None, False) or key == "fill_value"}
+        requires_grad = given.pop("requires_grad", False)
+        made: Tensor = _ask(name, (self, tuple(size), *rest), given)
+        return made.requires_grad_() if requires_grad else made
+
+    return method
+
+
 def _prepare(cls: type[Tensor]) -> None:
     """Let those methods of a wrapper subclass that are made of no operation ask the class, too."""
     methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _converting("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _converting(dtype) for name, dtype in _CONVERSIONS.items()}
     methods["data"] = property(_data, _set_data)
+    methods |= {name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_zeros")}
     for name in vars(Tensor):
         if name.endswith("_") and not name.startswith("_") and name not in _KEPT:
             methods[name] = _in_place(name)

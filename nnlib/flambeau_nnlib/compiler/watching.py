@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 from types import CodeType, FrameType
 from typing import Any
 
-from flambeau.graphs import is_own_file, refuse
+from flambeau.graphs import is_inside_call, is_own_file, refuse
 
 __all__ = ["Watch"]
 
 # Functions that do what a replay would not do again, or give something else each time.
 _NOT_REPEATED = frozenset({("builtins", "print"), ("builtins", "input"), ("io", "open"), ("_io", "open"), ("posix", "urandom")})
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 _MODULES = frozenset({"time", "_random", "_socket", "_io", "_datetime"})
 
 
@@ -43,10 +45,16 @@ class Watch:
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
             code = frame.f_code
-            if code not in self._own and not self._is_own(code):
-                self.codes[code] = frame.f_globals
-        elif event == "c_call" and not self._is_own(frame.f_code):
+            if code not in self._own and not self._is_own(code) and not is_inside_call():
+                if not _is_standard(code.co_filename):
+                    self.codes[code] = frame.f_globals
+        elif event == "c_call" and not self._is_own(frame.f_code) and not is_inside_call():
             owner = getattr(arg, "__self__", None)
             name = getattr(arg, "__name__", "")
             if (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES:
                 refuse(f"{name}() would not be called again")
+
+
+def _is_standard(filename: str) -> bool:
+    """Whether a file is Python's own, whose globals nobody changes."""
+    return filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename

@@ -32,8 +32,8 @@ class BatchedArray:
 
     def __init__(self, raw: Array, xp: Namespace, parent: BatchedArray | None = None, look: Any = None) -> None:
         self._raw = raw
-        self.xp = xp
-        self.depth = xp.depth
+        self.xp: Namespace = xp
+        self.depth: int = xp.depth
         self._parent = parent
         self._look = look
         self._stamp = 0 if parent is None else parent.stamp

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy
 
 from flambeau.extension import forward_of
 
@@ -212,3 +214,39 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 @compiled
 def pad_to(input: Any, shape: Any) -> Any:
     return jnp.pad(input, [(0, n - length) for length, n in zip(input.shape, shape, strict=True)])
+
+
+# --- classes and rows: forwards that check values, which cannot be compiled as they are ---------------------------
+
+
+class _Unchecked:
+    """`jax.numpy`, of which forwards believe that its arrays have no elements to be looked at."""
+
+    has_data = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(jnp, name)
+
+
+_UNCHECKED = _Unchecked()
+
+
+def _within(indices: Any, length: int, ignored: int | None = None) -> bool:
+    """Whether all indices but the ignored ones are below the length; True in a program, where they are not known."""
+    if isinstance(indices, jax.core.Tracer):
+        return True
+    host = numpy.asarray(indices)
+    host = host if ignored is None else host[host != ignored]
+    return not host.size or bool(host.min() >= 0 and host.max() < length)
+
+
+def _checked(name: str, is_valid: Callable[..., bool]) -> None:
+    """Register the forward as a kernel, compiled without its check; where arguments are not valid, the forward itself raises."""
+    program = Compiled(name, lambda *args: forward_of(name)(_UNCHECKED, *args))
+    KERNELS[name] = lambda *args: program(*args) if is_valid(*args) else forward_of(name)(jnp, *args)
+
+
+_checked("embedding", lambda weight, indices, *_: _within(indices, weight.shape[0]))
+_checked("nll_loss", lambda input, target, weight, reduction, ignored: _within(target, input.shape[1], ignored))
+_checked("nll_loss_backward", lambda input, target, weight, shape, reduction, ignored: _within(target, shape[1], ignored))
+_checked("cross_entropy", lambda input, log_sum, target, weight, reduction, ignored: _within(target, input.shape[1], ignored))

@@ -1,0 +1,165 @@
+"""The libraries' own tests: where they come from, which of them are run, and how.
+
+A library's tests are those of the version that is installed. They come from its sdist on PyPI, or from the tag of its repository where
+the sdist has none; `ECOSYSTEM_SOURCES` names the folder in which they are kept, a folder `NAME-VERSION` for each, and what already lies
+there (a checkout, say) is taken as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A library's own tests.
+
+    Args:
+        tests: what pytest is given, relative to `folder`: files, folders, names of tests.
+        repository: where the tests are, if not in the sdist: `https://github.com/owner/name`; `{version}` in `tag` is filled in.
+        folder: the folder, inside of the sources, in which pytest runs.
+        left_out: files (as in `tests`) and names of tests (`file::name`) that are not run, each with the reason.
+        options: more options of pytest's, such as `-k`.
+        copied: run in a copy of the folder without these names, so that the installed library is tested and not the sources beside.
+        environment: variables that are set.
+        known: what does not work, and why; said in the table.
+    """
+
+    tests: tuple[str, ...] = ("tests",)
+    repository: str = ""
+    tag: str = "v{version}"
+    folder: str = "."
+    left_out: dict[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    known: str = ""
+
+
+SUITES = {
+    "accelerate": Suite(
+        tests=tuple(
+            f"tests/test_{name}.py"
+            for name in (
+                "accelerator",
+                "big_modeling",
+                "compile",
+                "data_loader",
+                "dataclasses",
+                "grad_sync",
+                "hooks",
+                "kwargs_handlers",
+                "logging",
+                "memory_utils",
+                "metrics",
+                "modeling_utils",
+                "offload",
+                "optimizer",
+                "scheduler",
+                "state_checkpointing",
+                "tracking",
+                "utils",
+            )
+        ),
+        repository="https://github.com/huggingface/accelerate",
+        copied=("src",),
+        environment={"HF_HUB_OFFLINE": "1"},
+    ),
+    "lightning": Suite(
+        tests=("tests_fabric",),
+        repository="https://github.com/Lightning-AI/pytorch-lightning",
+        tag="{version}",
+        folder="tests",
+        left_out={"tests_fabric/graveyard": "for TPUs"},
+        options=("-m", "not cloud"),
+        copied=("tests_pytorch",),
+    ),
+    "safetensors": Suite(
+        tests=("tests/test_pt_comparison.py", "tests/test_pt_model.py", "tests/test_simple.py"),
+        repository="https://github.com/huggingface/safetensors",
+        folder="bindings/python",
+        copied=("py_src",),
+    ),
+    "timm": Suite(
+        left_out={
+            "tests/test_models.py": "thousands of models",
+            "tests/test_optim.py::test_compiled_foreach_adam_optimizers": "minutes in PyTorch's compiler",
+            "tests/test_sweep.py": "a script that the sdist lacks",
+            "tests/test_sweep_fuzz.py": "a script that the sdist lacks",
+            "tests/test_train_resume.py": "a script that the sdist lacks",
+        },
+        copied=("timm",),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a test ended."""
+
+    passed: bool
+    skipped: bool
+    reason: str
+
+
+Results = dict[str, Outcome]
+
+
+def variables(on_flambeau: bool, more: dict[str, str] | None = None) -> dict[str, str]:
+    """The environment of a program on flambeau (so that the processes it starts are on flambeau too), or on PyTorch.
+
+    One thread: what is compared are results, and threads that wait for each other take long on a machine that does more than this.
+    """
+    fixed = {"FLAMBEAU_AS_TORCH": str(int(on_flambeau)), "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
+    return {**os.environ, **fixed, **(more or {})}
+
+
+def run_suite(suite: Suite, library: str, version: str, python: str, *, on_flambeau: bool) -> Results:
+    """Run a library's own tests with this interpreter; returns how each test ended."""
+    folder = sources(suite, library, version) / suite.folder
+    with tempfile.TemporaryDirectory() as scratch:
+        if suite.copied:
+            folder = Path(shutil.copytree(folder, Path(scratch) / "copy", ignore=shutil.ignore_patterns(*suite.copied)))
+        record = Path(scratch) / "outcomes"
+        environment = variables(on_flambeau, {**suite.environment, "ECOSYSTEM_OUTCOMES": str(record)})
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE), environment.get("PYTHONPATH"))))
+        command = [python, *(["-m", "flambeau"] if on_flambeau else []), "-m", "pytest", "-p", "record_outcomes", "-q"]
+        command += ["-p", "no:cacheprovider", "--continue-on-collection-errors", "--timeout=300", "-W", "ignore", *suite.options]
+        command += [f"--deselect={test}" if "::" in test else f"--ignore={test}" for test in suite.left_out]
+        done = subprocess.run([*command, *suite.tests], cwd=folder, env=environment, check=False, capture_output=True, text=True)
+        if not record.exists():
+            print(done.stdout[-3000:], done.stderr[-3000:], file=sys.stderr)
+            return {}
+        lines = record.read_text(encoding="utf-8").splitlines()
+    return {test: Outcome(**outcome) for test, outcome in map(json.loads, lines)}
+
+
+def sources(suite: Suite, library: str, version: str) -> Path:
+    """The folder with a library's sources, taken from PyPI or from its repository where they are not there yet."""
+    kept = Path(os.environ.get("ECOSYSTEM_SOURCES") or Path(tempfile.gettempdir()) / "flambeau-ecosystem-sources")
+    folder = kept / f"{library}-{version}"
+    if folder.exists():
+        return folder
+    kept.mkdir(parents=True, exist_ok=True)
+    if suite.repository:
+        tag = suite.tag.format(version=version)
+        subprocess.run(["git", "clone", "--quiet", "--depth=1", f"--branch={tag}", suite.repository, str(folder)], check=True)
+        return folder
+    with tempfile.TemporaryDirectory(dir=kept) as scratch:
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", f"--no-binary={library}", f"--dest={scratch}"]
+        subprocess.run([*pip, f"{library}=={version}"], check=True)
+        archive = next(Path(scratch).glob("*.tar.gz"))
+        with tarfile.open(archive) as packed:
+            packed.extractall(Path(scratch) / "unpacked", filter="data")
+        next((Path(scratch) / "unpacked").iterdir()).rename(folder)
+    return folder

@@ -33,6 +33,8 @@ class Scenes(torch.utils.data.Dataset):
         return self.count
 
     def __getitem__(self, index):
+        if index >= self.count:
+            raise IndexError(index)
         random = torch.Generator().manual_seed(self.seed * 100_000 + index)
         picture = torch.rand(3, SIDE, SIDE, generator=random) * 0.3
         y, x = torch.meshgrid(torch.arange(SIDE), torch.arange(SIDE), indexing="ij")

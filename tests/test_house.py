@@ -24,7 +24,7 @@ PACKAGES = {
                                        "cudnn"}),
     "nnlib": ("flambeau_nnlib", {"flambeau", "flambeau_nnlib", "tqdm", "cffi"}),
     "vision": ("flambeau_vision", {"flambeau", "flambeau_nnlib", "flambeau_vision", "numpy", "PIL", "tqdm", "scipy", "lmdb",
-                                   "pycocotools"}),
+                                   "pycocotools", "av", "pillow_heif"}),
 }  # fmt: skip
 OPTIONAL = {"safetensors", "opt_einsum", "scipy", "tqdm", "zmq", "mpi4py"}  # only ever inside a function, where an extra serves
 FOR_TOOLS = {

@@ -8,6 +8,7 @@ from collections import OrderedDict
 import flambeau.distributed as dist
 import pytest
 from distributed_jobs import assert_same_weights, in_job
+from flambeau.distributed import _functional_collectives as functional
 from flambeau.distributed import nn as collectives
 from flambeau.distributed.algorithms._checkpoint.checkpoint_wrapper import (
     CheckpointImpl,
@@ -90,6 +91,16 @@ def gradients_of_collectives(rank, size):
     assert torch.equal(gradient(lambda x: collectives.all_to_all_single(torch.empty(size), x)), places)
 
 
+def results_of_collectives(rank, size):
+    x = torch.full((size, 2), 1.0 + rank)
+    mean = (1 + size) / 2
+    assert torch.equal(functional.wait_tensor(functional.all_reduce(x, "avg", None)), torch.full((size, 2), mean))
+    mesh = init_device_mesh("cpu", (size,))
+    assert functional.all_gather_tensor(x, 1, mesh)[0].tolist() == [1.0 + place // 2 for place in range(2 * size)]
+    assert torch.equal(functional.reduce_scatter_tensor(x, "sum", 0, (mesh, 0)), torch.full((1, 2), mean * size))
+    assert torch.equal(functional.broadcast(x, 1, None), torch.full((size, 2), 2.0)) and x[0, 0] == 1 + rank
+
+
 def functions_on_local_tensors(rank, size):
     mesh = init_device_mesh("cpu", (size,))
     x = distribute_tensor(torch.arange(8.0).view(4, 2), mesh, [Shard(0)])
@@ -108,7 +119,7 @@ def functions_on_local_tensors(rank, size):
 
 
 def test_on_two_processes():
-    in_job(2, post_local_sgd, gradients_of_collectives, functions_on_local_tensors)
+    in_job(2, post_local_sgd, gradients_of_collectives, results_of_collectives, functions_on_local_tensors)
 
 
 def test_optimizers_take_gradients():

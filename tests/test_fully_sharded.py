@@ -26,8 +26,10 @@ from flambeau.distributed.fsdp.wrap import (
     size_based_auto_wrap_policy,
     transformer_auto_wrap_policy,
 )
+from flambeau.distributed.optim import ZeroRedundancyOptimizer
 from flambeau.distributed.tensor import DTensor, Replicate, Shard
 from flambeau.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from flambeau.nn.parallel import DistributedDataParallel
 
 import flambeau as torch
 from flambeau import nn
@@ -86,6 +88,22 @@ def weights(rank, size):
             assert len(parameter.to_local()) <= -(-len(parameter) // size)
     assert_same_weights(trained(sharded(), rank, size, accumulate=3), trained(network(), None, size, accumulate=3))
     assert_same_weights(trained(sharded(shard_placement_fn=lambda p: Shard(p.ndim - 1)), rank, size), alone)
+
+
+def data_parallel(rank, size):
+    """`DistributedDataParallel`, with an optimizer in every process or in parts."""
+    alone = trained(network(), None, size)
+    net = DistributedDataParallel(network())
+    assert_same_weights(trained(net, rank, size).module, alone)
+    plain = trained(network(), None, size, clip=False)
+    net = DistributedDataParallel(network())
+    optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=0.05)
+    rng = torch.Generator().manual_seed(5)
+    for _ in range(3):
+        net(torch.randn(1, size, 4, 6, generator=rng)[0][rank]).pow(2).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert_same_weights(net.module, plain)
 
 
 def on_two_dimensions(rank, size):
@@ -219,15 +237,15 @@ def test_two_processes_train_as_one():
 
 @pytest.mark.slow
 def test_two_processes_and_their_ways():
-    in_job(2, on_two_dimensions, own_ways, around_a_network)
+    in_job(2, on_two_dimensions, own_ways, around_a_network, data_parallel)
 
 
 @pytest.mark.slow
 def test_four_processes_train_as_one():
-    in_job(4, weights, on_two_dimensions, around_a_network)
+    in_job(4, weights, on_two_dimensions, around_a_network, data_parallel)
 
 
 @pytest.mark.slow
 def test_one_process_trains_as_one():
-    in_job(1, weights)
+    in_job(1, weights, data_parallel)
     assert not dist.is_initialized()

@@ -97,8 +97,8 @@ class _AllToAll(Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        output_sizes, input_sizes = ctx.sizes
-        return all_to_all_single(gradient, output_sizes, input_sizes, ctx.group), None, None, None
+        outputs, inputs = ctx.sizes
+        return all_to_all_single(gradient, outputs, inputs, ctx.group), None, None, None
 
 
 class _AllGather(Function):

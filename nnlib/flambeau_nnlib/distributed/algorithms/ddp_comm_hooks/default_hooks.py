@@ -20,10 +20,11 @@ Hook = Callable[[Any, Any], Any]
 
 
 def averaged(tensor: Tensor, group: Any) -> torch.futures.Future[Tensor]:
+    """The average of a tensor over a group, which it becomes."""
     tensor.div_(torch.distributed.get_world_size(group))
     work = torch.distributed.all_reduce(tensor, group=group, async_op=True)
-    future: torch.futures.Future[Tensor] = work.get_future().then(lambda done: done.value()[0])
-    return future
+    result: torch.futures.Future[Tensor] = work.get_future().then(lambda done: done.value()[0])
+    return result
 
 
 def allreduce_hook(process_group: Any, bucket: Any) -> Any:

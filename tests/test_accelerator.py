@@ -22,6 +22,9 @@ def test_without_devices() -> None:
         accelerator.synchronize,
         accelerator.current_stream,
         accelerator.empty_cache,
+        accelerator.empty_host_cache,
+        accelerator.get_device_capability,
+        accelerator.Graph,
         accelerator.memory_allocated,
         lambda: accelerator.set_device_index(0),
         lambda: accelerator.memory_stats(0),
@@ -29,6 +32,8 @@ def test_without_devices() -> None:
     ):
         with pytest.raises(RuntimeError, match=r"Cannot access accelerator device when none is available\."):
             call()
+    with pytest.warns(FutureWarning, match="set_device_index"):
+        accelerator.set_device_idx(-1)
 
 
 @pytest.mark.skipif(torch.backends.cuda.is_built(), reason="a backend for CUDA is installed")
@@ -55,6 +60,9 @@ def test_with_devices() -> None:
         accelerator.set_stream(torch.cuda.Stream())
         assert accelerator.current_stream() == torch.cuda.current_stream() != torch.cuda.default_stream()
 
+        assert {torch.float16, torch.int64, torch.bool} <= accelerator.get_device_capability()["supported_dtypes"]
+        accelerator.empty_host_cache()
+
         x = torch.ones(100, device="cuda")
         assert accelerator.memory_allocated() == torch.cuda.memory_allocated(1) > accelerator.memory_allocated("cuda:0") == 0
         assert accelerator.max_memory_allocated(1) >= accelerator.memory_allocated(1) <= accelerator.memory_reserved(1)
@@ -67,4 +75,10 @@ def test_with_devices() -> None:
         accelerator.reset_accumulated_memory_stats()
         assert accelerator.max_memory_allocated() == 0 and accelerator.max_memory_reserved() < peak
         raises(ValueError, "cpu doesn't match the current accelerator cuda.", lambda: accelerator.synchronize("cpu"))
+        y = torch.ones(3, device="cuda")
+        captured = accelerator.Graph()
+        with torch.cuda.stream(torch.cuda.Stream()), captured:
+            y += 1
+        captured.replay()
+        assert captured.pool() is not None
     """)

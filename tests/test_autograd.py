@@ -14,7 +14,9 @@ import threading
 import traceback
 import warnings
 import weakref
+from math import nan
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -678,3 +680,14 @@ def test_no_graph_is_pickled():
     assert pickle.loads(pickle.dumps(y.detach())).tolist() == [2, 2]
     with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
         copy.deepcopy(y)
+
+
+@pytest.mark.parametrize("dim", [None, 0])
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([nan], [nan]), ([nan, 2.0], [nan, nan]), ([nan, 0.0], [0.0, nan]), ([0.0], [1.0]), ([2.0, nan, 0.0], [nan, 0.0, nan])],
+)
+def test_products_with_nan(values, expected, dim):
+    x = torch.tensor(values, requires_grad=True)
+    (x.prod() if dim is None else x.prod(dim)).backward()
+    np.testing.assert_array_equal(np.asarray(x.grad.cpu()), np.array(expected, dtype="float32"))

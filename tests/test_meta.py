@@ -212,6 +212,14 @@ def test_shapes_that_depend_on_values_are_not_known(call):
         call(x, x > 0)
 
 
+def test_tables_without_memory_take_indices_from_anywhere():
+    table = torch.empty(1 << 40, 3, device="meta", requires_grad=True)
+    rows = torch.nn.functional.embedding(torch.tensor([[1, 2]]), table)
+    assert rows.is_meta and rows.shape == (1, 2, 3)
+    rows.sum().backward()
+    assert table.grad.shape == table.shape
+
+
 def test_indices():
     x, rows = torch.empty(4, 5, 6, device="meta"), torch.empty(7, dtype=torch.int64, device="meta")
     assert x[rows].shape == (7, 5, 6) and x[:, rows].shape == (4, 7, 6) and x[rows, :, rows].shape == (7, 5)

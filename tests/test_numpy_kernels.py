@@ -227,11 +227,16 @@ def test_classes(space, weighted, reduction):
 
 
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
-@pytest.mark.parametrize(("lead", "values"), [((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((2, 3), (4, 2, 3)), ((0,), (0,))])
-def test_attention(lead, values, scale):
-    query, key, value = normal(*lead, 5, 4) * scale, normal(*lead, 7, 4, seed=1), normal(*values, 7, 3, seed=2)
-    agree("attention", [query, key, value], 0.5)
-    agree("attention", [query.swapaxes(-1, -2), normal(*lead, 6, 5, seed=1), normal(*values, 6, 3, seed=2)], 0.5)
+@pytest.mark.parametrize(("lead", "queries", "keys"), [
+    ((), 5, 7), ((2, 3), 7, 5), ((0,), 5, 7), ((40, 2), 1, 1), ((3,), 0, 2), ((40, 2), 30, 20), ((2,), 300, 200), ((), 200, 300),
+])  # fmt: skip
+def test_attention(lead, queries, keys, scale):
+    query, key, value = normal(*lead, queries, 4) * scale, normal(*lead, keys, 4, seed=1), normal(*lead, keys, 3, seed=2)
+    seen = normal(queries, keys, seed=3) > 0
+    for mask in (None, seen, seen[:, :1], np.where(seen, normal(queries, keys, seed=4), -np.inf)):
+        for causal in (False, True):
+            agree("attention", [query, key, value, mask], causal, 0.5)
+    agree("attention", [query.swapaxes(-1, -2).copy().swapaxes(-1, -2), key, value, None], False, 0.5)
 
 
 # --- the rest -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from xml.etree import ElementTree
 
 import pytest
 
@@ -57,10 +59,25 @@ def test_files(tmp_path):
     drawn = picture(torch.ones(1, requires_grad=True) * 2)
     drawn.save(tmp_path / "graph.dot")
     assert (tmp_path / "graph.dot").read_text().startswith("digraph {")
-    if shutil.which("dot"):
-        drawn.save(tmp_path / "graph.svg")
-        assert "<svg" in (tmp_path / "graph.svg").read_text() and "<svg" in drawn._repr_svg_()
-    else:
-        with pytest.raises(RuntimeError, match="Graphviz"):
-            drawn.svg()
-        assert drawn._repr_svg_() is None
+    drawn.save(tmp_path / "graph.svg")
+    assert "<svg" in (tmp_path / "graph.svg").read_text() and "<svg" in drawn._repr_svg_()
+
+
+def test_drawn_without_graphviz(monkeypatch):
+    """Boxes do not overlap, hold their words, and stand below those that lead to them."""
+    monkeypatch.setattr(shutil, "which", lambda program: None)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+    drawn = picture(net(torch.ones(1, 3)).sum() + net[0].weight.sum(), dict(net.named_parameters()))
+    root = ElementTree.fromstring(drawn.svg())
+    space = "{http://www.w3.org/2000/svg}"
+    boxes = [[float(box.get(name)) for name in ("x", "y", "width", "height")] for box in root.iter(f"{space}rect")]
+    words = ["\n".join(line.text for line in text) for text in root.iter(f"{space}text")]
+    width, height = float(root.get("width")), float(root.get("height"))
+    assert "AddBackward0" in words and "0.weight\nfloat32[4, 3]" in words and len(words) == len(boxes)
+    for number, (x, y, w, h) in enumerate(boxes):
+        assert x >= 0 and y >= 0 and x + w <= width and y + h <= height
+        for x2, y2, w2, h2 in boxes[:number]:
+            assert x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y
+    tops = {f"n{number}": box[1] for number, box in enumerate(boxes)}
+    edges = re.findall(r"(n\d+) -> (n\d+)", drawn.source)
+    assert edges and all(tops[start] < tops[end] for start, end in edges)

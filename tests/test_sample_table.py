@@ -42,7 +42,7 @@ WITHOUT_SAMPLES = {
         "Tensor.resize Tensor.resize_as Tensor.to_dense hash_tensor Tensor.bfloat16"),
     "tests/test_engine.py: the history of a tensor, and no computation": (
         "Tensor.backward Tensor.register_hook Tensor.register_post_accumulate_grad_hook Tensor.reinforce Tensor.requires_grad_ "
-        "Tensor.retain_grad Tensor.as_subclass Tensor.module_load"),
+        "Tensor.retain_grad Tensor.as_subclass Tensor.module_load Tensor.slice_inverse Tensor.is_distributed"),
     "tests/test_tensor.py: the argument is a function": "Tensor.apply_ Tensor.map_ Tensor.map2_",
     "tests/test_tensor.py: takes first-class dimensions": "Tensor.index",
     "tests/test_sparse.py: methods of sparse tensors": (

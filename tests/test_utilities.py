@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -117,3 +118,22 @@ def test_dispatch_modes_see_operators():
     with Log() as log:
         assert torch.equal(torch.ones(2).exp() * 0 + 1, torch.ones(2))
     assert log.seen[:4] == ["aten.ones.default", "aten.exp.default", "aten.mul.Tensor", "aten.add.Tensor"]
+
+
+def test_a_slice_knows_the_whole():
+    x = torch.arange(6.0).reshape(2, 3)
+    part = x[:, 1:]
+    whole = part.slice_inverse(x, 1, 1, 3)
+    assert whole.tolist() == x.tolist() and whole.data_ptr() == x.data_ptr() and not x.is_distributed()
+
+
+def test_the_report_of_the_environment():
+    from flambeau.utils import collect_env
+
+    facts = collect_env.get_env_info()
+    assert facts.torch_version == str(torch.__version__) and facts.is_debug_build == "False"
+    assert f"numpy=={np.__version__}" in facts.pip_packages.splitlines()
+    text = collect_env.pretty_str(facts._replace(cudnn_version=None, pip_packages="a==1\nb==2"))
+    assert "cuDNN version: Could not collect" in text and "[pip3] a==1\n[pip3] b==2" in text
+    assert collect_env.run_and_parse_first_match(collect_env.run, "echo release 12", r"release (\d+)") == "12"
+    assert collect_env.run_and_read_all(collect_env.run, "exit 3") is None

@@ -44,8 +44,8 @@ class OpOverload:
 
     def __init__(self, packet: OpOverloadPacket, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> None:
         self._packet, self._overloadname, self._call, self._schema_object = packet, overload, call, schema
-        self.namespace = packet.namespace
-        self.__name__ = f"{packet.__name__}.{overload}"
+        self.namespace: str = packet.namespace
+        self.__name__: str = f"{packet.__name__}.{overload}"
         self.__qualname__ = self.__name__
         self.__module__ = f"torch.ops.{packet.namespace}"
         self.__doc__ = call.__doc__
@@ -94,6 +94,9 @@ class OpOverload:
 
 class OpOverloadPacket:
     """An operator: called, it is its default form; its other forms are attributes."""
+
+    namespace: str
+    __name__: str
 
     def __init__(self, namespace: str, name: str) -> None:
         self.namespace, self.__name__ = namespace, name
@@ -195,6 +198,7 @@ _ATEN_NAMES = {
     "contiguous": "clone", "getitem_alias": "alias", "ones_of": "ones_like", "max_dim": "max", "min_dim": "min",
     "pow_scalar": "pow", "mH_": "adjoint",
 }  # fmt: skip
+_PRODUCTS = {"mm": 2, "bmm": 3}  # which here take matrices in any batch
 _BINARY = frozenset({"add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_"})
 _COMPARING = frozenset({
     "eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor", "fill_", "masked_fill",
@@ -213,10 +217,14 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
     `function` computes the operation with these arguments; without it, there has to be an operator of that name.
     """
     aten = _ATEN_NAMES.get(name, name)
+    if aten in _PRODUCTS and any(arg.ndim != _PRODUCTS[aten] for arg in args):
+        aten = "matmul"
     if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():
         aten = "t"
     form = "default"
-    if aten in _BINARY:
+    if "out" in kwargs:
+        form = "out"
+    elif aten in _BINARY:
         form = "Tensor"
     elif aten in _COMPARING:
         form = "Tensor" if len(args) > 1 and isinstance(args[-1], torch.Tensor) else "Scalar"
@@ -236,9 +244,9 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
 @functools.cache
 def _takes_alike(function: Any, known: Any) -> bool:
     """Whether two functions take the same arguments by position."""
-    theirs, ours = ([*inspect.signature(f).parameters][1:4] for f in (known, function))
+    theirs, ours = ([*inspect.signature(f).parameters][1:] for f in (known, function))
     takes_a_shape = theirs[:1] in (["size"], ["shape"], ["dims"]) and ours in (["shape"], ["dims"])
-    return takes_a_shape or theirs == ours
+    return takes_a_shape or theirs[: len(ours)] == ours
 
 
 def _found(namespace: str, name: str, overload: str | None) -> Any:

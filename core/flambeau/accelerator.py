@@ -7,18 +7,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
+from . import backend as backends
 from . import cuda
 from .backends import cuda as switches
+from .cuda.graphs import CUDAGraph
 from .runtime import devices
 
 __all__ = [
-    "current_accelerator", "current_device_index", "current_stream", "device_count", "device_index", "empty_cache",
-    "get_memory_info", "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved",
-    "memory_stats", "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_index", "set_stream",
+    "Graph", "current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count",
+    "device_index", "empty_cache", "empty_host_cache", "get_device_capability", "get_memory_info", "is_available",
+    "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats",
+    "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx", "set_device_index", "set_stream",
     "synchronize",
 ]  # fmt: skip
 
@@ -82,6 +87,24 @@ def set_device_index(device: Device, /) -> None:
         cuda.set_device(index)
 
 
+def current_device_idx() -> int:
+    """`current_device_index`, by its former name: deprecated."""
+    warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=2)
+    return current_device_index()
+
+
+def set_device_idx(device: Device, /) -> None:
+    """`set_device_index`, by its former name: deprecated."""
+    warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=2)
+    set_device_index(device)
+
+
+def get_device_capability(device: Device = None, /) -> dict[str, Any]:
+    """What a device (by default the current one) can do: `"supported_dtypes"` is the set of dtypes of its tensors."""
+    _index(device)
+    return {"supported_dtypes": set(backends.for_device_type("cuda").dtypes)}
+
+
 @contextmanager
 def device_index(device: int | None, /) -> Iterator[None]:
     """Context in which another device is the current one; None changes nothing."""
@@ -115,6 +138,11 @@ def empty_cache() -> None:
     """Return cached memory that no tensor uses to the device."""
     _index()
     cuda.empty_cache()
+
+
+def empty_host_cache() -> None:
+    """Return cached page-locked memory that no tensor uses to the host; here none is cached."""
+    _index()
 
 
 def memory_allocated(device: Device = None, /) -> int:
@@ -155,3 +183,38 @@ def reset_peak_memory_stats(device: Device = None, /) -> None:
 def reset_accumulated_memory_stats(device: Device = None, /) -> None:
     """Reset the counts of allocations and releases to zero."""
     cuda.reset_accumulated_memory_stats(_index(device))
+
+
+# --- captured work ------------------------------------------------------------------------------------------------
+
+
+class Graph(CUDAGraph):
+    """Work of the current stream that is captured in a `with` statement, to be run again by `replay()`.
+
+    Args:
+        keep_graph: accepted; the captured work is always kept.
+        pool: the memory pool to use, from another graph's `pool()`.
+        capture_error_mode: how strict the capture is: `"default"`, `"global"`, `"thread_local"` or `"relaxed"`.
+
+    Raises:
+        RuntimeError: there is no accelerator.
+    """
+
+    def __init__(
+        self, keep_graph: bool = False, *, pool: tuple[int, int] | None = None, capture_error_mode: str = "default"
+    ) -> None:
+        _index()
+        super().__init__(keep_graph)
+        self.graph_pool, self.capture_error_mode = pool, capture_error_mode
+
+    def capture_begin(self, pool: Any = None, capture_error_mode: str | None = None) -> None:
+        """Start capturing the current stream, by default with the pool and the mode that the graph was made with."""
+        mode = capture_error_mode or self.capture_error_mode
+        super().capture_begin(pool or self.graph_pool, "global" if mode == "default" else mode)
+
+    def __enter__(self) -> Self:
+        self.capture_begin()
+        return self
+
+    def __exit__(self, error_type: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.capture_end()

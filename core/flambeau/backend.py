@@ -17,22 +17,14 @@ import pluggy
 
 from .runtime import hookspecs
 from .runtime.aliases import without_aliases
-from .runtime.hookspecs import hookimpl
+from .runtime.hookspecs import FusionInput, FusionStep, Operand, hookimpl
 from .values import dtypes
 from .values.dtypes import dtype
 
 __all__ = [
-    "Backend",
-    "Creating",
-    "answers",
-    "find",
-    "for_device_type",
-    "hookimpl",
-    "installed",
-    "plugins",
-    "selected",
-    "without_aliases",
-]
+    "Backend", "Creating", "FusionInput", "FusionStep", "Operand", "answers", "find", "for_device_type", "hookimpl", "installed",
+    "plugins", "selected", "without_aliases",
+]  # fmt: skip
 
 Array = Any  # an array of whichever library the backend wraps
 GROUP = "flambeau.backends"
@@ -70,6 +62,8 @@ class Backend:
     default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # and this one are set by `runtime.host`, a layer above
     default_namespace: ClassVar[Callable[[Backend], Any]]  # and this one: `xp`, where what it lacks is an error of its own type
     number: Callable[[Array], Any] | None = None  # while a step is recorded: `item`, as a number that each replay computes again
+    whole_program: Callable[[Callable[..., Any], str], Callable[..., Any]] | None = None  # compiles the function of a captured
+    # step, of a list of arrays and numbers: a method with the function and a name, where the library compiles whole programs
     unknown_kernels: ClassVar[
         Callable[[Iterable[str]], list[str]]
     ]  # those names that no operation has; set by the layer of calls
@@ -109,6 +103,20 @@ class Backend:
         for pack in answers("flambeau_inplace_kernels", backend=self):
             merged.update(pack or {})
         return merged
+
+    @property
+    def itself(self) -> Backend:
+        """This backend; while a step is recorded, the one behind the recorder."""
+        return self
+
+    def recorded(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel; while a step is recorded, one that is recorded."""
+        return kernel
+
+    @cached_property
+    def fusion(self) -> hookspecs.Fusion | None:
+        """What compiles loops for chains of element-wise operations, of an installed kernel pack; None if there is none."""
+        return next((found for found in answers("flambeau_fusion", backend=self) if found is not None), None)
 
     # --- infinities and NaN ---
 

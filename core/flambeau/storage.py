@@ -580,7 +580,9 @@ def make_storage_classes(device_type: str = "cpu") -> dict[str, _LegacyStorage]:
     classes = {}
     for dtype in dtypes.ALL:
         name = f"{dtype.legacy_name}Storage"
-        classes[name] = _LegacyStorage(name, (TypedStorage,), {"dtype": dtype, "device_type": device_type, "__module__": where})
+        about = f"Memory as elements of {dtype} on a device of type {device_type}."
+        attributes = {"dtype": dtype, "device_type": device_type, "__module__": where, "__doc__": about}
+        classes[name] = _LegacyStorage(name, (TypedStorage,), attributes)
     return classes
 
 

@@ -1,11 +1,13 @@
-"""Runs libraries that are written for PyTorch on flambeau: the `try_*.py` files, each a library's quick start.
+"""Runs libraries that are written for PyTorch on flambeau: their quick starts (`try_*.py`) and their own tests (`suites.py`).
 
     python tests/ecosystem/run.py                                  all of them, on flambeau
     python tests/ecosystem/run.py timm einops                      some
     python tests/ecosystem/run.py --torch OTHER/bin/python         compared with PyTorch, in an environment that has it
-    python tests/ecosystem/run.py --torch ... --write              and the table of docs/ecosystem.md written
+    python tests/ecosystem/run.py --torch ... --write              and their rows of the table in docs/ecosystem.md written
+    python tests/ecosystem/run.py --only tests --report FOLDER     their own tests alone, and what failed, test by test, in files
 
-Exits with 1 where a program fails, or prints anything else than on PyTorch: numbers may differ by 0.1 %.
+Exits with 1 where a program fails or prints anything else than on PyTorch (numbers may differ by 0.1 %), and where less than 98 % of
+the tests pass that pass on PyTorch.
 """
 
 from __future__ import annotations
@@ -15,33 +17,48 @@ import importlib.metadata
 import re
 import subprocess
 import sys
-import time
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from suites import SUITES, Results, run_suite, variables  # noqa: E402
+
 DOCUMENT = HERE.parents[1] / "docs/ecosystem.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->"
-TOLERANCE = 1e-3
+HEADER = ["| library | version | lines as on PyTorch | own tests as on PyTorch | what does not work |", "|---|---|---|---|---|"]
+TOLERANCE, SHARE = 1e-3, 0.98
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 
 
-class Outcome(NamedTuple):
-    """What came of a library's program."""
+class Shown(NamedTuple):
+    """What came of a library's quick start."""
 
-    library: str
-    version: str
     lines: int
-    same: int | None
-    seconds: float
-    trouble: str
+    same: int | None  # of the lines, as many are as on PyTorch; None where that was not asked
+    trouble: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.lines} printed" if self.same is None else f"{self.same} of {self.lines}"
 
 
-def run(command: list[str]) -> tuple[int, str, str, float]:
-    """The exit status, output and errors of a program, and how long it took."""
-    began = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    return done.returncode, done.stdout, done.stderr, time.perf_counter() - began
+class Tested(NamedTuple):
+    """What came of a library's own tests."""
+
+    passed: int  # of the tests that pass on PyTorch, or of all that ran where that was not asked
+    wanted: int
+    trouble: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.passed} of {self.wanted}" if self.wanted else ""
+
+
+def run(command: list[str], *, on_flambeau: bool) -> tuple[int, str, str]:
+    """The exit status, output and errors of a program."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, env=variables(on_flambeau))
+    return done.returncode, done.stdout, done.stderr
 
 
 def agree(line: str, other: str) -> bool:
@@ -52,35 +69,53 @@ def agree(line: str, other: str) -> bool:
     return all(abs(float(a) - float(b)) <= TOLERANCE * max(abs(float(b)), 1e-2) for a, b in zip(mine, theirs, strict=True))
 
 
-def outcome(script: Path, pytorch: str | None) -> Outcome:
+def quick_start(script: Path, pytorch: str | None) -> Shown:
     """Run a library's program, on flambeau and, where it is at hand, on PyTorch."""
-    library = script.stem.removeprefix("try_")
-    try:
-        version = importlib.metadata.version(library)
-    except importlib.metadata.PackageNotFoundError:
-        return Outcome(library, "", 0, None, 0.0, "not installed")
-    status, output, errors, seconds = run([sys.executable, "-m", "flambeau", str(script)])
-    lines, same = output.splitlines(), None
+    status, output, errors = run([sys.executable, "-m", "flambeau", str(script)], on_flambeau=True)
+    lines = output.splitlines()
     trouble = "" if status == 0 else (errors.strip().splitlines() or [f"exit status {status}"])[-1]
-    if pytorch is not None:
-        expected_status, expected, expected_errors, _ = run([pytorch, str(script)])
-        if expected_status:
-            return Outcome(library, version, len(lines), None, seconds, f"fails on PyTorch: {expected_errors.strip()[-200:]}")
-        wanted = expected.splitlines()
-        same = sum(agree(line, other) for line, other in zip(lines, wanted, strict=False))
-        if not trouble and (same < len(wanted) or len(lines) != len(wanted)):
-            trouble = next((f"{a!r} != {b!r}" for a, b in zip(lines, wanted, strict=False) if not agree(a, b)), "fewer lines")
-        return Outcome(library, version, len(wanted), same, seconds, trouble)
-    return Outcome(library, version, len(lines), same, seconds, trouble)
+    if pytorch is None:
+        return Shown(len(lines), None, trouble)
+    status, expected, errors = run([pytorch, str(script)], on_flambeau=False)
+    if status:
+        return Shown(len(lines), None, trouble or f"fails on PyTorch: {errors.strip()[-200:]}")
+    wanted = expected.splitlines()
+    same = sum(agree(line, other) for line, other in zip(lines, wanted, strict=False))
+    if not trouble and (same < len(wanted) or len(lines) != len(wanted)):
+        trouble = next((f"{a!r} != {b!r}" for a, b in zip(lines, wanted, strict=False) if not agree(a, b)), "fewer lines")
+    return Shown(len(wanted), same, trouble)
 
 
-def table(outcomes: list[Outcome]) -> str:
-    """The outcomes as a table in Markdown."""
-    rows = ["| library | version | lines as on PyTorch | what stops it |", "|---|---|---|---|"]
-    for each in outcomes:
-        lines = f"{each.lines} printed" if each.same is None else f"{each.same} of {each.lines}"
-        rows.append(f"| {each.library} | {each.version} | {lines} | {each.trouble.replace('|', '/')} |")
-    return "\n".join(rows) + "\n"
+def own_tests(library: str, version: str, pytorch: str | None, report: Path) -> Tested:
+    """Run a library's own tests, on flambeau and, where it is at hand, on PyTorch; what differs goes to a file in `report`."""
+    suite = SUITES[library]
+    found = run_suite(suite, library, version, sys.executable, on_flambeau=True)
+    expected = found if pytorch is None else run_suite(suite, library, version, pytorch, on_flambeau=False)
+    wanted = {test for test, outcome in expected.items() if outcome.passed or (pytorch is None and not outcome.skipped)}
+    failed = sorted(wanted - {test for test, outcome in found.items() if outcome.passed})
+    write_report(report / f"{library}.txt", failed, found)
+    trouble = ""
+    if not wanted:
+        trouble = "no test of its own ran"
+    elif len(failed) > (1 - SHARE) * len(wanted):
+        trouble = f"{len(failed)} of its own tests fail"
+    return Tested(len(wanted) - len(failed), len(wanted), trouble)
+
+
+def write_report(path: Path, failed: list[str], found: Results) -> None:
+    """Write why each of these tests did not pass."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    reasons = (f"{test}\n    {found[test].reason if test in found else 'did not run'}" for test in failed)
+    path.write_text("\n".join(reasons) + "\n", encoding="utf-8")
+
+
+def rewritten(document: str, rows: dict[str, str]) -> str:
+    """The document with these libraries' rows in its table: new, or instead of those that were there."""
+    before, _, rest = document.partition(BEGIN)
+    old, _, after = rest.partition(END)
+    kept = {line.split("|")[1].strip(): line for line in old.splitlines()[2:]}
+    merged = {**kept, **rows}
+    return before + BEGIN + "\n".join([*HEADER, *(merged[name] for name in sorted(merged))]) + "\n" + END + after
 
 
 def main() -> int:
@@ -89,17 +124,35 @@ def main() -> int:
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--torch", metavar="PYTHON")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", choices=["quick", "tests"])
+    parser.add_argument("--report", type=Path, metavar="FOLDER", default=Path(tempfile.gettempdir()) / "flambeau-ecosystem")
     args = parser.parse_args()
+    if args.write and (args.only or not args.torch):
+        parser.error("--write is for both the quick starts and the tests, beside PyTorch: it needs --torch, and no --only")
     scripts = sorted(HERE.glob("try_*.py"))
-    chosen = [script for script in scripts if not args.libraries or script.stem.removeprefix("try_") in args.libraries]
-    outcomes = []
-    for script in chosen:
-        outcomes.append(outcome(script, args.torch))
-        print(*outcomes[-1], sep="  ", flush=True)
+    rows, troubles = {}, []
+    for script in scripts:
+        library = script.stem.removeprefix("try_")
+        if args.libraries and library not in args.libraries:
+            continue
+        try:
+            version = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:
+            troubles.append(f"{library} is not installed")
+            print(library, "is not installed", flush=True)
+            continue
+        shown = quick_start(script, args.torch) if args.only != "tests" else Shown(0, None)
+        tested = (
+            own_tests(library, version, args.torch, args.report) if library in SUITES and args.only != "quick" else Tested(0, 0)
+        )
+        known = SUITES[library].known if library in SUITES else ""
+        said = "; ".join(filter(None, (shown.trouble, tested.trouble, known))).replace("|", "/")
+        rows[library] = f"| {library} | {version} | {shown} | {tested} | {said} |"
+        troubles += filter(None, (shown.trouble, tested.trouble))
+        print(rows[library], flush=True)
     if args.write:
-        before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
-        DOCUMENT.write_text(before + BEGIN + table(outcomes) + END + rest.partition(END)[2], encoding="utf-8")
-    return int(any(each.trouble for each in outcomes))
+        DOCUMENT.write_text(rewritten(DOCUMENT.read_text(encoding="utf-8"), rows), encoding="utf-8")
+    return int(bool(troubles))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tensors that say what they hold: an image, bounding boxes or a mask.
+"""Tensors that say what they hold: an image, a video, bounding boxes, key points or a mask.
 
 The transforms of `flambeau_vision.transforms.v2` dispatch on these types.
 """
@@ -10,7 +10,17 @@ from typing import Any
 
 import flambeau as torch
 
-__all__ = ["BoundingBoxFormat", "BoundingBoxes", "Image", "Mask", "TVTensor", "Video", "wrap"]
+__all__ = [
+    "BoundingBoxFormat",
+    "BoundingBoxes",
+    "Image",
+    "KeyPoints",
+    "Mask",
+    "TVTensor",
+    "Video",
+    "set_return_type",
+    "wrap",
+]
 
 
 class BoundingBoxFormat(Enum):
@@ -21,8 +31,45 @@ class BoundingBoxFormat(Enum):
     CXCYWH = "CXCYWH"  # centre, width, height
 
 
+_keeps_type = False  # what `set_return_type` sets
+
+
+class set_return_type:
+    """Choose what operations on the types of this module return; as a context manager, until its end.
+
+    Args:
+        return_type: `"Tensor"`, as it is at first, or `"TVTensor"`: the type of the first operand that has one.
+
+    Raises:
+        ValueError: if `return_type` is something else.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import tv_tensors
+        >>> image = tv_tensors.Image(torch.zeros(3, 4, 5))
+        >>> with tv_tensors.set_return_type("TVTensor"):
+        ...     type(image + 1).__name__
+        'Image'
+    """
+
+    def __init__(self, return_type: str) -> None:
+        global _keeps_type
+        if return_type.lower() not in ("tensor", "tvtensor"):
+            raise ValueError(f"return_type must be 'TVTensor' or 'Tensor', got {return_type}")
+        self.before, _keeps_type = _keeps_type, return_type.lower() == "tvtensor"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        global _keeps_type
+        _keeps_type = self.before
+
+
 class TVTensor(torch.Tensor):
-    """The base of the types. Operations return plain tensors; `clone`, `to`, `detach` and the like keep the type."""
+    """The base of the types. Operations return plain tensors, unless `set_return_type` says otherwise; `clone`, `to`,
+    `detach` and the like keep the type.
+    """
 
     @classmethod
     def _from(cls, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
@@ -39,7 +86,14 @@ class TVTensor(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return torch.Tensor.__torch_function__.__func__(torch.Tensor, func, (), args, kwargs or {})
+        result = torch.Tensor.__torch_function__.__func__(torch.Tensor, func, (), args, kwargs or {})
+        if _keeps_type and not getattr(func, "__name__", "").startswith("__get"):
+            like = next((value for value in (*args, *(kwargs or {}).values()) if isinstance(value, TVTensor)), None)
+            if like is not None:
+                parts = result if isinstance(result, tuple | list) else [result]
+                typed = [wrap(part, like=like) if type(part) is torch.Tensor else part for part in parts]
+                return type(result)(typed) if isinstance(result, tuple | list) else typed[0]
+        return result
 
     def _plain(self) -> torch.Tensor:
         return self.as_subclass(torch.Tensor)
@@ -104,13 +158,15 @@ class BoundingBoxes(TVTensor):
         data: the boxes.
         format: a `BoundingBoxFormat` or its name.
         canvas_size: `(height, width)` of the image.
+        clamping_mode: `"soft"` or `"hard"`: transforms cut boxes off at the border of the canvas; None: they do not.
 
     Raises:
-        ValueError: if the last dimension does not have size 4.
+        ValueError: if `clamping_mode` is something else, or the last dimension does not have size 4.
     """
 
     format: BoundingBoxFormat
     canvas_size: tuple[int, int]
+    clamping_mode: str | None
 
     def __new__(
         cls,
@@ -118,6 +174,7 @@ class BoundingBoxes(TVTensor):
         *,
         format: BoundingBoxFormat | str,
         canvas_size: tuple[int, int],
+        clamping_mode: str | None = "soft",
         dtype: Any = None,
         device: Any = None,
         requires_grad: bool | None = None,
@@ -129,17 +186,58 @@ class BoundingBoxes(TVTensor):
             raise ValueError(f"Expected boxes of shape (N, 4), got {tuple(boxes.shape)}")
         boxes.format = BoundingBoxFormat[format.upper()] if isinstance(format, str) else format
         boxes.canvas_size = tuple(canvas_size)
+        if clamping_mode not in (None, "soft", "hard"):
+            raise ValueError(f"clamping_mode must be None, hard or soft, got {clamping_mode}.")
+        boxes.clamping_mode = clamping_mode
         return boxes
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         plain = repr(self._plain()).replace("tensor", "BoundingBoxes", 1)
-        return f"{plain[:-1]}, format={self.format}, canvas_size={self.canvas_size})"
+        return f"{plain[:-1]}, format={self.format}, canvas_size={self.canvas_size}, clamping_mode={self.clamping_mode})"
+
+
+class KeyPoints(TVTensor):
+    """Points `(x, y)` in an image, in a tensor of shape `(..., 2)`: skeletons, polygons and the like.
+
+    Args:
+        data: the points.
+        canvas_size: `(height, width)` of the image.
+
+    Raises:
+        ValueError: if the last dimension does not have size 2.
+
+    Example:
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> points = tv_tensors.KeyPoints([[2, 1], [5, 3]], canvas_size=(4, 10))
+        >>> v2.RandomHorizontalFlip(p=1.0)(points).tolist()
+        [[7, 1], [4, 3]]
+    """
+
+    canvas_size: tuple[int, int]
+
+    def __new__(
+        cls, data: Any, *, canvas_size: tuple[int, int], dtype: Any = None, device: Any = None, requires_grad: bool | None = None
+    ) -> KeyPoints:
+        points = cls._from(data, dtype, device, requires_grad)
+        if points.ndim == 1:
+            points = points.unsqueeze(0).as_subclass(cls)
+        elif points.shape[-1] != 2:
+            raise ValueError(f"Expected a tensor of shape (..., 2), not {points.shape}")
+        points.canvas_size = tuple(canvas_size)
+        return points
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        plain = repr(self._plain()).replace("tensor", "KeyPoints", 1)
+        return f"{plain[:-1]}, canvas_size={self.canvas_size})"
 
 
 def wrap(wrappee: torch.Tensor, *, like: TVTensor, **kwargs: Any) -> TVTensor:
-    """Give a plain tensor the type of `like`, and for boxes its format and canvas size unless given anew."""
+    """Give a plain tensor the type of `like`, and for boxes and points what it says of them unless given anew."""
     wrapped = wrappee.as_subclass(type(like))
     if isinstance(like, BoundingBoxes):
         wrapped.format = kwargs.get("format", like.format)
+        wrapped.clamping_mode = kwargs.get("clamping_mode", like.clamping_mode)
+    if isinstance(like, BoundingBoxes | KeyPoints):
         wrapped.canvas_size = tuple(kwargs.get("canvas_size", like.canvas_size))
     return wrapped

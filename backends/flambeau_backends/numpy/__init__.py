@@ -18,6 +18,7 @@ from flambeau.values import dtypes
 from . import (  # noqa: F401
     kernels,
     kernels_activation,
+    kernels_attention,
     kernels_conv,
     kernels_fourier,
     kernels_index,

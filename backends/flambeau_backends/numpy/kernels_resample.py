@@ -29,6 +29,7 @@ class _Piece(NamedTuple):
     rows: slice
     columns: slice
     weights: Any
+    transposed: Any  # the same, laid out for a product from the right: the BLAS is nearly twice as fast then
 
 
 def _pieces(indices: Any, weights: Any, length: int, dtype: Any) -> list[_Piece]:
@@ -40,7 +41,8 @@ def _pieces(indices: Any, weights: Any, length: int, dtype: Any) -> list[_Piece]
     for start in range(0, size, _HEIGHT):
         rows = slice(start, min(start + _HEIGHT, size))
         columns = slice(int(indices[start, 0]), int(indices[rows.stop - 1, -1]) + 1)
-        pieces.append(_Piece(rows, columns, matrix[rows, columns].copy()))
+        piece = matrix[rows, columns]
+        pieces.append(_Piece(rows, columns, piece.copy(), piece.T.copy()))
     return pieces
 
 
@@ -50,11 +52,11 @@ def _along(input: Any, dim: int, size: int, pieces: list[_Piece]) -> Any:
     result = np.empty((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
     if after == 1:
         vectors, products = input.reshape(before, -1), result.reshape(before, size)
-        for rows, columns, weights in pieces:
-            np.matmul(vectors[:, columns], weights.T, out=products[:, rows])
+        for rows, columns, _, weights in pieces:
+            np.matmul(vectors[:, columns], weights, out=products[:, rows])
         return result
     vectors, products = input.reshape(before, -1, after), result.reshape(before, size, after)
-    for rows, columns, weights in pieces:
+    for rows, columns, weights, _ in pieces:
         np.matmul(weights, vectors[:, columns], out=products[:, rows])
     return result
 

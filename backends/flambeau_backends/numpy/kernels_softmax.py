@@ -1,4 +1,4 @@
-"""Softmax, log-softmax, attention and classification losses."""
+"""Softmax, log-softmax and classification losses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _back(rows: Any, like: Any, dim: int) -> Any:
     return np.ascontiguousarray(np.moveaxis(rows.reshape(moved), -1, dim))
 
 
-def _row_sums(rows: Any) -> Any:
+def row_sums(rows: Any) -> Any:
     return rows.dot(ones(rows.shape[1], rows.dtype))[:, None]
 
 
@@ -47,7 +47,7 @@ def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
     """
     if -limit < rows.item(rows.argmax()) < limit:
         np.exp(rows, out)
-        sums = _row_sums(out)
+        sums = row_sums(out)
         if sums.item(sums.argmin()) > exp(-limit):
             return sums, None
     return _shifted_exponentials(out, rows)
@@ -58,7 +58,7 @@ def _shifted_exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
     shift = rows.max(1, keepdims=True)
     np.subtract(rows, shift, out)
     np.exp(out, out)
-    return _row_sums(out), shift
+    return row_sums(out), shift
 
 
 def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
@@ -120,7 +120,7 @@ def softmax_backward(g: Any, out: Any, dim: int) -> Any:
 def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
     def compute(result: Any, grad: Any, log_probabilities: Any) -> None:
         np.exp(log_probabilities, result)
-        result *= _row_sums(grad)
+        result *= row_sums(grad)
         np.subtract(grad, result, result)
 
     return _by_rows(compute, dim, g, out)
@@ -149,36 +149,6 @@ def _log_sums(out: Any, rows: Any) -> None:
     np.log(sums[:, 0], out[1])
     if shift is not None:
         out[0] = shift[:, 0]
-
-
-# --- attention ----------------------------------------------------------------------------------------------------
-
-
-@kernel
-@quiet
-def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
-    """`softmax(query @ key.T * scale) @ value`, with the division by the sums applied to the result."""
-    key_t = np.ascontiguousarray(key.swapaxes(-1, -2))  # makes small products a third faster
-    query = query * query.dtype.type(scale)
-    scores = np.matmul(query, key_t)
-    if not scores.size:
-        return np.matmul(scores, value)
-    rows = scores.reshape(-1, scores.shape[-1])
-    np.exp(rows, rows)
-    sums = _row_sums(rows)
-    # sums that overflow or underflow: again, with the maxima subtracted
-    if not exp(-_SAFE) < sums.item(sums.argmin()) <= sums.item(sums.argmax()) < exp(_SAFE):
-        np.matmul(query, key_t, scores)
-        np.subtract(rows, rows.max(1, keepdims=True), rows)
-        np.exp(rows, rows)
-        sums = _row_sums(rows)
-    output = np.matmul(scores, value)
-    np.reciprocal(sums, sums)
-    if output.shape[:-1] != scores.shape[:-1]:  # value has more batch dimensions
-        return output * sums.reshape(*scores.shape[:-1], 1)
-    columns = output.reshape(-1, output.shape[-1])
-    np.multiply(columns, sums.dot(ones(output.shape[-1], output.dtype)[None]), columns)
-    return output
 
 
 # --- classes ------------------------------------------------------------------------------------------------------

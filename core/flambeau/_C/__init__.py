@@ -14,6 +14,8 @@ from ..linalg.checks import _LinAlgError
 from ..random import Generator
 from ..runtime.devices import device
 from ..serialization.records import PyTorchFileReader, PyTorchFileWriter
+from ..tape.engine import current_task
+from ..tape.transforming import in_transform
 from ..tensors.tensor import Tensor
 from ..values.dtypes import dtype, finfo, iinfo
 from ..values.sizes import Size
@@ -21,12 +23,13 @@ from . import _functorch, _nn
 
 __all__ = [
     "DisableTorchFunctionSubclass", "Generator", "PyTorchFileReader", "PyTorchFileWriter", "Size",
-    "TensorBase", "_LinAlgError", "_TensorBase",
-    "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_privateuse1_backend_name",
+    "TensorBase", "_LinAlgError", "_TensorBase", "_TensorMeta", "_are_functorch_transforms_active", "_current_graph_task_id",
+    "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_default_device", "_get_privateuse1_backend_name",
     "_get_tracing_state", "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
 ]  # fmt: skip
 
 TensorBase = _TensorBase = Tensor  # tensordict, fastai
+_TensorMeta = type(Tensor)  # lightning
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -38,9 +41,25 @@ def _get_accelerator(check: bool | None = None) -> Any:
     return torch.accelerator.current_accelerator() or device("cpu")
 
 
+def _get_default_device() -> str:
+    """The type of the device of new tensors.  For torch-geometric."""
+    return torch.get_default_device().type
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether a transform of `torch.func`, such as `vmap` or `grad`, is calling a function.  For kornia."""
+    return in_transform()
+
+
 def _get_privateuse1_backend_name() -> str:
     """The name of a device type that nobody has renamed.  For accelerate, lightning."""
     return "privateuseone"
+
+
+def _current_graph_task_id() -> int:
+    """A number of the backward pass that runs, and -1 outside of one.  For accelerate, fairscale."""
+    task = current_task.get()
+    return -1 if task is None else id(task)
 
 
 def _get_tracing_state() -> None:

@@ -38,9 +38,9 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...] = ()
     to_save: tuple[Any, ...] | None = None
     saved_for_forward: tuple[Any, ...] | None = None
-    dirty_tensors: tuple[Tensor, ...] | None = None
-    non_differentiable: tuple[Tensor, ...] | None = None
-    materialize_grads = True
+    dirty_tensors: tuple[Any, ...] | None = None  # tensors; `typing.get_type_hints` of a function finds no `Tensor` here
+    non_differentiable: tuple[Any, ...] | None = None
+    materialize_grads: bool = True
     _saved: Any = ()
     _in_jvp = False
     _node: Callable[[], Node | None] = staticmethod(lambda: None)
@@ -470,6 +470,8 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
         node.outputs = tuple(metadata)
         first: Any = next((entry for entry in metadata if entry is not None), (None, ()))
         node.dispatch_key, node.shape = first[0], first[1]
+        if any(isinstance(tensor, Tensor) and tensor._key.wraps for tensor in (*inputs, *outputs)):
+            node.on_tensors = state.on_tensors = True
     return results
 
 

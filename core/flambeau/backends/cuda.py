@@ -4,16 +4,33 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
+from ..runtime.settings import get_float32_matmul_precision, set_float32_matmul_precision
 from .switches import changed
 
 __all__ = [
-    "cudnn_sdp_enabled", "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp",
-    "flash_sdp_enabled", "is_available", "is_built", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "sdp_kernel",
+    "SDPAParams", "can_use_cudnn_attention", "can_use_efficient_attention", "can_use_flash_attention", "cudnn_sdp_enabled",
+    "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp", "flash_sdp_enabled",
+    "is_available", "is_built", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "sdp_kernel",
 ]  # fmt: skip
 
-matmul = SimpleNamespace(
-    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
+
+class _Matmul(SimpleNamespace):
+    """Settings of matrix products."""
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether float32 factors may be rounded to TF32: unless `torch.get_float32_matmul_precision()` is "highest"."""
+        return get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        set_float32_matmul_precision("high" if allowed else "highest")
+
+
+matmul = _Matmul(
+    allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False, fp32_precision="none",
 )  # fmt: skip
 
@@ -38,39 +55,67 @@ def is_built() -> bool:
 
 
 def flash_sdp_enabled() -> bool:
+    """Whether flash attention may be used."""
     return _flash
 
 
 def enable_flash_sdp(enabled: bool) -> None:
+    """Set whether flash attention may be used."""
     global _flash
     _flash = enabled
 
 
 def mem_efficient_sdp_enabled() -> bool:
+    """Whether memory-efficient attention may be used."""
     return _mem_efficient
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Set whether memory-efficient attention may be used."""
     global _mem_efficient
     _mem_efficient = enabled
 
 
 def math_sdp_enabled() -> bool:
+    """Whether attention as plain products may be used."""
     return _math
 
 
 def enable_math_sdp(enabled: bool) -> None:
+    """Set whether attention as plain products may be used."""
     global _math
     _math = enabled
 
 
 def cudnn_sdp_enabled() -> bool:
+    """Whether cuDNN's attention may be used."""
     return _cudnn
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
+    """Set whether cuDNN's attention may be used."""
     global _cudnn
     _cudnn = enabled
+
+
+class SDPAParams(NamedTuple):
+    """The arguments of a call of `scaled_dot_product_attention`."""
+
+    query: Any
+    key: Any
+    value: Any
+    attn_mask: Any
+    dropout: float
+    is_causal: bool
+    enable_gqa: bool
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether PyTorch's kernels of this kind would serve a call: False, flambeau has others."""
+    return False
+
+
+can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
 
 
 def sdp_kernel(

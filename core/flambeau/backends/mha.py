@@ -13,5 +13,6 @@ def get_fastpath_enabled() -> bool:
 
 
 def set_fastpath_enabled(value: bool) -> None:
+    """Accepted; it says what `get_fastpath_enabled` returns."""
     global _fastpath
     _fastpath = value

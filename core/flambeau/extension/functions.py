@@ -42,10 +42,10 @@ from ..operations.adaptive_pooling import (
     max_of_windows,
 )
 from ..operations.attention import (
+    attends_at_once,
     attention,
     fused_attention,
     has_fused_attention,
-    learns_nothing,
 )
 from ..operations.conversion import (
     in_format_of,
@@ -109,6 +109,7 @@ from ..operations.views import (
 __all__ = [
     "adaptive_avg_pool",
     "adaptive_max_pool",
+    "attends_at_once",
     "attention",
     "avg_pool2d",
     "avg_pool3d",
@@ -143,7 +144,6 @@ __all__ = [
     "in_format_of",
     "leaky_relu",
     "leaky_relu_",
-    "learns_nothing",
     "linear",
     "logsigmoid",
     "lstm_layer",

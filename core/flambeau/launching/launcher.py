@@ -34,6 +34,8 @@ usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau a
        python -m flambeau convert IN OUT          write a file of tensors in another format
        python -m flambeau export FILE.py:MODEL --input SIZES ... OUT.onnx | OUT.pt2 | OUT/ --numpy
                                                   write a model in another format
+       python -m flambeau summary FILE.py:MODEL --input SIZES ...
+                                                  print the layers of a model: shapes, parameters, memory
        python -m flambeau --version | --help
 
 FLAMBEAU_BACKEND=name[:index] selects the backend, and with it the default device.
@@ -109,6 +111,8 @@ def main() -> None:
         sys.exit(_checkpoints(first, *rest))
     elif first == "export":
         sys.exit(_export(rest))
+    elif first == "summary":
+        sys.exit(_summary(rest))
     elif option in _PROGRAMS:
         arguments = ([first[2:]] if first[2:] else []) + rest
         if not arguments:
@@ -163,6 +167,12 @@ def _export(arguments: list[str]) -> int:
     from .exporting import main as run_export
 
     return run_export(arguments)
+
+
+def _summary(arguments: list[str]) -> int:
+    from .summary import main as run_summary
+
+    return run_summary(arguments)
 
 
 _COMMANDS: dict[str, Callable[[], None]] = {

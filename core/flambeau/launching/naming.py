@@ -14,7 +14,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..calls.wrappers import is_native
-from ..runtime.aliases import face
+from ..runtime.aliases import face, resolve
 
 __all__ = ["name_as_torch"]
 
@@ -65,8 +65,8 @@ class _Finder:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] not in _ROOTS or face_of(name) is None:
-            return None
+        if name.partition(".")[0] not in _ROOTS or resolve(name) != name or face_of(name) is None:
+            return None  # an alias (`flambeau.nn.utils`) is not loaded: it is the module of another name
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # as a loader is called

@@ -1,7 +1,12 @@
-"""Attention in one operation, for backends that have a kernel for it; others compute it step by step."""
+"""Attention in one operation, for backends that have a kernel for it; others compute it step by step.
+
+`fused_attention` is for kernels in half precision, `attention` for those that compute it in blocks.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from ..calls import overriding
@@ -15,7 +20,7 @@ from ..values import dtypes
 from .creation import full
 from .formula import formula
 
-__all__ = ["attention", "fused_attention", "has_fused_attention", "learns_nothing"]
+__all__ = ["attends_at_once", "attention", "fused_attention", "has_fused_attention"]
 
 
 def _forward(
@@ -85,17 +90,74 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, sca
     return _attention(query, key, value, bias, causal, scale, {})
 
 
-def _attention_forward(xp: Any, query: Any, key: Any, value: Any, /, scale: float) -> Any:
+# --- in blocks ----------------------------------------------------------------------------------------------------
+
+_LOWEST = -1e30  # as a score it leaves no weight beside others, and has a difference to itself, as minus infinity has not
+
+
+def _attention_forward(
+    xp: Any, query: Any, key: Any, value: Any, mask: Any = None, /, causal: bool = False, scale: float = 1.0
+) -> Any:
     scores = xp.matmul(query * scale, xp.matrix_transpose(key))
-    weights = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
-    return xp.matmul(weights, value) / xp.sum(weights, axis=-1, keepdims=True)
+    nothing = xp.full_like(scores, -inf)
+    scores = xp.where(mask, scores, nothing) if mask is not None and mask.dtype == xp.bool else scores
+    scores = scores + mask if mask is not None and mask.dtype != xp.bool else scores
+    scores = scores + xp.triu(nothing, k=1) if causal else scores
+    peaks = xp.max(scores, axis=-1, keepdims=True)
+    weights = xp.exp(scores - xp.where(peaks > -inf, peaks, xp.zeros_like(peaks)))
+    sums = xp.sum(weights, axis=-1, keepdims=True)
+    return xp.matmul(weights, value) / xp.where(sums > 0, sums, xp.ones_like(sums))
 
 
-attention = op("attention", _attention_forward, promote="product", public=False, method=False, out=False)
+@formula
+def attention_gradients(
+    F: Any, g: Any, query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float
+) -> tuple[Any, Any, Any]:
+    """The gradients of query, key and value, with the weights computed again: nothing of the scores' size is kept for them."""
+    scores = F.mm(query * scale, F.mH_(key))
+    zeros = F.zeros_of(scores, tuple(scores.shape))
+    if mask is not None:
+        scores = F.where(mask, scores, zeros - inf) if _is_bool(mask) else scores + mask
+    scores = scores + F.triu(zeros - inf, 1) if causal else scores
+    seen, last = scores > -inf, len(scores.shape) - 1
+    weights = F.masked(F.softmax(F.where(seen, scores, zeros + _LOWEST), last), seen)  # 0 in a row of which nothing is seen
+    through = F.mm(g, F.mH_(value))
+    slopes = weights * (through - F.sum(weights * through, (last,), True)) * scale
+    return F.mm(slopes, key), F.mm(F.mH_(slopes), query), F.mm(F.mH_(weights), g)
 
 
-def learns_nothing(*tensors: Tensor) -> bool:
-    """Whether what is computed from these needs no derivatives, and no mode or subclass wants to see the single operations."""
+def _is_bool(mask: Any) -> bool:
+    return "bool" in str(mask.dtype)
+
+
+attention = op(
+    "attention", _attention_forward, promote="product", keeps_dtype=("mask",), public=False, method=False, out=False,
+    grad_fn="ScaledDotProductFlashAttentionForCpuBackward0",
+    vjp=lambda F, g, query, key, value, mask, causal, scale: (
+        *attention_gradients(F, g, query, key, value, mask, causal, scale), None),
+)  # fmt: skip
+
+
+def attends_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, one_node: bool) -> bool:
+    """Whether `attention` may compute this: in blocks where the backend has kernels, and where no mode or subclass wants to see
+    the single operations.
+
+    Where there is a gradient to come, it has to be `one_node` of the graph in PyTorch too; without a kernel nothing is gained
+    unless there is neither a gradient nor a mask.
+    """
+    tensors = (query, key, value) if mask is None else (query, key, value, mask)
+    plain = all(type(tensor._key) is DispatchKey for tensor in tensors) and query._key.dtype.category == dtypes.FLOATING
+    if not plain or state.forward_levels or overriding.wanted(tensors) or not _fit(query.shape, key.shape, value.shape, mask):
+        return False
     recorded = _grad.get() and any(tensor._requires_grad for tensor in tensors)
-    plain = all(type(tensor._key) is DispatchKey and tensor._key.dtype.category == dtypes.FLOATING for tensor in tensors)
-    return plain and not (recorded or state.forward_levels or overriding.wanted(tensors))
+    has_kernel = "attention_gradients" in query._key.backend.all_kernels
+    return (one_node and has_kernel) if recorded else (has_kernel or mask is None)
+
+
+def _fit(query: Sequence[int], key: Sequence[int], value: Sequence[int], mask: Tensor | None) -> bool:
+    """Whether these shapes can be multiplied without broadcasting, but of the mask."""
+    fit = query[:-2] == key[:-2] == value[:-2] and query[-1] == key[-1] and key[-2] == value[-2]
+    if not fit or mask is None:
+        return fit
+    scores, shape = (*query[:-1], key[-2]), mask.shape
+    return len(shape) <= len(scores) and all(n in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False))

@@ -169,6 +169,7 @@ def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
 
 _convolution = op(
     "convolution", _convolution_forward, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
+    own_arguments=True,
     input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
         g, F.conj(weight), None, tuple(input_shape[2:]), stride, padding, dilation, groups),
     weight=lambda F, g, input, weight_shape, stride, padding, dilation, groups, workspace: F.convolution_weight(

@@ -88,6 +88,8 @@ def embedding(
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", indices)
+    if weight._key.device.type == "meta":  # no row is looked up: the indices may be anywhere, as in PyTorch
+        indices = indices.to("meta")
     if sparse is True and weight._requires_grad and is_grad_enabled() and not weight._key.levels:
         rows: Tensor = hooks.sparse("embedding")(weight, indices, padding_idx, scale_grad_by_freq)
         return rows

@@ -463,7 +463,7 @@ def cross_entropy(
 
 
 def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    if input._key.dtype in dtypes.HALF:  # the logarithm of the sum would be rounded before the subtraction
+    if input._key.dtype in dtypes.HALF or input._key.wraps:  # the logarithm of the sum would be rounded before the subtraction
         return _nll_loss(log_softmax(input, 1), target, weight, reduction, ignore_index)
     return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)
 

@@ -155,6 +155,7 @@ def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 
 def _reinforce(self: Tensor, reward: Any) -> None:
+    """Removed from PyTorch.  Raises RuntimeError, with what to do instead."""
     raise RuntimeError(
         "reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
         "be minus log_prob of the sample times the reward."
@@ -182,6 +183,18 @@ def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -
     return func(*args, **(kwargs or {}))
 
 
-attach(module_load=_module_load, reinforce=_reinforce)
+def _is_distributed(self: Tensor) -> bool:
+    """Always False, in PyTorch too: a relic of shared tensors."""
+    return False
+
+
+def _slice_inverse(
+    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The tensor that this one is a slice of: a view of its memory with the sizes and strides of `src`."""
+    return self.as_strided(src.shape, src.stride(), src.storage_offset())
+
+
+attach(module_load=_module_load, reinforce=_reinforce, is_distributed=_is_distributed, slice_inverse=_slice_inverse)
 attach(__cuda_array_interface__=property(_cuda_array_interface))
 attach(__torch_dispatch__=staticmethod(_torch_dispatch))

@@ -98,6 +98,8 @@ def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any,
     before = F.cumprod(source, axis)
     after = F.flip(F.cumprod(F.flip(source, (axis,)), axis), (axis,))
     others = F.shifted(before, axis, 1) * F.shifted(after, axis, -1)
+    # As in PyTorch, where there is no zero: the product divided by the element, which is NaN for a NaN.
+    others = others + F.masked(source, (source != source) & F.all(source != 0, axis, True))
     return spread(F, g, input_shape, dim, keepdim) * F.conj(F.reshape(others, tuple(input_shape)))
 
 

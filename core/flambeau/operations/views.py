@@ -436,6 +436,7 @@ def t(input: Tensor) -> Tensor:
 
 
 def _reversed_dims(self: Tensor) -> Tensor:
+    """The dimensions in reverse order: the transpose of a matrix."""
     ndim = self._array.ndim
     if not ndim:
         _warn_of_number("T")
@@ -453,6 +454,7 @@ def _warn_of_number(name: str) -> None:
 
 
 def _matrix_transpose(self: Tensor, name: str = "mT") -> Tensor:
+    """The last two dimensions exchanged."""
     ndim = self._array.ndim
     if ndim == 1:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
@@ -463,6 +465,7 @@ def _matrix_transpose(self: Tensor, name: str = "mT") -> Tensor:
 
 
 def _transposed_conjugate(self: Tensor) -> Tensor:
+    """The transpose of the complex conjugate of a matrix."""
     ndim = self._array.ndim
     if ndim not in (0, 2):
         more = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
@@ -473,7 +476,7 @@ def _transposed_conjugate(self: Tensor) -> Tensor:
 attach(T=property(_reversed_dims))
 attach(mT=property(_matrix_transpose))
 attach(H=property(_transposed_conjugate))
-attach(mH=property(lambda self: _matrix_transpose(self, "mH").conj()))
+attach(mH=property(lambda self: _matrix_transpose(self, "mH").conj(), doc="`mT` of the complex conjugate."))
 
 
 @composite

@@ -12,6 +12,7 @@ from ..operations.creation import empty, empty_strided, frombuffer
 from ..runtime import devices
 from ..storage import TypedStorage, UntypedStorage, placed
 from ..subclasses.parameter import Parameter
+from ..tape.grad_mode import no_grad
 from ..tensors.storage import StorageBase
 from ..tensors.tensor import Tensor, attach
 from ..transforms.conjugate_views import show
@@ -244,6 +245,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
+    if self._key.wraps:
+        return _copy_of_wrapper(self, memo)
     copied = copy_sharing_storage(self, memo)
     if type(copied) is not type(self):
         copied = copied.as_subclass(type(self))
@@ -252,6 +255,19 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     if self._grad is not None:
         copied._grad = deepcopy(self._grad, memo)
     return give_state(copied, deepcopy(state_of(self), memo))
+
+
+def _copy_of_wrapper(self: Tensor, memo: dict[int, Any]) -> Any:
+    """A copy of a tensor that holds others, which its class makes."""
+    with no_grad():
+        copied = self.clone()
+    if isinstance(self, Parameter):
+        copied = Parameter(copied, self._requires_grad)
+    memo[id(self)] = copied
+    copied._requires_grad = self._requires_grad
+    if self._grad is not None:
+        copied._grad = deepcopy(self._grad, memo)
+    return copied
 
 
 def _reduce_ex(self: Tensor, protocol: Any) -> Any:

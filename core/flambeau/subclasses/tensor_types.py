@@ -41,6 +41,7 @@ class TensorType(type):
             {
                 "__slots__": (),
                 "__module__": module,
+                "__doc__": f"Tensors of {dtype} on a device of type {device_type}: it makes them, and `isinstance` knows them.",
                 "__torch_function__": _disabled_torch_function_impl,
             },
         )

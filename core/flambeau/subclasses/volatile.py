@@ -26,6 +26,7 @@ Volatile.__module__ = "flambeau"
 
 
 def _is_volatile(self: Tensor) -> bool:
+    """Whether results of operations on the tensor never require gradients; PyTorch 0.2's form of `no_grad`."""
     return isinstance(self, Volatile)
 
 

@@ -85,6 +85,7 @@ class Tensor(Members):
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension."""
         return tuple.__new__(Size, self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:
@@ -102,6 +103,7 @@ class Tensor(Members):
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return self._array.ndim  # type: ignore[no-any-return]  # arrays are untyped
 
     def dim(self) -> int:
@@ -145,10 +147,12 @@ class Tensor(Members):
 
     @property
     def itemsize(self) -> int:
+        """The number of bytes per element."""
         return self._key.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
+        """The number of bytes of all elements."""
         return self.numel() * self._key.dtype.itemsize
 
     def _own_storage(self) -> Storage:
@@ -168,22 +172,27 @@ class Tensor(Members):
 
     @property
     def dtype(self) -> dtype:
+        """The type of the elements."""
         return self._key.dtype
 
     @property
     def device(self) -> device:
+        """The device that holds the elements."""
         return self._key.device
 
     @property
     def is_cuda(self) -> bool:
+        """Whether the device is a CUDA device."""
         return self._key.device.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
+        """Whether the device is the CPU."""
         return self._key.device.type == "cpu"
 
     @property
     def is_meta(self) -> bool:
+        """Whether the tensor has a shape and a dtype, and no elements."""
         return self._key.device.type == "meta"
 
     # Properties of PyTorch's tensors that no tensor of this library has
@@ -211,6 +220,7 @@ class Tensor(Members):
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on the tensor are recorded, and `backward` computes a gradient for it."""
         return self._requires_grad
 
     @requires_grad.setter
@@ -246,20 +256,24 @@ class Tensor(Members):
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded operation has computed the tensor."""
         return self._node is None
 
     @property
     def grad_fn(self) -> Node | None:
+        """The node of the operation that computed the tensor; None for a leaf."""
         return self._node.node if type(self._node) is Output else self._node
 
     creator = grad_fn  # its name in PyTorch 0.1
 
     @property
     def output_nr(self) -> int:
+        """Which of its operation's results the tensor is."""
         return self._node.index if type(self._node) is Output else 0
 
     @property
     def grad(self) -> Tensor | None:
+        """The gradient that `backward` has added up here; None before the first."""
         if self._grad is None and self._node is not None and not self.retains_grad:
             import warnings
 
@@ -343,6 +357,7 @@ class Tensor(Members):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether a tensor that is no leaf keeps its gradient: see `retain_grad`."""
         return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of anything
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -356,8 +371,12 @@ class Tensor(Members):
 
     @property
     def _backward_hooks(self) -> Any:
-        """The hooks of a leaf by number, or None."""
-        return self.__dict__.get("_hooks") or None
+        """The hooks by number, or None."""
+        if self._node is None:
+            return self.__dict__.get("_hooks") or None
+        node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+        hooks = node.hooks
+        return None if hooks is None else hooks.tensor.get(index) or None
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:
@@ -401,6 +420,7 @@ class Tensor(Members):
 
     @property
     def data(self) -> Tensor:
+        """The same memory without history.  What is written to it, autograd does not notice."""
         data: Tensor = alias(self)
         if self._key.backend.mutable:
             data._storage = None  # the same memory, with a version of its own
@@ -570,6 +590,8 @@ class Tensor(Members):
 
 
 Tensor.__module__ = "flambeau"
+# They are for readers of this file: `typing.get_type_hints` of a subclass would look for their names in that module.
+Tensor.__annotations__ = {}
 
 
 def attach(**members: Any) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copyreg
+import weakref
 from typing import Any
 
+from ..tensors.tensor import Tensor
 from . import dlpack, hooks
 
-__all__ = ["dlpack", "hooks", "set_module"]
+__all__ = ["dlpack", "hooks", "set_module", "swap_tensors"]
 
 
 def set_module(obj: Any, mod: Any) -> None:
@@ -14,6 +17,38 @@ def set_module(obj: Any, mod: Any) -> None:
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Exchange all that two tensors are: values, dtype, device, class, gradient, attributes; each stays the same object.
+
+    Args:
+        t1: a tensor that no view, and no graph that is still to be run backwards, refers to.
+        t2: another.
+
+    Raises:
+        RuntimeError: something refers to one of them, or their classes have different slots.
+
+    >>> import flambeau as torch
+    >>> a, b = torch.zeros(2), torch.ones(3, dtype=torch.int64)
+    >>> torch.utils.swap_tensors(a, b)
+    >>> a, b
+    (tensor([1, 1, 1]), tensor([0., 0.]))
+    """
+    for name, tensor in (("t1", t1), ("t2", t2)):
+        if weakref.getweakrefs(tensor):  # so views, and nodes of graphs, know the tensors that they come from
+            raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
+    slots: Any = copyreg._slotnames  # type: ignore[attr-defined]  # as PyTorch asks for them
+    names = set(slots(type(t1)))
+    if names != set(slots(type(t2))):
+        raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
+    for name in ("__class__", "__dict__", *names):
+        first, second = getattr(t1, name, names), getattr(t2, name, names)
+        for tensor, value in ((t1, second), (t2, first)):
+            if value is not names:
+                object.__setattr__(tensor, name, value)
+            elif hasattr(tensor, name):
+                object.__delattr__(tensor, name)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
-"""Pictures of graphs, by Graphviz: of programs (`torch.fx`, `torch.export`), and of what `backward` will run.
+"""Pictures of graphs: of programs (`torch.fx`, `torch.export`), and of what `backward` will run.
 
-The source in Graphviz's language needs nothing; an SVG needs its program `dot`.
+They are in the language of Graphviz, whose program `dot` draws them where it is installed; else they are drawn here, more simply.
 
 >>> import flambeau as torch
 >>> from flambeau.utils.pictures import picture
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from .drawing import draw
 
 __all__ = ["Picture", "picture"]
 
@@ -43,23 +44,24 @@ class Picture:
     """
 
     def __init__(self, nodes: Mapping[Any, tuple[str, str]], edges: Iterable[tuple[Any, Any]]) -> None:
+        self._nodes, self._edges = dict(nodes), list(edges)
         numbers = {key: f"n{number}" for number, key in enumerate(nodes)}
         lines = ['    node [shape=box, style="filled,rounded", fillcolor=white, fontname="monospace", fontsize=10]']
         for key, (label, kind) in nodes.items():
             colour = _COLOURS.get(kind, "white")
             lines.append(f"    {numbers[key]} [label={_quoted(label)}{'' if colour == 'white' else f', fillcolor={colour}'}]")
-        lines += [f"    {numbers[start]} -> {numbers[end]}" for start, end in edges]
-        self.source = "\n".join(["digraph {", *lines, "}"])
+        lines += [f"    {numbers[start]} -> {numbers[end]}" for start, end in self._edges]
+        self.source: str = "\n".join(["digraph {", *lines, "}"])
 
     def svg(self) -> str:
         """The picture as SVG.
 
         Raises:
-            RuntimeError: Graphviz's program `dot` is not installed, or fails.
+            RuntimeError: Graphviz's program `dot` is installed, and fails.
         """
         program = shutil.which("dot")
         if program is None:
-            raise RuntimeError("an SVG needs Graphviz's program dot, which is not installed; `source` is what it would draw")
+            return draw(self._nodes, self._edges, _COLOURS)
         done = subprocess.run([program, "-Tsvg"], input=self.source, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"dot: {done.stderr.strip()}")
@@ -73,8 +75,8 @@ class Picture:
         """
         Path(path).write_text(self.svg() if str(path).endswith(".svg") else self.source + "\n", encoding="utf-8")
 
-    def _repr_svg_(self) -> str | None:
-        return self.svg() if shutil.which("dot") else None
+    def _repr_svg_(self) -> str:
+        return self.svg()
 
     def __str__(self) -> str:
         return self.source

@@ -43,6 +43,7 @@ class Dependencies:
         self.numbers: list[tuple[dict[Any, Any], Any]] = []
         self.codes: set[CodeType] = set()
         self._containers: list[tuple[Any, Any]] = []
+        self._empty: list[Any] = []  # containers without anything in them, such as a module's hooks: most are
         self._groups: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
         self._names: list[tuple[Any, str, Any]] = []
         self._cells: list[tuple[Any, Any]] = []
@@ -54,6 +55,9 @@ class Dependencies:
     def hold(self) -> bool:
         """Whether everything is as it was."""
         try:
+            for live in self._empty:
+                if live:
+                    return False
             for live, copy in self._containers:
                 if live != copy:
                     return False
@@ -63,7 +67,8 @@ class Dependencies:
         except Exception:  # a comparison of arrays has no truth value
             return False
         for names, name, value in self._names:
-            if not _same(names.get(name, _ABSENT), value):
+            found = names.get(name, _ABSENT)
+            if found is not value and not _same(found, value):
                 return False
         for cell, value in self._cells:
             if not _same(_contents(cell), value):
@@ -103,6 +108,9 @@ class Dependencies:
         if isinstance(value, tuple):
             return value
         if isinstance(value, _CONTAINERS):
+            if not value:
+                self._empty.append(value)
+                return ()
             self._containers.append((value, value.copy()))
             return [*value.values(), *value.keys()] if isinstance(value, dict) else list(value)
         if isinstance(value, ModuleType):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 from types import CodeType, FrameType
 from typing import Any
 
@@ -12,6 +13,7 @@ __all__ = ["Watch"]
 
 # Functions that do what a replay would not do again, or give something else each time.
 _NOT_REPEATED = frozenset({("builtins", "print"), ("builtins", "input"), ("io", "open"), ("_io", "open"), ("posix", "urandom")})
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 _MODULES = frozenset({"time", "_random", "_socket", "_io", "_datetime"})
 
 
@@ -43,10 +45,24 @@ class Watch:
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
             code = frame.f_code
-            if code not in self._own and not self._is_own(code):
+            if code not in self.codes and not self._is_own(code) and not _is_standard(code.co_filename):
                 self.codes[code] = frame.f_globals
         elif event == "c_call" and not self._is_own(frame.f_code):
             owner = getattr(arg, "__self__", None)
             name = getattr(arg, "__name__", "")
-            if (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES:
+            matters = (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES
+            if matters and not self._is_own(_caller(frame).f_code):
                 refuse(f"{name}() would not be called again")
+
+
+def _caller(frame: FrameType) -> FrameType:
+    """The innermost frame that is not the standard library's: who has a file opened, say."""
+    current: FrameType | None = frame
+    while current is not None and _is_standard(current.f_code.co_filename):
+        current = current.f_back
+    return current or frame
+
+
+def _is_standard(filename: str) -> bool:
+    """Whether a file is Python's own, whose globals nobody changes."""
+    return filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename

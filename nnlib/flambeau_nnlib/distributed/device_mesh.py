@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
 
-from .world import get_rank, get_world_size, new_group
+from .world import (
+    default_group,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    group_of,
+    init_process_group,
+    is_initialized,
+    new_group,
+)
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 
@@ -19,18 +32,83 @@ class DeviceMesh:
         device_type: the type of the devices they work on.
         mesh: their ranks, in any number of dimensions.
         mesh_dim_names: names of the dimensions.
+
+    Within `with mesh:`, functions that take a mesh take this one by default.
     """
 
-    def __init__(self, device_type: str, mesh: Any = None, *, mesh_dim_names: tuple[str, ...] | None = None) -> None:
-        self.device_type, self.mesh_dim_names = device_type, mesh_dim_names
+    _root: DeviceMesh | None = None  # the mesh that this one is a part of
+
+    def __init__(self, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None) -> None:
         self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int64)
+        self._named(device_type, mesh_dim_names)
         self._groups = [self._lines(dim) for dim in range(self.mesh.ndim)]
+
+    def _named(self, device_type: str, names: Sequence[str] | None) -> None:
+        self.device_type, self.mesh_dim_names = device_type, None if names is None else tuple(names)
+        self._flat: dict[str, DeviceMesh] = {}
+
+    @classmethod
+    def _of(cls, device_type: str, mesh: Tensor, groups: list[Any], names: Sequence[str] | None) -> DeviceMesh:
+        """A mesh of groups that there are."""
+        made: DeviceMesh = object.__new__(cls)
+        made.mesh, made._groups = mesh, groups
+        made._named(device_type, names)
+        return made
+
+    @classmethod
+    def from_group(
+        cls, group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None
+    ) -> DeviceMesh:
+        """The mesh of a group, or of a list of groups, one for each dimension of `mesh`."""
+        if isinstance(group, (list, tuple)) and len(group) > 1:
+            if mesh is None:
+                raise ValueError("Must pass mesh if passing multiple ProcessGroups")
+            return cls._of(device_type, torch.as_tensor(mesh, dtype=torch.int64), list(group), mesh_dim_names)
+        single = group[0] if isinstance(group, (list, tuple)) else group
+        ranks = torch.tensor(get_process_group_ranks(single))
+        if mesh is not None and torch.as_tensor(mesh).tolist() != ranks.tolist():
+            raise ValueError(f"Invalid mesh {mesh} for ProcessGroup with ranks {ranks.tolist()}")
+        return cls._of(device_type, ranks, [group_of(single)], mesh_dim_names)
 
     def _lines(self, dim: int) -> Any:
         """Create a group of every line along a dimension; returns the one that this process is in."""
         lines = self.mesh.movedim(dim, -1).reshape(-1, self.mesh.size(dim)).tolist()
+        if lines == [default_group().ranks]:
+            return default_group()
         groups = [(ranks, new_group(ranks)) for ranks in lines]
         return next((group for ranks, group in groups if get_rank() in ranks), None)
+
+    # --- identity ---
+
+    @cached_property
+    def _identity(self) -> tuple[Any, ...]:
+        return (self.device_type, self.shape, tuple(self.mesh.flatten().tolist()), self.mesh_dim_names)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, DeviceMesh) and self._identity == other._identity)
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the groups, which are found again when they are asked for."""
+        kept = ("mesh", "device_type", "mesh_dim_names")
+        return {name: self.__dict__[name] for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.mesh = state["mesh"]
+        self._named(state["device_type"], state["mesh_dim_names"])
+        known = [mesh for mesh in _meshes.values() if mesh == self]
+        self._groups = known[-1]._groups if known else [None] * self.mesh.ndim
+
+    def __enter__(self) -> DeviceMesh:
+        _current().append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _current().pop()
+
+    # --- sizes and places ---
 
     @property
     def ndim(self) -> int:
@@ -72,29 +150,102 @@ class DeviceMesh:
         """This process's place along a dimension."""
         return get_rank(self.get_group(mesh_dim))
 
+    @cached_property
+    def _place(self) -> tuple[int, ...] | None:
+        positions = (self.mesh == get_rank()).nonzero()
+        return tuple(positions[0].tolist()) if len(positions) else None
+
     def get_coordinate(self) -> list[int] | None:
         """This process's place in the grid; None if it is not in it."""
-        positions = (self.mesh == get_rank()).nonzero()
-        return positions[0].tolist() if len(positions) else None
+        return None if self._place is None else list(self._place)
+
+    def _is_current_rank_part_of_mesh(self) -> bool:
+        return self._place is not None
+
+    # --- parts ---
 
     def __getitem__(self, names: str | tuple[str, ...]) -> DeviceMesh:
-        """The part of the grid that this process shares with those that differ in the named dimensions only."""
-        dims = [self._dim(name) for name in ((names,) if isinstance(names, str) else names)]
+        """The part of the grid that this process shares with those that differ in the named dimensions only.
+
+        Raises:
+            RuntimeError: the mesh has no names.
+            KeyError: it has none of these.
+        """
+        if not self.mesh_dim_names:
+            raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
+        named = (names,) if isinstance(names, str) else tuple(names)
+        if named == self.mesh_dim_names:
+            return self
+        if len(named) == 1 and named[0] in self._flat:
+            return self._flat[named[0]]
+        dims = [self._dim(name) for name in named]
         here = self.get_coordinate() or [0] * self.ndim
-        part: DeviceMesh = object.__new__(DeviceMesh)
-        part.device_type, part.mesh_dim_names = self.device_type, tuple(self.mesh_dim_names[dim] for dim in dims)  # type: ignore[index]
-        part.mesh = self.mesh[tuple(slice(None) if dim in dims else here[dim] for dim in range(self.ndim))]
-        part._groups = [self._groups[dim] for dim in dims]
+        ranks = self.mesh[tuple(slice(None) if dim in dims else here[dim] for dim in range(self.ndim))]
+        ranks = ranks.permute([sorted(dims).index(dim) for dim in dims])
+        part = self._of(self.device_type, ranks, [self._groups[dim] for dim in dims], named)
+        part._root = self._root or self
         return part
 
+    def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
+        """The mesh of one dimension that holds the same processes; `root[name]` finds it again."""
+        name = mesh_dim_name or "_".join(self.mesh_dim_names or ("flat",))
+        root = self._root or self
+        if name not in root._flat:
+            if self.ndim == 1:
+                flat = self._of(self.device_type, self.mesh, self._groups, (name,))
+            else:
+                others = self._siblings(root)
+                groups = [(ranks, new_group(ranks)) for ranks in others]
+                own = self.mesh.flatten()
+                group = next((group for ranks, group in groups if ranks == own.tolist()), None)
+                flat = self._of(self.device_type, own, [group], (name,))
+            flat._root, root._flat[name] = root, flat
+        return root._flat[name]
+
+    def _siblings(self, root: DeviceMesh) -> list[list[int]]:
+        """The ranks of this part of the root, and of all others like it, in one order for all processes."""
+        names = root.mesh_dim_names or ()
+        dims = [names.index(name) for name in self.mesh_dim_names or ()] or list(range(root.ndim))
+        moved: list[list[int]] = (
+            root.mesh.movedim(dims, tuple(range(root.ndim - len(dims), root.ndim))).reshape(-1, self.mesh.numel()).tolist()
+        )
+        return moved
+
+    def _get_root_mesh(self) -> DeviceMesh:
+        return self._root or self
+
     def __repr__(self) -> str:
-        return f"DeviceMesh({self.device_type!r}, {self.mesh.tolist()}, mesh_dim_names={self.mesh_dim_names})"
+        names = self.mesh_dim_names
+        named = names and f"({', '.join(f'{name}={size}' for name, size in zip(names, self.shape, strict=True))})"
+        return f"DeviceMesh({named or self.shape}, {self.device_type!r}, stride={tuple(self.mesh.stride())})"
+
+
+_meshes: weakref.WeakValueDictionary[int, DeviceMesh] = weakref.WeakValueDictionary()  # those of `init_device_mesh`
+_local = threading.local()
+
+
+def _current() -> list[DeviceMesh]:
+    if not hasattr(_local, "meshes"):
+        _local.meshes = []
+    return _local.meshes  # type: ignore[no-any-return]  # an attribute of a namespace
+
+
+def current_mesh() -> DeviceMesh:
+    """The mesh of the innermost `with mesh:`.  RuntimeError outside of any."""
+    if not _current():
+        raise RuntimeError("No device mesh is currently active!")
+    return _current()[-1]
 
 
 def init_device_mesh(
     device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None, backend_override: Any = None
 ) -> DeviceMesh:
-    """A grid of all processes.
+    """A grid of all processes, which first find each other by the environment unless they have.
+
+    Args:
+        device_type: the type of the devices they work on.
+        mesh_shape: how many there are in each dimension.
+        mesh_dim_names: names of the dimensions.
 
     Raises:
         RuntimeError: the names repeat, or are not as many as the dimensions, or the shape does not hold all processes.
@@ -109,7 +260,11 @@ def init_device_mesh(
                 f"mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): {len(mesh_dim_names)} "
                 f"and len(mesh_shape):{len(mesh_shape)}."
             )
+    if not is_initialized():
+        init_process_group()
     ranks = torch.arange(get_world_size())
     if ranks.numel() != torch.Size(mesh_shape).numel():
         raise RuntimeError(f"Mesh shape {tuple(mesh_shape)} does not hold the {ranks.numel()} processes of the job")
-    return DeviceMesh(device_type, ranks.reshape(mesh_shape), mesh_dim_names=mesh_dim_names)
+    mesh = DeviceMesh(device_type, ranks.reshape(mesh_shape), mesh_dim_names=mesh_dim_names)
+    _meshes[id(mesh)] = mesh
+    return mesh

@@ -86,7 +86,7 @@ class Graph:
     ) -> None:
         self._order: dict[Node, int] | None = None
         self._len = 0
-        self.owning_module = owning_module
+        self._owning_module = owning_module
         self._root = Node(self, "", "root", "", (), {})
         self._insert: Callable[[Node], None] = self._root.prepend
         self._graph_namespace = _Namespace()
@@ -96,6 +96,15 @@ class Graph:
         self._co_fields: dict[str, Any] = {}
 
     # --- looking ----------------------------------------------------------------------------------------------------
+
+    @property
+    def owning_module(self) -> GraphModule | None:
+        """The `GraphModule` that the graph belongs to; assign another to change it."""
+        return self._owning_module
+
+    @owning_module.setter
+    def owning_module(self, mod: GraphModule | None) -> None:
+        self._owning_module = mod
 
     @property
     def nodes(self) -> _NodeList:

@@ -98,6 +98,8 @@ class Node:
     (x,)
     """
 
+    __slots__ = ("__dict__", "__weakref__", "graph", "meta", "op", "type", "users")  # so the class has them too
+
     def __init__(
         self,
         graph: Graph,

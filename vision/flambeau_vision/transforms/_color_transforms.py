@@ -387,7 +387,7 @@ class RandomErasing(MaybeTransform):
         value: Sequence[float] | None = None,
     ) -> tuple[int, int, int, int, torch.Tensor]:
         """Draw `(top, left, height, width, content)`; the whole image, unchanged, where no rectangle fits in ten tries."""
-        channels, img_height, img_width = img.shape[-3:]
+        channels, img_height, img_width = F.get_dimensions(img)
         log_low, log_high = torch.log(torch.tensor(ratio)).tolist()
         for _ in range(10):
             area = img_height * img_width * uniform(*scale)
@@ -416,7 +416,7 @@ class RandomErasing(MaybeTransform):
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         img = flat_inputs[0]
-        values = self._channel_values(img.shape[-3])
+        values = self._channel_values(F.get_dimensions(img)[0])
         return dict(zip("ijhwv", self.get_params(img, self.scale, self.ratio, values), strict=True))
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:

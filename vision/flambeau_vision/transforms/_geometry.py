@@ -55,23 +55,29 @@ def affine_matrix(
 
     Angles are in degrees; positive ones turn clockwise, as the y axis points down.
     """
-    rotation, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
-    stretch = scale / math.cos(shear_y)
-    cos, sin = stretch * math.cos(rotation - shear_y), stretch * math.sin(rotation - shear_y)
-    a, b = cos, -cos * math.tan(shear_x) - scale * math.sin(rotation)
-    c, d = sin, -sin * math.tan(shear_x) + scale * math.cos(rotation)
-    x, y = center
-    return [a, b, x + translate[0] - a * x - b * y, c, d, y + translate[1] - c * x - d * y]
+    a, b, c, d = (scale * value for value in _turned_and_sheared(angle, shear))
+    (x, y), (right, down) = center, translate
+    return [a, b, x + right + a * -x + b * -y, c, d, y + down + c * -x + d * -y]
 
 
 def inverse_affine_matrix(
     center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
 ) -> list[float]:
     """The inverse of `affine_matrix`: maps each point of the output to its source in the input."""
-    a, b, x, c, d, y = affine_matrix(center, angle, translate, scale, shear)
-    determinant = a * d - b * c
-    a, b, c, d = d / determinant, -b / determinant, -c / determinant, a / determinant
-    return [a, b, -a * x - b * y, c, d, -c * x - d * y]
+    a, b, c, d = _turned_and_sheared(angle, shear)
+    a, b, c, d = d / scale, -b / scale, -c / scale, a / scale
+    (x, y), (right, down) = center, translate
+    return [a, b, a * (-x - right) + b * (-y - down) + x, c, d, c * (-x - right) + d * (-y - down) + y]
+
+
+def _turned_and_sheared(angle: float, shear: Sequence[float]) -> tuple[float, float, float, float]:
+    """The 2 x 2 matrix of a shear along y, one along x and a turn; its determinant is 1."""
+    rotation, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
+    a = math.cos(rotation - shear_y) / math.cos(shear_y)
+    b = -math.cos(rotation - shear_y) * math.tan(shear_x) / math.cos(shear_y) - math.sin(rotation)
+    c = math.sin(rotation - shear_y) / math.cos(shear_y)
+    d = -math.sin(rotation - shear_y) * math.tan(shear_x) / math.cos(shear_y) + math.cos(rotation)
+    return a, b, c, d
 
 
 def perspective_coefficients(startpoints: Sequence[Sequence[int]], endpoints: Sequence[Sequence[int]]) -> list[float]:

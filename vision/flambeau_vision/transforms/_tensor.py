@@ -176,12 +176,17 @@ def _pad_symmetric(img: Tensor, padding: tuple[int, int, int, int]) -> Tensor:
 # Resampling: for each pixel of the result, where in the image it comes from
 
 
-def _centred_pixels(height: int, width: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """`(x, y)` of the middle of each pixel, measured from the centre of the canvas."""
-    y = torch.arange(height, dtype=like.dtype, device=like.device) + (0.5 - height / 2)
-    x = torch.arange(width, dtype=like.dtype, device=like.device) + (0.5 - width / 2)
+def _pixels(height: int, width: int, start: tuple[float, float], like: Tensor) -> tuple[Tensor, Tensor]:
+    """`(x, y)` of each pixel, where `start` is that of the first one."""
+    x = torch.arange(width, dtype=like.dtype, device=like.device) + start[0]
+    y = torch.arange(height, dtype=like.dtype, device=like.device) + start[1]
     y, x = torch.meshgrid(y, x, indexing="ij")
     return x, y
+
+
+def _like_of(img: Tensor) -> Tensor:
+    """A tensor with the dtype in which places in an image are computed."""
+    return img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
 
 
 def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
@@ -210,12 +215,14 @@ def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fil
 def _sample_affine(
     img: Tensor, matrix: Sequence[float], size: tuple[int, int], interpolation: InterpolationMode, fill: Any
 ) -> Tensor:
+    # The matrix is scaled beforehand, as in torchvision: where a place falls halfway between two pixels, the last digit
+    # decides which is the nearest.
     _, height, width = get_dimensions(img)
-    like = img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
-    a, b, c, d, e, f = matrix
-    x, y = _centred_pixels(*size, like)
-    grid = torch.stack([(a * x + b * y + c) / (0.5 * width), (d * x + e * y + f) / (0.5 * height)], dim=-1)
-    return sample_grid(img, grid.unsqueeze(0), interpolation, fill)
+    like = _like_of(img)
+    rows = torch.tensor(matrix, dtype=like.dtype, device=like.device).reshape(2, 3)
+    (a, b, c), (d, e, f) = rows[0] / (0.5 * width), rows[1] / (0.5 * height)
+    x, y = _pixels(*size, (0.5 - size[1] / 2, 0.5 - size[0] / 2), like)
+    return sample_grid(img, torch.stack([x * a + y * b + c, x * d + y * e + f], dim=-1).unsqueeze(0), interpolation, fill)
 
 
 def _from_centre(img: Tensor, center: Sequence[float] | None) -> tuple[float, float]:
@@ -245,22 +252,23 @@ def rotate(img: Tensor, angle: float, interpolation: InterpolationMode, expand: 
 
 def perspective(img: Tensor, coefficients: list[float], interpolation: InterpolationMode, fill: Any) -> Tensor:
     _, height, width = get_dimensions(img)
-    like = img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
-    x, y = _centred_pixels(height, width, like)
-    x, y = x + width / 2, y + height / 2
-    a, b, c, d, e, f, g, h = coefficients
-    below = g * x + h * y + 1
-    u = (a * x + b * y + c) / (0.5 * width * below) - 1
-    v = (d * x + e * y + f) / (0.5 * height * below) - 1
+    like = _like_of(img)
+    numbers = torch.tensor([*coefficients, 1.0], dtype=like.dtype, device=like.device).reshape(3, 3)
+    (a, b, c), (d, e, f), (g, h, i) = numbers[0] / (0.5 * width), numbers[1] / (0.5 * height), numbers[2]
+    x, y = _pixels(height, width, (0.5, 0.5), like)
+    below = x * g + y * h + i
+    u, v = (x * a + y * b + c) / below - 1.0, (x * d + y * e + f) / below - 1.0
     return sample_grid(img, torch.stack([u, v], dim=-1).unsqueeze(0), interpolation, fill)
 
 
 def elastic_transform(img: Tensor, displacement: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
     _, height, width = get_dimensions(img)
     displacement = displacement.to(device=img.device)
-    x, y = _centred_pixels(height, width, displacement)
-    identity = torch.stack([x / (0.5 * width), y / (0.5 * height)], dim=-1).unsqueeze(0)
-    return sample_grid(img, identity + displacement, interpolation, fill)
+    dtype, device = displacement.dtype, displacement.device
+    x = torch.linspace((1 - width) / width, (width - 1) / width, width, dtype=dtype, device=device)
+    y = torch.linspace((1 - height) / height, (height - 1) / height, height, dtype=dtype, device=device)
+    y, x = torch.meshgrid(y, x, indexing="ij")
+    return sample_grid(img, torch.stack([x, y], dim=-1).unsqueeze(0) + displacement, interpolation, fill)
 
 
 def gaussian_blur(img: Tensor, kernel_size: Sequence[int], sigma: Sequence[float]) -> Tensor:

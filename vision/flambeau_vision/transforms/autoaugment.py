@@ -129,11 +129,13 @@ def _parse_policies(policy: AutoAugmentPolicy) -> list[list[tuple[str, float, in
     return [[_parse_operation(operation) for operation in line.split(",")] for line in _POLICIES[policy].split("\n")[1:]]
 
 
-def apply_operation(img: Any, name: str, magnitude: float, interpolation: InterpolationMode, fill: Any) -> Any:
-    """Apply one named operation with a strength, which the operations without one ignore."""
+def apply_operation(
+    img: Any, name: str, magnitude: float, interpolation: InterpolationMode, fill: Any, functions: Any = F
+) -> Any:
+    """Apply one named operation of `functions` with a strength, which the operations without one ignore."""
 
     def affine(translate: Sequence[int] = (0, 0), shear: Sequence[float] = (0.0, 0.0), center: Any = None) -> Any:
-        return F.affine(img, 0.0, translate, 1.0, shear, interpolation, fill, center)
+        return functions.affine(img, 0.0, translate, 1.0, shear, interpolation, fill, center)
 
     match name:
         case "Identity":
@@ -147,25 +149,25 @@ def apply_operation(img: Any, name: str, magnitude: float, interpolation: Interp
         case "TranslateY":
             return affine(translate=(0, int(magnitude)))
         case "Rotate":
-            return F.rotate(img, magnitude, interpolation, fill=fill)
+            return functions.rotate(img, magnitude, interpolation, fill=fill)
         case "Brightness":
-            return F.adjust_brightness(img, 1.0 + magnitude)
+            return functions.adjust_brightness(img, 1.0 + magnitude)
         case "Color":
-            return F.adjust_saturation(img, 1.0 + magnitude)
+            return functions.adjust_saturation(img, 1.0 + magnitude)
         case "Contrast":
-            return F.adjust_contrast(img, 1.0 + magnitude)
+            return functions.adjust_contrast(img, 1.0 + magnitude)
         case "Sharpness":
-            return F.adjust_sharpness(img, 1.0 + magnitude)
+            return functions.adjust_sharpness(img, 1.0 + magnitude)
         case "Posterize":
-            return F.posterize(img, int(magnitude))
+            return functions.posterize(img, int(magnitude))
         case "Solarize":
-            return F.solarize(img, magnitude)
+            return functions.solarize(img, magnitude)
         case "AutoContrast":
-            return F.autocontrast(img)
+            return functions.autocontrast(img)
         case "Equalize":
-            return F.equalize(img)
+            return functions.equalize(img)
         case "Invert":
-            return F.invert(img)
+            return functions.invert(img)
     raise ValueError(f"The provided operator {name} is not recognized.")
 
 
@@ -221,6 +223,8 @@ class _Augment(Transform):
     #: The largest threshold of "Solarize".
     white = 255.0
 
+    functions = F  # where the operations stand
+
     def __init__(self, interpolation: InterpolationMode, fill: float | Sequence[float] | None) -> None:
         super().__init__()
         self.interpolation = interpolation
@@ -247,7 +251,7 @@ class _Augment(Transform):
         for name, magnitude in params["operations"]:
             if name == "Solarize":
                 magnitude *= self.white_of(inpt) / self.white
-            inpt = apply_operation(inpt, name, magnitude, self.interpolation, fill)
+            inpt = apply_operation(inpt, name, magnitude, self.interpolation, fill, self.functions)
         return inpt
 
 

@@ -16,7 +16,21 @@ from enum import Enum
 
 import flambeau as torch
 
-__all__ = ["SDPBackend", "sdpa_kernel"]
+from .implementations import (
+    activate_flash_attention_impl,
+    current_flash_attention_impl,
+    list_flash_attention_impls,
+    register_flash_attention_impl,
+    restore_flash_attention_impl,
+)
+
+__all__ = [
+    "WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "activate_flash_attention_impl", "current_flash_attention_impl",
+    "list_flash_attention_impls", "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel",
+]  # fmt: skip
+
+# Whether PyTorch warns where none of its kernels for CUDA serves a mask; there are none here, and nothing is warned of.
+WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(Enum):

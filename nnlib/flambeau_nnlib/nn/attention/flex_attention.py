@@ -18,6 +18,9 @@ from typing import Any, NamedTuple, TypedDict
 import flambeau as torch
 
 from .masks import (
+    BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE,  # noqa: F401  (for transformers)
+)
+from .masks import (
     BlockMask,
     ScoreMod,
     _no_mask_of_a_part,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import as_float, gathered, require_flags
-from flambeau.extension.functions import attention, fused_attention, has_fused_attention, learns_nothing, linear
+from flambeau.extension.functions import attends_at_once, attention, fused_attention, has_fused_attention, linear
 
 from .activation import softmax
 from .dropout import dropout
@@ -71,10 +71,7 @@ def scaled_dot_product_attention(
     fuses = torch.backends.cuda.cudnn_sdp_enabled() and has_fused_attention(query, key, value)
     if fuses and attn_mask is None and not dropout_p:
         return fused_attention(query, key, value, is_causal, scale)
-    plain = not (attn_mask is not None or is_causal or dropout_p or enable_gqa)
-    if plain and learns_nothing(query, key, value) and _fit(query.shape, key.shape, value.shape):
-        return attention(query, key, value, scale)
-    dtype, inputs = query.dtype, (query, key, value, attn_mask)
+    dtype, inputs, one_operation = query.dtype, (query, key, value), _is_one_operation(query, key, value, attn_mask, dropout_p)
     if dtype in (torch.float16, torch.bfloat16):  # too imprecise for the scores
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
@@ -82,17 +79,24 @@ def scaled_dot_product_attention(
         _check_groups(query, key, value)
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
+    at_once = not dropout_p and attends_at_once(query, key, value, attn_mask, one_operation)
+    if at_once:
+        output = attention(query, key, value, attn_mask, is_causal, scale)
+    else:
+        output = _attend_step_by_step(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    if not one_operation or (at_once and output.dtype is dtype):
+        return output.to(dtype)
+    return gathered(output.to(dtype), "ScaledDotProductFlashAttentionForCpuBackward0", inputs)
+
+
+def _attend_step_by_step(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool, scale: float
+) -> Tensor:
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
-        attn_mask = _causal(attn_mask, torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril())
-    if attn_mask is None:
-        weights = scores.softmax(-1)
-    else:
-        weights = _masked_softmax(scores, attn_mask)
-    output = ((torch.dropout(weights, dropout_p, True) if dropout_p > 0 else weights) @ value).to(dtype)
-    if not _is_one_operation(*inputs, dropout_p):
-        return output
-    return gathered(output, "ScaledDotProductFlashAttentionForCpuBackward0", inputs[:3])
+        mask = _causal(mask, scores.new_ones(scores.shape[-2:], dtype=torch.bool).tril())
+    weights = scores.softmax(-1) if mask is None else _masked_softmax(scores, mask)
+    return (torch.dropout(weights, dropout_p, True) if dropout_p > 0 else weights) @ value
 
 
 def _is_one_operation(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> bool:
@@ -133,11 +137,6 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{mask.dtype} and  query.dtype: {query.dtype} instead."
         )
-
-
-def _fit(query: Sequence[int], key: Sequence[int], value: Sequence[int]) -> bool:
-    """Whether these shapes can be multiplied without broadcasting."""
-    return query[:-2] == key[:-2] == value[:-2] and query[-1] == key[-1] and key[-2] == value[-2]
 
 
 def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:

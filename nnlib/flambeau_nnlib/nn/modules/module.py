@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from typing import Any, Self
 
 import flambeau as torch
+from flambeau.__future__ import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion
 
 from ..parameter import Buffer, Parameter
 from .hooks import (
@@ -116,6 +117,12 @@ def mirror(owner: Module, name: str, value: Any) -> None:
     cls = type(owner)
     if cls.__getattr__ is Module.__getattr__ and not hasattr(cls, name):
         owner.__dict__[name] = value
+
+
+def _parameter_like(param: Parameter, data: torch.Tensor, grad: torch.Tensor | None) -> Parameter:
+    new: Parameter = Parameter(data, param.requires_grad)
+    new.grad = grad
+    return new
 
 
 class Module(Stateful, Hookable):
@@ -520,9 +527,14 @@ class Module(Stateful, Hookable):
             with torch.no_grad():
                 new_data = fn(param)
                 new_grad = None if param.grad is None else fn(param.grad)
-            if (param.device.type == "meta") != (new_data.device.type == "meta"):
-                self._parameters[name] = param = Parameter(new_data, param.requires_grad)
-                param.grad = new_grad
+            if get_swap_module_params_on_conversion():
+                grad, param.grad = param.grad, None
+                torch.utils.swap_tensors(param, _parameter_like(param, new_data, None))
+                if grad is not None and new_grad is not None:
+                    torch.utils.swap_tensors(grad, new_grad)
+                    param.grad = grad
+            elif get_overwrite_module_params_on_conversion() or param.is_meta != new_data.is_meta:
+                self._parameters[name] = _parameter_like(param, new_data, new_grad)
             else:
                 param.data = new_data
                 if new_grad is not None and param.grad is not None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import flambeau as torch
+from flambeau.__future__ import get_swap_module_params_on_conversion
 from flambeau.utils.hooks import RemovableHandle
 
 from ..parameter import Parameter, is_lazy
 from .hooks import Hook, add_hook
-
-if TYPE_CHECKING:
-    from .module import Module
 
 __all__ = ["Stateful"]
 
@@ -40,7 +38,7 @@ class Stateful:
     dump_patches = False
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, torch.Tensor | None]
-    _modules: dict[str, Module | None]
+    _modules: dict[str, Any]  # modules, and None; `typing.get_type_hints` of a network finds no `Module` here
     _non_persistent_buffers_set: set[str]
     _state_dict_pre_hooks: OrderedDict[int, Hook]
     _state_dict_hooks: OrderedDict[int, Hook]
@@ -216,9 +214,21 @@ class Stateful:
                 "corresponding key in the module instead of copying them in place?)",
                 stacklevel=5,
             )
+        swap = get_swap_module_params_on_conversion()
         try:
             with torch.no_grad():
-                if not assign:
+                if swap:
+                    loaded = target.module_load(source, assign=assign)
+                    if loaded is source or loaded is target:
+                        raise RuntimeError(
+                            "module_load returned one of self or other, please .detach() the result if returning one of "
+                            "the inputs in module_load"
+                        )
+                    if isinstance(target, Parameter):
+                        loaded = loaded if isinstance(loaded, Parameter) else Parameter(loaded)
+                        loaded.requires_grad_(target.requires_grad)
+                    torch.utils.swap_tensors(target, loaded)
+                elif not assign:
                     target.copy_(source)
                 elif not isinstance(target, Parameter):
                     setattr(self, name, source)
@@ -228,8 +238,9 @@ class Stateful:
                     setattr(self, name, Parameter(source, requires_grad=target.requires_grad))
         except Exception as error:
             return (
-                f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and '
-                f"whose dimensions in the checkpoint are {source.size()}, an exception occurred : {error.args}."
+                f'While {"swapping" if swap else "copying"} the parameter named "{key}", '
+                f"whose dimensions in the model are {target.size()} and whose dimensions in the checkpoint are {source.size()}, "
+                f"an exception occurred : {error.args}."
             )
         return None
 

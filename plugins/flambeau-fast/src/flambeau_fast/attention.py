@@ -1,4 +1,4 @@
-"""Attention without a gradient, which never stores the matrix of all scores."""
+"""Attention, forward and backward, which never stores the matrix of all scores."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ loops = Lazy("loops.attention")
 
 LEAST = 1 << 12
 
+_NO_BIAS = np.zeros((1, 1, 1, 1), FLOAT)
+
 
 def _suits(array: Any, like: Any) -> bool:
     """Whether each row is contiguous (rows may be strided) and batch and heads are those of `like`."""
@@ -21,13 +23,38 @@ def _suits(array: Any, like: Any) -> bool:
     return comparable and array.strides[3] == 4 <= array.strides[2]
 
 
+def _suit(query: Any, key: Any, value: Any) -> bool:
+    fit = all(_suits(array, query) for array in (query, key, value)) and key.shape[2] == value.shape[2]
+    return fit and key.shape[3] == query.shape[3] and 0 not in (query.size, key.size, value.size) and onednn.available()
+
+
+def _bias(mask: Any, query: Any, key: Any) -> Any:
+    """What is added to the scores, `(sample, head, query, key)`, repeated without a copy."""
+    if mask is None:
+        return _NO_BIAS
+    bias = np.where(mask, FLOAT.type(0), FLOAT.type(-np.inf)) if mask.dtype == bool else mask.astype(FLOAT, copy=False)
+    repeated = np.broadcast_to(bias, (*query.shape[:3], key.shape[2]))
+    return np.lib.stride_tricks.as_strided(bias, repeated.shape, repeated.strides)  # a broadcast array is of another type
+
+
 @fast(LEAST)
-def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
-    if not (all(_suits(array, query) for array in (query, key, value)) and key.size and value.size and onednn.available()):
+def attention(query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0) -> Any:
+    if not _suit(query, key, value):
         return None
-    batch, heads, length, size = query.shape
-    if key.shape[3] != size or key.shape[2] != value.shape[2]:
-        return None
-    output = np.empty((batch, length, heads, value.shape[3]), FLOAT).swapaxes(1, 2)  # the heads of a position are adjacent
-    loops.attention(onednn.gemm(), output, query, key, value, FLOAT.type(scale))
+    output = np.empty_like(query, shape=(*query.shape[:3], value.shape[3]))
+    bias = _bias(mask, query, key)
+    loops.attention(onednn.gemm(), output, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
     return output
+
+
+@fast(LEAST, of=1)
+def attention_gradients(
+    g: Any, query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0
+) -> Any:
+    if not _suit(query, key, value):
+        return None
+    g = g if _suits(g, query) else np.ascontiguousarray(g)
+    grads = np.empty_like(query), np.zeros_like(key), np.zeros_like(value)
+    bias = _bias(mask, query, key)
+    loops.attention_gradients(onednn.gemm(), *grads, g, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
+    return grads

@@ -182,9 +182,15 @@ def _embedding(draw: _Draw) -> Iterator[Call]:
 def _attention(draw: _Draw) -> Iterator[Call]:
     batch, heads, length, key_length, size = (int(n) for n in draw.random.integers((2, 4, 20, 9, 30), (5, 9, 40, 40, 70)))
     query, key = draw.normal(batch, heads, length, size), draw.normal(batch, heads, key_length, size)
-    yield Call("attention", (query, key, draw.normal(batch, heads, key_length, 11), 0.2))
-    packed = draw.normal(batch, length, 3, heads, size).transpose(2, 0, 3, 1, 4)
-    yield Call("attention", (*packed, 3.0))
+    value, packed = draw.normal(batch, heads, key_length, 11), draw.normal(batch, length, 3, heads, size).transpose(2, 0, 3, 1, 4)
+    seen = draw.normal(length, key_length) > 0
+    for mask in (None, seen, np.where(seen, draw.normal(batch, 1, length, key_length), FLOAT.type(-np.inf))):
+        for causal in (False, True):
+            arrays = (query, key, value, mask, causal, 0.2)
+            yield Call("attention", arrays)
+            yield Call("attention_gradients", (draw.normal(batch, heads, length, 11), *arrays))
+    yield Call("attention", (*packed, None, False, 3.0))
+    yield Call("attention_gradients", (draw.normal(*packed[0].shape), *packed, None, True, 0.5))
 
 
 def _recurrent(draw: _Draw) -> Iterator[Call]:

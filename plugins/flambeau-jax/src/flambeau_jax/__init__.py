@@ -14,6 +14,7 @@ from flambeau.backend import Backend, Creating, hookimpl
 
 from .compiled import PROGRAMS, Compiled
 from .kernels import KERNELS, cast
+from .whole import WholeProgram, number_in_program
 
 __all__ = ["JaxBackend"]
 
@@ -47,12 +48,16 @@ class JaxBackend(Backend):
     name = "jax"
     device_type = "jax"
     complete = True
+    recordable = True
     xp = jnp
     array_type = type(jnp.zeros(()))
     kernels = KERNELS
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return Compiled(name, function)
+
+    def whole_program(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        return WholeProgram(function, name)
 
     def forget(self) -> None:
         PROGRAMS.forget()
@@ -70,6 +75,9 @@ class JaxBackend(Backend):
 
     def to_host(self, array: Any) -> Any:
         return numpy.asarray(array)
+
+    def item(self, array: Any) -> Any:
+        return number_in_program(array) if isinstance(array, jax.core.Tracer) else array.item()
 
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         return cast(array, raw_dtype)

@@ -225,7 +225,7 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
     crop_height, crop_width = size_pair(output_size)
     _, height, width = get_dimensions(img)
     missing_x, missing_y = max(crop_width - width, 0), max(crop_height - height, 0)
-    if missing_x or missing_y:
+    if (missing_x or missing_y) and not hasattr(img, "canvas_size"):  # boxes and points lie as well outside as inside
         img = pad(img, [missing_x // 2, missing_y // 2, (missing_x + 1) // 2, (missing_y + 1) // 2])
         _, height, width = get_dimensions(img)
     top, left = round((height - crop_height) / 2.0), round((width - crop_width) / 2.0)

@@ -9,6 +9,7 @@ import flambeau as torch
 from ... import tv_tensors
 from .. import autoaugment
 from .._tensor_color import largest_value
+from . import functional
 from ._samples import SampleTransform
 
 __all__ = ["AugMix", "AutoAugment", "RandAugment", "TrivialAugmentWide"]
@@ -18,6 +19,7 @@ class _Augment(SampleTransform):
     """Raises an error for samples with boxes or masks; draws signs from uniform numbers; thresholds are relative to white."""
 
     white = 1.0
+    functions = functional
 
     def white_of(self, inpt: Any) -> float:
         return float(largest_value(inpt.dtype)) if isinstance(inpt, torch.Tensor) else 255.0

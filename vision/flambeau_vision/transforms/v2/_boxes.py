@@ -1,4 +1,4 @@
-"""Transforms of boxes."""
+"""Transforms of boxes and points."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import flambeau as torch
 from ... import tv_tensors
 from ...ops.boxes import box_iou
 from . import functional as F
-from ._samples import Transform, find_labels, keep_type, leaves_of, map_sample
+from ._samples import Transform, keep_type, labels_of, leaves_of, map_sample
 
 __all__ = [
     "ClampBoundingBoxes",
+    "ClampKeyPoints",
     "ConvertBoundingBoxFormat",
     "RandomIoUCrop",
     "SanitizeBoundingBoxes",
+    "SanitizeKeyPoints",
+    "SetClampingMode",
 ]
 
 _BOXES = tv_tensors.BoundingBoxes
@@ -35,6 +38,49 @@ class ClampBoundingBoxes(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.clamp_bounding_boxes(inpt) if isinstance(inpt, _BOXES) else inpt
+
+
+class ClampKeyPoints(Transform):
+    """Move points that lie outside of their canvas to its border.
+
+    Example:
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.ClampKeyPoints()(tv_tensors.KeyPoints([[-2, 1], [12, 3]], canvas_size=(4, 10))).tolist()
+        [[0, 1], [9, 3]]
+    """
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.clamp_keypoints(inpt) if isinstance(inpt, tv_tensors.KeyPoints) else inpt
+
+
+class SetClampingMode(Transform):
+    """Say whether the transforms that follow cut boxes off at the border of their canvas.
+
+    Args:
+        clamping_mode: `"soft"` or `"hard"` if they do, None if not.
+
+    Raises:
+        ValueError: it is something else.
+
+    Example:
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> boxes = tv_tensors.BoundingBoxes([[2, 1, 5, 3]], format="XYXY", canvas_size=(4, 10))
+        >>> v2.Compose([v2.SetClampingMode(None), v2.CenterCrop(4)])(boxes).tolist()
+        [[-1, 1, 2, 3]]
+    """
+
+    def __init__(self, clamping_mode: str | None) -> None:
+        super().__init__()
+        if clamping_mode not in (None, "soft", "hard"):
+            raise ValueError(f"clamping_mode must be soft, hard or None, got {clamping_mode}")
+        self.clamping_mode = clamping_mode
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        if not isinstance(inpt, _BOXES):
+            return inpt
+        return tv_tensors.wrap(F.to_pure_tensor(inpt).clone(), like=inpt, clamping_mode=self.clamping_mode)
 
 
 class ConvertBoundingBoxFormat(Transform):
@@ -156,7 +202,7 @@ class SanitizeBoundingBoxes(Transform):
             for the second part of a tuple, or the first value whose key contains "label"; None for no labels.
 
     Raises:
-        ValueError: from calls, if the labels cannot be found.
+        ValueError: from calls, if there are no boxes, or the labels cannot be found.
 
     Example:
         >>> import flambeau as torch
@@ -174,23 +220,58 @@ class SanitizeBoundingBoxes(Transform):
         self.min_area = min_area
         self.labels_getter = labels_getter
 
-    def _labels(self, sample: Any) -> tuple[Any, ...]:
-        if self.labels_getter is None:
-            return ()
-        labels = self.labels_getter(sample) if callable(self.labels_getter) else find_labels(sample)
-        return labels if isinstance(labels, tuple) else (labels,)
-
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
-        labels = self._labels(sample)
+        labels = labels_of(sample, self.labels_getter)
         boxes = next((leaf for leaf in leaves_of(sample) if isinstance(leaf, _BOXES)), None)
         if boxes is None:
-            return sample
+            raise ValueError("No bounding boxes were found in the sample")
         _, valid = F.sanitize_bounding_boxes(boxes, min_size=self.min_size, min_area=self.min_area)
 
         def keep_valid(leaf: Any) -> Any:
             per_box = isinstance(leaf, tv_tensors.Mask) and leaf.ndim == 3 and len(leaf) == len(valid)
             belongs = isinstance(leaf, _BOXES) or per_box or any(leaf is label for label in labels)
+            return keep_type(leaf, F.to_pure_tensor(leaf)[valid]) if belongs else leaf
+
+        return map_sample(keep_valid, sample)
+
+
+class SanitizeKeyPoints(Transform):
+    """Drop points outside of the canvas, or groups with such points, and the labels that belong to them.
+
+    Args:
+        labels_getter: a function from the sample to its labels (or a tuple of tensors to treat like labels); `"default"`
+            for the second part of a tuple, or the first value whose key contains "label"; None for no labels.
+
+    Raises:
+        ValueError: from calls, if there are no points, the labels cannot be found, or their number is another one.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> points = tv_tensors.KeyPoints([[2, 1], [12, 3]], canvas_size=(4, 10))
+        >>> v2.SanitizeKeyPoints()({"points": points})["points"].tolist()
+        [[2, 1]]
+    """
+
+    def __init__(self, labels_getter: Callable | str | None = None) -> None:
+        super().__init__()
+        self.labels_getter = labels_getter
+
+    def forward(self, *inputs: Any) -> Any:
+        sample = inputs if len(inputs) > 1 else inputs[0]
+        labels = labels_of(sample, self.labels_getter)
+        points = next((leaf for leaf in leaves_of(sample) if isinstance(leaf, tv_tensors.KeyPoints)), None)
+        if points is None:
+            raise ValueError("No keypoints were found in the sample")
+        for label in labels:
+            if len(label) != len(points):
+                raise ValueError(f"Number of keypoints ({len(points)}) must match the number of labels ({len(label)})")
+        _, valid = F.sanitize_keypoints(points)
+
+        def keep_valid(leaf: Any) -> Any:
+            belongs = isinstance(leaf, tv_tensors.KeyPoints) or any(leaf is label for label in labels)
             return keep_type(leaf, F.to_pure_tensor(leaf)[valid]) if belongs else leaf
 
         return map_sample(keep_valid, sample)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
 import flambeau as torch
 
-from ..._extras import is_pil_image, pillow
+from ..._extras import is_pil_image
 from .._base import MaybeTransform, fill_for, uniform
 from .._geometry import InterpolationMode
 from . import functional as F
@@ -30,15 +29,15 @@ _BILINEAR = InterpolationMode.BILINEAR
 
 
 class GaussianNoise(Transform):
-    """Add normal noise to floating images.
+    """Add normal noise to images.
 
     Args:
-        mean: mean of the noise.
+        mean: mean of the noise, where 1 is white.
         sigma: standard deviation of the noise, not negative.
-        clip: keep the values between 0 and 1.
+        clip: keep the values between black and white.
 
     Raises:
-        ValueError: from calls, if an image is not floating, or `sigma` is negative.
+        ValueError: from calls, if an image is neither floating nor uint8, or `sigma` is negative.
 
     Example:
         >>> import flambeau as torch
@@ -93,12 +92,7 @@ class JPEG(Transform):
         return {"quality": torch.randint(low, high + 1, ()).item()}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        image = inpt if is_pil_image(inpt) else F.to_pil_image(F.to_pure_tensor(inpt))
-        packed = io.BytesIO()
-        image.save(packed, format="JPEG", quality=params["quality"])
-        restored = pillow().open(packed)
-        restored.load()
-        return restored if is_pil_image(inpt) else F.pil_to_tensor(restored)
+        return F.jpeg(inpt, params["quality"])
 
     def extra_repr(self) -> str:
         return f"quality={list(self.quality)}"

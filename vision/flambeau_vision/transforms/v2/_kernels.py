@@ -1,4 +1,4 @@
-"""How boxes and masks follow what happens to their image."""
+"""How boxes, points and masks follow what happens to their image."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .. import _tensor
 from .._geometry import InterpolationMode, affine_matrix, rotated_size
 from ..functional.kinds import register_kernels
 
-__all__ = ["clamp_boxes", "convert_boxes"]
+__all__ = ["clamp_boxes", "clamp_points", "convert_boxes"]
 
 Tensor = torch.Tensor
 Boxes = tv_tensors.BoundingBoxes
@@ -57,14 +57,33 @@ def _move(
     corners = xyxy if xyxy.is_floating_point() else xyxy.float()
     x, y = move(corners[:, [0, 2, 0, 2]], corners[:, [1, 1, 3, 3]])
     moved = torch.stack([x.amin(1), y.amin(1), x.amax(1), y.amax(1)], dim=1) if len(xyxy) else corners
-    if clamp:
+    if clamp and boxes.clamping_mode is not None:
         moved = _clamp_xyxy(moved, canvas_size)
     moved = box_convert(moved.to(xyxy.dtype), "xyxy", form)
     return tv_tensors.wrap(moved, like=boxes, canvas_size=canvas_size)
 
 
+def clamp_points(points: tv_tensors.KeyPoints) -> tv_tensors.KeyPoints:
+    """Move points that lie outside of the canvas to its border."""
+    height, width = points.canvas_size
+    return _move_points(points, lambda x, y: (x.clamp(0, width - 1), y.clamp(0, height - 1)))
+
+
+def _move_points(
+    points: tv_tensors.KeyPoints,
+    move: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+    canvas_size: tuple[int, int] | None = None,
+    clamp: bool = False,
+) -> tv_tensors.KeyPoints:
+    """Move points by a function of `(x, y)`. They may come to lie outside of the canvas."""
+    plain = _plain(points)
+    places = plain if plain.is_floating_point() else plain.float()
+    moved = torch.stack(move(places[..., 0], places[..., 1]), dim=-1).to(plain.dtype)
+    return tv_tensors.wrap(moved, like=points, canvas_size=canvas_size or points.canvas_size)
+
+
 class _Colourless:
-    """The colour kernels of boxes and masks: they return their input."""
+    """The colour kernels of boxes, points and masks: they return their input."""
 
     def _unchanged(self, inpt: Tensor, *args: Any) -> Tensor:
         return inpt
@@ -75,28 +94,31 @@ class _Colourless:
 
 
 class _BoxKernels(_Colourless):
+    move = staticmethod(_move)
+    name = "bounding boxes"
+
     def get_dimensions(self, boxes: Boxes) -> list[int]:
         return [1, *boxes.canvas_size]
 
     def hflip(self, boxes: Boxes) -> Boxes:
-        return _move(boxes, lambda x, y: (boxes.canvas_size[1] - x, y), clamp=False)
+        return self.move(boxes, lambda x, y: (boxes.canvas_size[1] - x, y), clamp=False)
 
     def vflip(self, boxes: Boxes) -> Boxes:
-        return _move(boxes, lambda x, y: (x, boxes.canvas_size[0] - y), clamp=False)
+        return self.move(boxes, lambda x, y: (x, boxes.canvas_size[0] - y), clamp=False)
 
     def crop(self, boxes: Boxes, top: int, left: int, height: int, width: int) -> Boxes:
-        return _move(boxes, lambda x, y: (x - left, y - top), (height, width))
+        return self.move(boxes, lambda x, y: (x - left, y - top), (height, width))
 
     def pad(self, boxes: Boxes, padding: tuple[int, int, int, int], fill: Any, padding_mode: str) -> Boxes:
         if padding_mode != "constant":
-            raise ValueError(f"Padding mode '{padding_mode}' is not supported with bounding boxes")
+            raise ValueError(f"Padding mode '{padding_mode}' is not supported with {self.name}")
         left, top, right, bottom = padding
         height, width = boxes.canvas_size
-        return _move(boxes, lambda x, y: (x + left, y + top), (height + top + bottom, width + left + right))
+        return self.move(boxes, lambda x, y: (x + left, y + top), (height + top + bottom, width + left + right))
 
     def resize(self, boxes: Boxes, size: tuple[int, int], interpolation: Any, antialias: Any) -> Boxes:
         scale_y, scale_x = (new / old for new, old in zip(size, boxes.canvas_size, strict=True))
-        return _move(boxes, lambda x, y: (x * scale_x, y * scale_y), size)
+        return self.move(boxes, lambda x, y: (x * scale_x, y * scale_y), size)
 
     def affine(
         self,
@@ -111,15 +133,18 @@ class _BoxKernels(_Colourless):
     ) -> Boxes:
         height, width = boxes.canvas_size
         a, b, c, d, e, f = affine_matrix(center or (width / 2, height / 2), angle, translate, scale, shear)
-        return _move(boxes, lambda x, y: (a * x + b * y + c, d * x + e * y + f))
+        return self.move(boxes, lambda x, y: (a * x + b * y + c, d * x + e * y + f))
 
     def rotate(self, boxes: Boxes, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any) -> Boxes:
         height, width = boxes.canvas_size
         matrix = affine_matrix(center or (width / 2, height / 2), -angle, (0, 0), 1.0, (0, 0))
         size = rotated_size(height, width, matrix) if expand else (height, width)
         a, b, c, d, e, f = matrix
-        right, down = (size[1] - width) / 2, (size[0] - height) / 2
-        return _move(boxes, lambda x, y: (a * x + b * y + c + right, d * x + e * y + f + down), size)
+        right = down = 0.0
+        if expand:  # the corners of the canvas that lie furthest left and up become its border
+            right = -min(a * x + b * y + c for x in (0, width) for y in (0, height))
+            down = -min(d * x + e * y + f for x in (0, width) for y in (0, height))
+        return self.move(boxes, lambda x, y: (a * x + b * y + c + right, d * x + e * y + f + down), size)
 
     def perspective(self, boxes: Boxes, coefficients: list[float], interpolation: Any, fill: Any) -> Boxes:
         # The coefficients lead from the result back to the image; boxes move the other way.
@@ -132,7 +157,7 @@ class _BoxKernels(_Colourless):
             below = g * x + h * y + i
             return (a * x + b * y + c) / below, (d * x + e * y + f) / below
 
-        return _move(boxes, move)
+        return self.move(boxes, move)
 
     def elastic_transform(self, boxes: Boxes, displacement: Tensor, interpolation: Any, fill: Any) -> Boxes:
         height, width = boxes.canvas_size
@@ -140,11 +165,29 @@ class _BoxKernels(_Colourless):
 
         def move(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
             # The displacement says where pixels come from. It is small and smooth: reversed, it says where they go.
-            columns, rows = x.long().clamp(0, width - 1), y.long().clamp(0, height - 1)
+            columns, rows = x.ceil().long().clamp(0, width - 1), y.ceil().long().clamp(0, height - 1)
             shift = displacement[0, rows, columns]
-            return x - shift[..., 0] * (width / 2), y - shift[..., 1] * (height / 2)
+            return columns - shift[..., 0] * (width / 2), rows - shift[..., 1] * (height / 2)
 
-        return _move(boxes, move)
+        return self.move(boxes, move)
+
+
+class _PointKernels(_BoxKernels):
+    """Points follow as the corners of boxes do, except that a point stands for a pixel: a flip takes the first to the last."""
+
+    move = staticmethod(_move_points)
+    name = "KeyPoints"
+
+    def hflip(self, points: tv_tensors.KeyPoints) -> tv_tensors.KeyPoints:
+        return _move_points(points, lambda x, y: (points.canvas_size[1] - 1 - x, y))
+
+    def vflip(self, points: tv_tensors.KeyPoints) -> tv_tensors.KeyPoints:
+        return _move_points(points, lambda x, y: (x, points.canvas_size[0] - 1 - y))
+
+    def elastic_transform(self, points: Any, displacement: Tensor, interpolation: Any, fill: Any) -> Any:
+        return super().elastic_transform(
+            self.move(points, lambda x, y: (x.floor(), y.floor())), displacement, interpolation, fill
+        )
 
 
 class _MaskKernels(_Colourless):
@@ -184,4 +227,5 @@ class _MaskKernels(_Colourless):
 
 
 register_kernels(tv_tensors.BoundingBoxes, _BoxKernels())
+register_kernels(tv_tensors.KeyPoints, _PointKernels())
 register_kernels(tv_tensors.Mask, _MaskKernels())

@@ -437,7 +437,7 @@ class RandomAutocontrast(_ImagesOnly, transforms.RandomAutocontrast):
 
 
 class RandomEqualize(_ImagesOnly, transforms.RandomEqualize):
-    """Spread the values of each channel evenly over their range, at random; for PIL and uint8 images.
+    """Spread the values of each channel evenly over their range, at random.
 
     Args:
         p: the probability with which it happens, from 0 to 1.
@@ -450,9 +450,12 @@ class RandomEqualize(_ImagesOnly, transforms.RandomEqualize):
         (127, 255)
     """
 
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.equalize(inpt)
+
 
 class RandomErasing(_ImagesOnly, transforms.RandomErasing):
-    """Overwrite a random rectangle of images, at random; for tensors.
+    """Overwrite a random rectangle of images, at random.
 
     Zhong, Zheng, Kang, Li and Yang, [Random Erasing Data Augmentation](https://arxiv.org/abs/1708.04896), 2017.
 
@@ -474,6 +477,9 @@ class RandomErasing(_ImagesOnly, transforms.RandomErasing):
         >>> 8 <= int((erased == 0).sum()) <= 22
         True
     """
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.erase(inpt, **params, inplace=self.inplace)
 
 
 class RandomGrayscale(_ImagesOnly, transforms.RandomGrayscale):
@@ -506,7 +512,7 @@ class RandomInvert(_ImagesOnly, transforms.RandomInvert):
 
 
 class RandomPosterize(_ImagesOnly, transforms.RandomPosterize):
-    """Keep only the highest bits of each value, at random; for PIL and uint8 images.
+    """Keep only the highest bits of each value, at random.
 
     Args:
         bits: how many bits to keep, from 0 to 8.
@@ -518,6 +524,9 @@ class RandomPosterize(_ImagesOnly, transforms.RandomPosterize):
         >>> v2.RandomPosterize(bits=2, p=1.0)(torch.tensor([[[3, 100, 255]]], dtype=torch.uint8))
         tensor([[[  0,  64, 192]]], dtype=torch.uint8)
     """
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.posterize(inpt, self.bits)
 
 
 class RandomSolarize(_ImagesOnly, transforms.RandomSolarize):

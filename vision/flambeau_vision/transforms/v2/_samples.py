@@ -12,10 +12,20 @@ from ... import tv_tensors
 from ..._extras import is_pil_image
 from .. import _base
 
-__all__ = ["SampleTransform", "Transform", "find_labels", "keep_type", "leaves_of", "map_sample", "typed"]
+__all__ = [
+    "FOLLOWERS",
+    "SampleTransform",
+    "Transform",
+    "find_labels",
+    "keep_type",
+    "labels_of",
+    "leaves_of",
+    "map_sample",
+    "typed",
+]
 
 _IMAGES = (tv_tensors.Image, tv_tensors.Video)
-_FOLLOWERS = (tv_tensors.BoundingBoxes, tv_tensors.Mask)
+FOLLOWERS = (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)
 
 
 def map_sample(function: Callable[[Any], Any], sample: Any) -> Any:
@@ -45,6 +55,14 @@ def find_labels(sample: Any) -> Any:
             if "label" in str(key).lower():
                 return value
     raise ValueError("Could not infer where the labels are in the sample. Try passing a callable as labels_getter.")
+
+
+def labels_of(sample: Any, getter: Callable | str | None) -> tuple[Any, ...]:
+    """The labels of a sample, by a function of the user's or by `find_labels`; none where `getter` is None."""
+    if getter is None:
+        return ()
+    labels = getter(sample) if callable(getter) else find_labels(sample)
+    return tuple(labels) if isinstance(labels, tuple | list) else (labels,)
 
 
 def _is_image(leaf: Any) -> bool:
@@ -81,12 +99,12 @@ def typed(function: Callable) -> Callable:
 class SampleTransform:
     """Makes a transform of images one of whole samples: put before it among the base classes.
 
-    A sample is any nesting of dicts, lists and tuples. Images, videos, boxes and masks in it are transformed, all with
+    A sample is any nesting of dicts, lists and tuples. Images, videos, boxes, points and masks in it are transformed, all with
     the same parameters; a plain tensor is taken for an image if there is no other; the rest is passed through.
     """
 
     #: What is transformed besides images.
-    kinds: tuple[type, ...] = _FOLLOWERS
+    kinds: tuple[type, ...] = FOLLOWERS
 
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
@@ -99,7 +117,7 @@ class SampleTransform:
         flat_inputs = [leaf for leaf, yes in zip(leaves, chosen, strict=True) if yes]
         if not flat_inputs:
             return sample
-        flat_inputs.sort(key=lambda leaf: isinstance(leaf, _FOLLOWERS))  # images first
+        flat_inputs.sort(key=lambda leaf: isinstance(leaf, FOLLOWERS))  # images first
         params = self.make_params(flat_inputs)
         is_chosen = iter(chosen)
         return map_sample(lambda leaf: keep_type(leaf, self.transform(leaf, params)) if next(is_chosen) else leaf, sample)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
 import flambeau as torch
 
 from ... import tv_tensors
-from ..._extras import is_pil_image
+from ..._extras import is_pil_image, pillow
+from ...io import decode_image, encode_jpeg
 from .. import _tensor
 from .. import functional as F
 from .._geometry import InterpolationMode
@@ -20,7 +22,8 @@ from ..functional import (
 )
 from ..functional.geometry import resize_by
 from ..functional.kinds import register_kernels
-from ._kernels import clamp_boxes, convert_boxes
+from ._kernels import clamp_boxes, clamp_points, convert_boxes
+from ._samples import FOLLOWERS as _FOLLOWERS
 from ._samples import typed
 
 __all__ = [
@@ -35,6 +38,7 @@ __all__ = [
     "autocontrast",
     "center_crop",
     "clamp_bounding_boxes",
+    "clamp_keypoints",
     "convert_bounding_box_format",
     "crop",
     "elastic",
@@ -51,6 +55,7 @@ __all__ = [
     "hflip",
     "horizontal_flip",
     "invert",
+    "jpeg",
     "normalize",
     "pad",
     "permute_channels",
@@ -63,6 +68,7 @@ __all__ = [
     "rgb_to_grayscale",
     "rotate",
     "sanitize_bounding_boxes",
+    "sanitize_keypoints",
     "solarize",
     "ten_crop",
     "to_dtype",
@@ -87,7 +93,6 @@ affine = typed(F.affine)
 rotate = typed(F.rotate)
 perspective = typed(F.perspective)
 elastic = elastic_transform = typed(F.elastic_transform)
-erase = typed(F.erase)
 normalize = typed(F.normalize)
 gaussian_blur = typed(F.gaussian_blur)
 adjust_brightness = typed(F.adjust_brightness)
@@ -97,9 +102,7 @@ adjust_hue = typed(F.adjust_hue)
 adjust_saturation = typed(F.adjust_saturation)
 adjust_sharpness = typed(F.adjust_sharpness)
 autocontrast = typed(F.autocontrast)
-equalize = typed(F.equalize)
 invert = typed(F.invert)
-posterize = typed(F.posterize)
 solarize = typed(F.solarize)
 rgb_to_grayscale = typed(F.rgb_to_grayscale)
 to_grayscale = typed(F.to_grayscale)
@@ -146,6 +149,36 @@ def resized_crop(
     return resize(crop(inpt, top, left, height, width), size, interpolation, antialias=antialias)
 
 
+@typed
+def erase(inpt: Any, i: int, j: int, h: int, w: int, v: torch.Tensor, inplace: bool = False) -> Any:
+    """Overwrite a rectangle of `h` rows and `w` columns from row `i` and column `j` on with `v`."""
+    if is_pil_image(inpt):
+        return to_pil_image(F.erase(pil_to_tensor(inpt), i, j, h, w, v), mode=inpt.mode)
+    return F.erase(inpt, i, j, h, w, v, inplace)
+
+
+def _is_floating_image(inpt: Any) -> bool:
+    is_tensor = isinstance(inpt, torch.Tensor) and inpt.is_floating_point()
+    return is_tensor and not isinstance(inpt, _FOLLOWERS)
+
+
+@typed
+def posterize(inpt: Any, bits: int) -> Any:
+    """Keep only the first `bits` bits of each value; of floats, as many levels as these bits can tell apart."""
+    if not _is_floating_image(inpt):
+        return F.posterize(inpt, bits)
+    levels = 2**bits
+    return (inpt * levels).floor().clamp(0, levels - 1) / levels
+
+
+@typed
+def equalize(inpt: Any) -> Any:
+    """Spread the values of an image so that all are about as frequent; floats in 256 steps."""
+    if not _is_floating_image(inpt):
+        return F.equalize(inpt)
+    return to_dtype(F.equalize(to_dtype(inpt, torch.uint8, scale=True)), inpt.dtype, scale=True)
+
+
 def get_size(inpt: Any) -> list[int]:
     """`[height, width]` of an image, of masks, or of the canvas of boxes."""
     return get_dimensions(inpt)[1:]
@@ -168,14 +201,14 @@ def to_pure_tensor(inpt: torch.Tensor) -> torch.Tensor:
 @typed
 def to_dtype(inpt: torch.Tensor, dtype: torch.dtype = torch.float32, scale: bool = False) -> torch.Tensor:
     """Change the dtype; with `scale`, the values of images too: floats from 0 to 1, integers from 0 to their largest."""
-    is_image = not isinstance(inpt, tv_tensors.BoundingBoxes | tv_tensors.Mask)
+    is_image = not isinstance(inpt, _FOLLOWERS)
     return F.convert_image_dtype(inpt, dtype) if scale and is_image else inpt.to(dtype)
 
 
 @typed
 def permute_channels(inpt: Any, permutation: list[int]) -> Any:
     """The channels of an image in another order; boxes and masks as they are."""
-    if isinstance(inpt, tv_tensors.BoundingBoxes | tv_tensors.Mask):
+    if isinstance(inpt, _FOLLOWERS):
         return inpt
     if is_pil_image(inpt):
         return to_pil_image(pil_to_tensor(inpt)[permutation], mode=inpt.mode)
@@ -185,25 +218,56 @@ def permute_channels(inpt: Any, permutation: list[int]) -> Any:
 @typed
 def uniform_temporal_subsample(inpt: torch.Tensor, num_samples: int) -> torch.Tensor:
     """`num_samples` pictures of a video `(..., T, C, H, W)` at equal distances, the first and the last among them."""
+    if not isinstance(inpt, torch.Tensor) or isinstance(inpt, (tv_tensors.Image, *_FOLLOWERS)):
+        return inpt
     places = torch.linspace(0, inpt.shape[-4] - 1, num_samples, device=inpt.device).long()
     return torch.index_select(inpt, -4, places)
 
 
 @typed
 def gaussian_noise(inpt: torch.Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> torch.Tensor:
-    """Add normal noise to a floating image; with `clip`, keep the values between 0 and 1.
+    """Add normal noise to an image, where 1 is white; with `clip`, keep the values between black and white.
 
     Raises:
-        ValueError: if the image is not floating, or `sigma` is negative.
+        ValueError: if the image is neither floating nor uint8, or `sigma` is negative.
     """
-    if isinstance(inpt, tv_tensors.BoundingBoxes | tv_tensors.Mask):
+    if isinstance(inpt, _FOLLOWERS):
         return inpt
-    if not inpt.is_floating_point():
-        raise ValueError(f"Input tensor is expected to be in float dtype, got dtype={inpt.dtype}")
+    if is_pil_image(inpt):
+        raise ValueError("Gaussian Noise is not implemented for PIL images.")
     if sigma < 0:
         raise ValueError(f"sigma shouldn't be negative. Got {sigma}")
-    noisy = inpt + mean + torch.randn_like(inpt) * sigma
-    return noisy.clamp(0, 1) if clip else noisy
+    if inpt.is_floating_point():
+        noisy = inpt + (mean + torch.randn_like(inpt) * sigma)
+        return noisy.clamp(0, 1) if clip else noisy
+    if inpt.dtype != torch.uint8:
+        raise ValueError(f"Input tensor is expected to be in uint8 or float dtype, got dtype={inpt.dtype}")
+    noise = mean * 255 + torch.randn_like(inpt, dtype=torch.float32) * (sigma * 255)
+    noisy = inpt + noise.to(torch.int16)
+    return (noisy.clamp(0, 255) if clip else noisy).to(torch.uint8)
+
+
+@typed
+def jpeg(image: Any, quality: int) -> Any:
+    """Compress images as JPEG and decode them again, which leaves artefacts.
+
+    Args:
+        image: a PIL image, or a uint8 tensor of shape `(..., C, H, W)`.
+        quality: from 1 to 100.
+
+    Raises:
+        RuntimeError: a tensor has another dtype.
+    """
+    if isinstance(image, _FOLLOWERS):
+        return image
+    if is_pil_image(image):
+        packed = io.BytesIO()
+        image.save(packed, format="JPEG", quality=quality)
+        return pillow().open(packed).copy()
+    pictures = to_pure_tensor(image).reshape(-1, *image.shape[-3:])
+    if not len(pictures):
+        return image.clone()
+    return torch.stack([decode_image(encode_jpeg(picture, quality)) for picture in pictures]).reshape(image.shape)
 
 
 def convert_bounding_box_format(
@@ -233,6 +297,41 @@ def clamp_bounding_boxes(
     if format is None or canvas_size is None:
         raise ValueError("For pure tensor inputs, `format` and `canvas_size` have to be passed.")
     return to_pure_tensor(clamp_boxes(tv_tensors.BoundingBoxes(inpt, format=format, canvas_size=canvas_size)))
+
+
+def clamp_keypoints(inpt: torch.Tensor, canvas_size: tuple[int, int] | None = None) -> torch.Tensor:
+    """Points with those outside of the canvas moved to its border; for plain tensors `canvas_size` is needed."""
+    if isinstance(inpt, tv_tensors.KeyPoints):
+        if canvas_size is not None:
+            raise ValueError("For keypoints tv_tensor inputs, `canvas_size` must not be passed.")
+        return clamp_points(inpt)
+    if canvas_size is None:
+        raise ValueError("For pure tensor inputs, `canvas_size` has to be passed.")
+    return to_pure_tensor(clamp_points(tv_tensors.KeyPoints(inpt, canvas_size=canvas_size)))
+
+
+def sanitize_keypoints(key_points: torch.Tensor, canvas_size: tuple[int, int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """Drop points outside of the canvas; of groups of points, those with any such point.
+
+    Args:
+        key_points: points `(N, 2)`, or groups of points `(N, ..., 2)`.
+        canvas_size: `(height, width)`, for plain tensors only.
+
+    Returns:
+        The valid points or groups, and a mask of those that are valid.
+
+    Raises:
+        ValueError: `canvas_size` is missing for a plain tensor, or given for `KeyPoints`.
+    """
+    is_typed = isinstance(key_points, tv_tensors.KeyPoints)
+    if is_typed == (canvas_size is not None):
+        raise ValueError(f"canvas_size has to be None for KeyPoints, and a size for a pure tensor, got {canvas_size}")
+    height, width = key_points.canvas_size if is_typed else canvas_size
+    plain = to_pure_tensor(key_points)
+    x, y = plain[..., 0], plain[..., 1]
+    valid = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+    valid = valid.flatten(1).all(1) if valid.ndim > 1 else valid
+    return (tv_tensors.wrap(plain[valid], like=key_points) if is_typed else plain[valid]), valid
 
 
 def sanitize_bounding_boxes(

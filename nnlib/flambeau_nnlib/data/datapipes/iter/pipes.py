@@ -11,9 +11,9 @@ from typing import Any
 
 import flambeau as torch
 
-from ..collate import default_collate
-from ..worker import get_worker_info
-from .datapipe import DataChunk, IterDataPipe, MapDataPipe, functional_datapipe
+from ...collate import default_collate
+from ...worker import get_worker_info
+from ..datapipe import DataChunk, IterDataPipe, MapDataPipe, functional_datapipe
 
 __all__ = [
     "Batcher", "Collator", "Concater", "Filter", "IterableWrapper", "Mapper", "ShardingFilter", "Shuffler", "UnBatcher", "Zipper",
@@ -206,13 +206,13 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
             raise ValueError("buffer_size should be larger than 0")
         self.datapipe = datapipe if unbatch_level == 0 else UnBatcherIterDataPipe(datapipe, unbatch_level)
         self.buffer_size = buffer_size
-        self._enabled = True
+        self._shuffle_enabled = True
         self._seed: int | None = None
         self._random = random.Random()
 
     def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
         """Shuffle, or hand on the elements as they come."""
-        self._enabled = shuffle
+        self._shuffle_enabled = shuffle
         return self
 
     def set_seed(self, seed: int) -> ShufflerIterDataPipe:
@@ -221,7 +221,7 @@ class ShufflerIterDataPipe(IterDataPipe[Any]):
         return self
 
     def __iter__(self) -> Iterator[Any]:
-        if not self._enabled:
+        if not self._shuffle_enabled:
             yield from self.datapipe
             return
         seed = int(torch.empty((), dtype=torch.int64).random_().item()) if self._seed is None else self._seed

@@ -1,0 +1,181 @@
+"""Passes over recorded calls: which are needed, which say the same as an earlier one, and in which order they stand."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
+
+__all__ = ["checks_first", "merged", "needed_calls", "substituted", "without_copies"]
+
+
+def needed_calls(
+    recorder: Recorder, calls: Sequence[Call], outputs: Iterable[Reference], stays: Iterable[Reference] = ()
+) -> list[Call]:
+    """The calls whose results, or writes, somebody needs.
+
+    Args:
+        recorder: what the calls belong to.
+        calls: the calls.
+        outputs: the values that are wanted.
+        stays: further values whose memory is seen from outside, so that writes to it are needed.
+    """
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    wanted = set(outputs)
+    in_use = {group(reference) for reference in (*wanted, *stays)}
+    needed = []
+    for call in reversed(calls):
+        arguments = list(references_in((call.args, call.kwargs)))
+        written = [*call.writes, *(reference for reference in arguments if reference in dictionaries)]
+        if (
+            call.kind != COMPUTE
+            or any(reference in wanted for reference in references_in(call.results))
+            or any(group(reference) in in_use for reference in written)
+        ):
+            needed.append(call)
+            wanted.update(arguments)
+            in_use.update(map(group, arguments))
+    needed.reverse()
+    return needed
+
+
+# --- common subexpressions --------------------------------------------------------------------------------------------------
+
+
+def merged(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference]) -> tuple[list[Call], list[Reference]]:
+    """The calls without those that compute again what an earlier one has computed.
+
+    Two calls are equal if they call the same function with the same values, and no memory of these was written to in between.
+    A result that is written to later, or given away, stays in memory of its own.
+
+    Returns:
+        the calls, and the outputs, with the values in them that stand in place of those left out.
+    """
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    exposed = {group(reference) for call in calls for reference in call.writes} | {group(reference) for reference in outputs}
+    written: dict[int, int] = {}  # how often each memory has been written to so far
+    first: dict[Any, Call] = {}
+    instead: dict[Reference, Reference] = {}
+    kept = []
+    for original in calls:
+        call = substituted(original, instead)
+        arguments = list(references_in((call.args, call.kwargs)))
+        if _may_merge(call) and not dictionaries.intersection(arguments):
+            of_arguments = {group(reference) for reference in arguments}
+            fresh = {group(reference) for reference in references_in(call.results)} - of_arguments
+            if not fresh & exposed:
+                versions = tuple([written.get(group(reference), 0) for reference in arguments])
+                key = call.name, call.function, call.expected, _key(call.args), _key(call.kwargs), versions
+                earlier = first.setdefault(key, call)
+                if earlier is not call:
+                    pairs = zip(references_in(call.results), references_in(earlier.results), strict=True)
+                    instead.update(pairs)
+                    continue
+        for reference in call.writes:
+            written[group(reference)] = written.get(group(reference), 0) + 1
+        kept.append(call)
+    return kept, [instead.get(reference, reference) for reference in outputs]
+
+
+def _may_merge(call: Call) -> bool:
+    if call.kind == EFFECT or call.writes or type(call.function) in (operator.attrgetter, operator.methodcaller):
+        return False
+    return call.kind == CHECK or call.results is not None
+
+
+def _key(value: Any) -> Any:
+    """What tells arguments of calls apart."""
+    kind = type(value)
+    if kind is Reference:
+        return value
+    if kind in (tuple, list):
+        return kind, tuple(map(_key, value))
+    if kind is dict:
+        return kind, tuple([(key, _key(item)) for key, item in value.items()])
+    if kind is slice:
+        return kind, _key(value.start), _key(value.stop), _key(value.step)
+    if kind is float:
+        return kind, repr(value)  # 0.0 and -0.0 differ
+    if value is None or kind in (bool, int, str):
+        return kind, value
+    return id(value)
+
+
+def substituted(call: Call, instead: dict[Reference, Reference]) -> Call:
+    """The call with other values in its arguments."""
+    if not instead or not any(reference in instead for reference in references_in((call.args, call.kwargs))):
+        return call
+    args, kwargs = _with(call.args, instead), _with(call.kwargs, instead)
+    return replace(call, args=args, kwargs=kwargs, writes=tuple([instead.get(target, target) for target in call.writes]))
+
+
+def _with(value: Any, instead: dict[Reference, Reference]) -> Any:
+    kind = type(value)
+    if kind is Reference:
+        return instead.get(value, value)
+    if kind in (tuple, list):
+        return kind([_with(item, instead) for item in value])
+    if kind is dict:
+        return {key: _with(item, instead) for key, item in value.items()}
+    if kind is slice:
+        return slice(_with(value.start, instead), _with(value.stop, instead), _with(value.step, instead))
+    return value
+
+
+# --- order, and copies ------------------------------------------------------------------------------------------------------
+
+
+def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+    """The checks, and what they need, before all other calls, where they read no memory that those write to."""
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    maker = {reference: call for call in calls for reference in references_in(call.results)}
+    written = {group(reference) for call in calls for reference in call.writes}
+    first: list[Call] = []
+    chosen: set[int] = set()
+    for check in (call for call in calls if call.kind == CHECK):
+        chain, waiting, pure = [check], [check], True
+        while waiting:
+            for reference in references_in((waiting.pop().args,)):
+                source = maker.get(reference)
+                pure = pure and group(reference) not in written and reference not in dictionaries
+                if source is not None:
+                    pure = pure and source.kind == COMPUTE and not source.writes
+                    chain.append(source)
+                    waiting.append(source)
+        if pure:
+            first += [call for call in chain if id(call) not in chosen]
+            chosen.update(map(id, chain))
+    place = {id(call): number for number, call in enumerate(calls)}
+    first.sort(key=lambda call: place[id(call)])
+    return first + [call for call in calls if id(call) not in chosen]
+
+
+def without_copies(
+    recorder: Recorder, calls: Sequence[Call], inputs: Iterable[Reference], outputs: Sequence[Reference]
+) -> tuple[list[Call], list[Reference]]:
+    """The calls without copies of what nobody else uses, and the outputs, with what was copied in place of the copies."""
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    last_use: dict[int, int] = {}
+    for number, call in enumerate(calls):
+        for reference in references_in((call.args, call.kwargs)):
+            last_use[group(reference)] = number
+    outside = {group(reference) for reference in (*inputs, *outputs)}
+    makers: dict[int, list[Call]] = {}
+    for call in calls:
+        for reference in references_in(call.results):
+            makers.setdefault(group(reference), []).append(call)
+    kept: list[Call] = []
+    instead: dict[Reference, Reference] = {}
+    for number, original in enumerate(calls):
+        call = substituted(original, instead)
+        source = original.args[0] if call.owned else None
+        if type(source) is Reference and group(source) not in outside and last_use[group(source)] == number:
+            made = makers.get(group(source), [])
+            if len(made) == 1 and not any(reference in dictionaries for reference in references_in(made[0].args)):
+                instead[call.results] = instead.get(source, source)
+                continue
+        kept.append(call)
+    return kept, [instead.get(reference, reference) for reference in outputs]

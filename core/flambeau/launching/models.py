@@ -1,0 +1,63 @@
+"""Models and example inputs as commands name them: `FILE.py:NAME`, and `--input SIZES`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import flambeau as torch
+
+__all__ = ["INPUTS", "example", "find_model"]
+
+INPUTS = """\
+Sizes are separated by commas; a size that may differ from call to call has a name: batch=2,3,224,224.
+A dtype follows a slash: 1,128/int64. Random numbers of these shapes are the example that the model runs on; whole numbers are 0
+and 1.
+"""
+
+
+def example(text: str) -> tuple[Any, dict[int, str]]:
+    """An input of a shape, and the names of those of its sizes that may differ."""
+    sizes, _, dtype_name = text.partition("/")
+    dtype = getattr(torch, dtype_name or "float32", None)
+    if not isinstance(dtype, torch.dtype):
+        raise ValueError(f"{dtype_name} is no dtype")
+    shape: list[int] = []
+    names: dict[int, str] = {}
+    for part in filter(None, sizes.split(",")):
+        matched = re.fullmatch(r"(?:([A-Za-z_]\w*)=)?(\d+)", part.strip())
+        if matched is None:
+            raise ValueError(f"{part!r} in --input {text} is no size: 224, or batch=2 for one that may differ")
+        if matched[1]:
+            names[len(shape)] = matched[1]
+        shape.append(int(matched[2]))
+    generator = torch.Generator().manual_seed(0)
+    if dtype.is_floating_point:
+        return torch.randn(shape, generator=generator, dtype=torch.float32).to(dtype), names
+    return torch.randint(0, 2, shape, generator=generator).to(dtype), names
+
+
+def find_model(path: str) -> Any:
+    """What a program has under a name; a function or class is called."""
+    file, _, name = path.rpartition(":")
+    if not file:
+        raise ValueError(f"{path} names no model: FILE.py:NAME is expected")
+    torch.install_as_torch()
+    if file.endswith(".py"):
+        sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
+        names = runpy.run_path(file, run_name=Path(file).stem)
+    else:
+        sys.path.insert(0, os.getcwd())
+        names = vars(importlib.import_module(file))
+    if name not in names:
+        raise ValueError(f"{file} has no {name}")
+    found = names[name]
+    model = found if isinstance(found, torch.nn.Module) else found()
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"{path} is {type(model).__name__}, where a module, or what makes one, is expected")
+    return model

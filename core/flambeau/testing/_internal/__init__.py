@@ -1,0 +1,1 @@
+"""What libraries' own tests import of PyTorch's."""

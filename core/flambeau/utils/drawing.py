@@ -1,0 +1,166 @@
+"""Draws graphs in layers, from top to bottom, as SVG: for pictures where Graphviz is not installed.
+
+Each node stands below all nodes that lead to it, and within its layer below those that it comes from, as far as there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+
+__all__ = ["draw"]
+
+_CHARACTER, _LINE, _PADDING = 6.4, 13.0, 8.0  # of text at 10.5 px
+_BETWEEN, _BELOW = 16.0, 30.0  # between nodes of a layer, and between layers
+
+_TIP = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
+    '<path d="M0 0 8 4 0 8z" fill="#808080"/></marker></defs>'
+)
+
+
+def draw(
+    nodes: Mapping[Hashable, tuple[str, str]], edges: Sequence[tuple[Hashable, Hashable]], colours: Mapping[str, str]
+) -> str:
+    """The SVG of a graph without cycles.
+
+    Args:
+        nodes: label and kind of each node, by its key.
+        edges: pairs of keys.
+        colours: of each kind.
+
+    >>> from flambeau.utils.drawing import draw
+    >>> draw({1: ("a", ""), 2: ("b", "")}, [(1, 2)], {}).count("<rect")
+    2
+    """
+    edges = list(dict.fromkeys(edges))
+    layers = _layers(list(nodes), edges)
+    sizes = {key: _size(label) for key, (label, _) in nodes.items()}
+    ways = _ways(layers, edges, sizes)
+    centres = _places(layers, [pair for way in ways for pair in pairwise(way)], sizes)
+    width = max(x + sizes[key][0] / 2 for key, (x, _) in centres.items()) + _PADDING
+    height = max(y + sizes[key][1] / 2 for key, (_, y) in centres.items()) + _PADDING
+    parts = [_edge([centres[key] for key in way], sizes[way[0]][1], sizes[way[-1]][1]) for way in ways]
+    parts += [_node(centres[key], sizes[key], label, colours.get(kind, "white")) for key, (label, kind) in nodes.items()]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:100%;height:auto" font-family="monospace" font-size="10.5">\n'
+        + "\n".join([_TIP, *parts, "</svg>\n"])
+    )
+
+
+def _layers(keys: list[Hashable], edges: Sequence[tuple[Hashable, Hashable]]) -> list[list[Hashable]]:
+    """The nodes by the longest way that leads to them; what nothing leads to stands just above what it leads to."""
+    following: dict[Hashable, list[Hashable]] = {key: [] for key in keys}
+    waiting = dict.fromkeys(keys, 0)
+    for start, end in edges:
+        following[start].append(end)
+        waiting[end] += 1
+    depth = dict.fromkeys(keys, 0)
+    ready, order = [key for key in keys if not waiting[key]], []
+    for key in ready:
+        order.append(key)
+        for end in following[key]:
+            depth[end] = max(depth[end], depth[key] + 1)
+            waiting[end] -= 1
+            if not waiting[end]:
+                ready.append(end)
+    entered = {end for _, end in edges}
+    for key in reversed(order):
+        if key not in entered and following[key]:
+            depth[key] = min(depth[end] for end in following[key]) - 1
+    layers: list[list[Hashable]] = [[] for _ in range(max(depth.values(), default=0) + 1)]
+    for key in order:
+        layers[depth[key]].append(key)
+    return layers
+
+
+def _ways(
+    layers: list[list[Hashable]], edges: Sequence[tuple[Hashable, Hashable]], sizes: dict[Hashable, tuple[float, float]]
+) -> list[list[Hashable]]:
+    """For each edge the places that it goes through: one in each layer between, which are added to the layers."""
+    depth = {key: number for number, layer in enumerate(layers) for key in layer}
+    ways = []
+    for start, end in edges:
+        between = [("through", start, end, number) for number in range(depth[start] + 1, depth[end])]
+        for place in between:
+            layers[place[-1]].append(place)
+            sizes[place] = (0.0, 0.0)
+        ways.append([start, *between, end])
+    return ways
+
+
+def _size(label: str) -> tuple[float, float]:
+    lines = label.split("\n")
+    return max(len(line) for line in lines) * _CHARACTER + 2 * _PADDING, len(lines) * _LINE + _PADDING
+
+
+def _places(
+    layers: list[list[Hashable]], edges: Sequence[tuple[Hashable, Hashable]], sizes: Mapping[Hashable, tuple[float, float]]
+) -> dict[Hashable, tuple[float, float]]:
+    """The centre of each node: layers are put in order by the mean of their neighbours, downwards and upwards in turn."""
+    above: dict[Hashable, list[Hashable]] = {}
+    below: dict[Hashable, list[Hashable]] = {}
+    for start, end in edges:
+        above.setdefault(end, []).append(start)
+        below.setdefault(start, []).append(end)
+    across: dict[Hashable, float] = {}
+    for layer in layers:
+        _spread(layer, dict.fromkeys(layer, 0.0), sizes, across)
+    for turn in range(8):
+        neighbours = above if turn % 2 == 0 else below
+        for layer in layers if turn % 2 == 0 else reversed(layers):
+            wanted = {
+                key: sum(across[other] for other in neighbours[key]) / len(neighbours[key]) if key in neighbours else across[key]
+                for key in layer
+            }
+            layer.sort(key=wanted.__getitem__)
+            _spread(layer, wanted, sizes, across)
+    left = min(across[key] - sizes[key][0] / 2 for key in across) - _PADDING
+    centres, top = {}, _PADDING
+    for layer in layers:
+        height = max(sizes[key][1] for key in layer)
+        centres.update({key: (across[key] - left, top + height / 2) for key in layer})
+        top += height + _BELOW
+    return centres
+
+
+def _spread(
+    layer: list[Hashable],
+    wanted: Mapping[Hashable, float],
+    sizes: Mapping[Hashable, tuple[float, float]],
+    across: dict[Hashable, float],
+) -> None:
+    """Put the nodes of a layer where they want to be, side by side where they would overlap."""
+    right = float("-inf")
+    for key in layer:
+        half = sizes[key][0] / 2
+        across[key] = max(wanted[key], right + _BETWEEN + half)
+        right = across[key] + half
+    excess = sum(across[key] - wanted[key] for key in layer) / max(1, len(layer))
+    for key in layer:  # shared among all of them
+        across[key] -= excess
+
+
+def _edge(centres: Sequence[tuple[float, float]], start_height: float, end_height: float) -> str:
+    points = list(centres)
+    points[0] = points[0][0], points[0][1] + start_height / 2
+    points[-1] = points[-1][0], points[-1][1] - end_height / 2 - 1
+    path = f"M{points[0][0]:.0f} {points[0][1]:.0f}"
+    for (x1, y1), (x2, y2) in pairwise(points):
+        path += f"C{x1:.0f} {(y1 + y2) / 2:.0f} {x2:.0f} {(y1 + y2) / 2:.0f} {x2:.0f} {y2:.0f}"
+    return f'<path d="{path}" fill="none" stroke="#808080" marker-end="url(#tip)"/>'
+
+
+def _node(centre: tuple[float, float], size: tuple[float, float], label: str, colour: str) -> str:
+    (x, y), (width, height) = centre, size
+    lines = label.split("\n")
+    first = y - (len(lines) - 1) * _LINE / 2 + 3.5
+    text = "".join(
+        f'<tspan x="{x:.0f}" y="{first + number * _LINE:.1f}">{escape(line)}</tspan>' for number, line in enumerate(lines)
+    )
+    return (
+        f'<rect x="{x - width / 2:.0f}" y="{y - height / 2:.0f}" width="{width:.0f}" height="{height:.0f}" rx="5" '
+        f'fill="{colour}" stroke="#808080"/><text text-anchor="middle" fill="black">{text}</text>'
+    )

@@ -1,0 +1,94 @@
+"""What MkDocs calls while it builds the site: adds the reference, runs the notebooks, and makes links of names in backticks."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+sys.path.insert(0, str(Path(__file__).parent))
+import notebooks
+import reference
+
+ROOT = Path(__file__).parents[2]
+FROM_THE_ROOT = {"project/changelog.md": "CHANGELOG.md", "project/security.md": "SECURITY.md"}
+
+_pages: dict[str, str] = {}
+_links: dict[str, str] = {}
+_notebooks: dict[str, notebooks.Executed] = {}
+
+
+def on_config(config: Any) -> Any:
+    """Write the reference, and put it into the navigation."""
+    _pages.clear()
+    _links.clear()
+    _notebooks.clear()
+    written = reference.write()
+    _pages.update(written.pages)
+    _links.update(written.links)
+    for section in config.nav:
+        if "Reference" in section:
+            section["Reference"] = written.navigation
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add pages that are written here, and the notebooks with their pictures."""
+    for path, text in _pages.items():
+        files.append(File.generated(config, path, content=text))
+    for path, source in FROM_THE_ROOT.items():
+        text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](../")
+        files.append(File.generated(config, path, content=text))
+    sources = {
+        file.src_uri: file.content_string
+        for file in files.documentation_pages()
+        if file.src_uri.startswith(("learn/", "start/", "inside/")) and "```python" in file.content_string
+    }
+    if os.environ.get("FLAMBEAU_SITE_NOTEBOOKS") != "0":
+        _notebooks.update(notebooks.execute(sources))
+    for executed in _notebooks.values():
+        for path, content in executed.files.items():
+            files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
+    """The page with what its notebook gave, and with links to the reference."""
+    uri = page.file.src_uri
+    if uri in _notebooks:
+        markdown = _notebooks[uri].markdown
+    if uri.startswith("learn/"):
+        markdown = notebooks.set_beside(markdown)
+    return _with_links(markdown, uri)
+
+
+_FENCE = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
+_NAME = re.compile(r"(?<![\[`\w])`(?:torch\.|flambeau\.)?([A-Za-z_][\w.]*)(?:\([^`)]*\))?`(?![\]`])")
+
+
+def _with_links(markdown: str, uri: str) -> str:
+    """Names of the reference in backticks become links, but in headings, code and links."""
+    parts, end = [], 0
+    for fence in _FENCE.finditer(markdown):
+        parts += [_line_by_line(markdown[end : fence.start()], uri), fence[0]]
+        end = fence.end()
+    return "".join([*parts, _line_by_line(markdown[end:], uri)])
+
+
+def _line_by_line(text: str, uri: str) -> str:
+    def link(match: re.Match[str]) -> str:
+        target = _links.get(match[1])
+        if target is None or target.partition("#")[0] == uri or ("." not in match[1] and not match[0].startswith("`torch.")):
+            return match[0]
+        page, _, anchor = target.partition("#")
+        return f"[{match[0]}]({os.path.relpath(page, os.path.dirname(uri) or '.')}#{anchor})"
+
+    lines = text.split("\n")
+    return "\n".join(
+        line if line.lstrip().startswith(("#", "<")) or line.startswith("    ") else _NAME.sub(link, line) for line in lines
+    )

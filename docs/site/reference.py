@@ -1,0 +1,348 @@
+"""Writes the pages of the reference from the live objects: signatures, docstrings, and what the conformance kit checks."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import examples
+import griffe
+import places
+import programs
+
+import flambeau as torch
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Written:
+    """The pages by their path, where each name stands, and the entries of the navigation."""
+
+    pages: dict[str, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    navigation: list[Any] = field(default_factory=list)
+
+
+@dataclass
+class Entry:
+    """A public name, and the text below its heading."""
+
+    name: str  # as programs write it after `torch.`
+    member: Any
+    short: str = ""
+    text: str = ""
+
+    @property
+    def anchor(self) -> str:
+        return self.name.replace("__", "")
+
+
+class Undocumented(Exception):
+    """Public names without a docstring."""
+
+
+def write() -> Written:
+    """All pages.
+
+    Raises:
+        Undocumented: a public class or function has no docstring.
+    """
+    written = Written()
+    missing: list[str] = []
+    index = ["# Reference\n", _ABOUT]
+    for section, pages in places.SECTIONS.items():
+        entries_of_section: list[Any] = []
+        index.append(f"\n## {section}\n")
+        for page in pages:
+            path = f"reference/{page.file}.md"
+            entries = [_entry(name, member, missing) for name, member in places.members(page)]
+            for entry in entries:
+                written.links.setdefault(entry.name, f"{path}#{entry.anchor}")
+            written.pages[path] = _page(page, entries)
+            entries_of_section.append({page.title: path})
+            index.append(f"- [{page.title}]({page.file}.md): {_first_sentence(page.about)}")
+        written.navigation.append({section: entries_of_section})
+    if missing:
+        raise Undocumented("public names without a docstring: " + ", ".join(sorted(missing)))
+    written.pages["reference/index.md"] = "\n".join(index) + "\n"
+    for name in ("commands", "environment"):
+        written.pages[f"reference/{name}.md"] = getattr(programs, name)()
+    written.navigation[:0] = ["reference/index.md", {"Commands": "reference/commands.md"},
+                              {"Environment variables": "reference/environment.md"}]  # fmt: skip
+    _alias_links(written.links)
+    return written
+
+
+_ABOUT = """\
+Every public name, from its docstring: what it takes, what it returns, which errors it raises, and an example that was run.
+Names are as programs write them after `import flambeau as torch`; they mean what they mean in PyTorch.
+
+*Checked on* says on which backends the conformance kit has run samples of the function, against a reference in NumPy: values,
+derivatives, dtypes, views and `out=`. See [the backends](../backends.md) for dates and versions.
+"""
+
+
+def _alias_links(links: dict[str, str]) -> None:
+    """Other spellings under which texts name the same thing."""
+    for name, target in list(links.items()):
+        for long, short in (("nn.functional.", "F."), ("utils.data.", ""), ("nn.functional.", "functional.")):
+            if name.startswith(long):
+                links.setdefault(short + name.removeprefix(long), target)
+
+
+# --- a page -------------------------------------------------------------------------------------------------------
+
+
+def _page(page: places.Page, entries: list[Entry]) -> str:
+    lines = [f"# {page.title}\n", page.about.strip() + "\n"]
+    if page.module:
+        lines.append(f"`import {page.module}`{{ .import }}\n")
+    groups = places.groups(page, entries)
+    for title, members in groups.items():
+        if title:
+            lines.append(f"\n## {title}\n")
+        lines += ["| name | |", "|---|---|"]
+        lines += [f"| [`{_shown(entry.name, page)}`](#{entry.anchor}) | {_cell(entry.short)} |" for entry in members]
+        lines.append("")
+        lines += [_section(entry, page) for entry in members]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(name: str, page: places.Page) -> str:
+    return name.removeprefix(page.prefix)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _section(entry: Entry, page: places.Page) -> str:
+    heading = _shown(entry.name, page).replace("_", "\\_")
+    return f"### {heading} {{ #{entry.anchor} .name }}\n\n{entry.text}\n"
+
+
+# --- an entry -----------------------------------------------------------------------------------------------------
+
+
+def _entry(name: str, member: Any, missing: list[str]) -> Entry:
+    entry = Entry(name, member)
+    documented = inspect.isclass(member) or callable(member) or isinstance(member, (property, ModuleType))
+    if name in places.CONSTANTS or not documented or isinstance(member, (torch.dtype, torch.memory_format, torch.layout)):
+        entry.short = places.CONSTANTS.get(name) or _constant(member)
+        entry.text = entry.short
+        return entry
+    docstring = inspect.getdoc(member) if member.__doc__ else None
+    if not docstring and name in places.NOTES:
+        docstring = places.NOTES[name]
+    if not docstring:
+        missing.append(name)
+        return entry
+    entry.short = _first_sentence(docstring)
+    parts = [_signature_block(name, member), _docstring(docstring)]
+    if ">>>" not in docstring:
+        parts.append(examples.example(name))
+    if inspect.isclass(member):
+        parts += _methods(name, member)
+    parts.append(_notes(name, member))
+    entry.text = "\n\n".join(filter(None, parts))
+    return entry
+
+
+def _constant(member: Any) -> str:
+    if isinstance(member, torch.dtype):
+        return f"The dtype `{member}`."
+    return f"`{member!r}`" if len(repr(member)) < 80 else f"A {type(member).__name__}."
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(text.strip().split("\n\n")[0].split())
+    match = re.match(r".*?\.(?=\s|$)", paragraph)
+    sentence = match[0] if match else paragraph
+    return re.sub(r"\s*::?$", ".", sentence)
+
+
+def _signature_block(name: str, member: Any) -> str:
+    if isinstance(member, property):
+        return ""
+    text = signature_text(name, member)
+    return f"``` {{ .python .signature }}\n{text}\n```" if text else ""
+
+
+def signature_text(name: str, member: Any, prefix: str | None = None) -> str:
+    """`torch.name(parameters) -> result`, on several lines where it is long; empty if nothing tells the parameters."""
+    try:
+        signature = inspect.signature(member)
+    except (ValueError, TypeError):
+        return ""
+    method = name.startswith("Tensor.") and not inspect.isclass(member)
+    parameters = [p for p in signature.parameters.values() if p.name not in places.HIDDEN_PARAMETERS]
+    if method and parameters and not isinstance(inspect.getattr_static(torch.Tensor, name.partition(".")[2], None), staticmethod):
+        parameters = parameters[1:]
+    returns = "" if inspect.isclass(member) or signature.return_annotation is inspect.Signature.empty else (
+        f" -> {_annotation(signature.return_annotation)}")  # fmt: skip
+    shown = _parameters(parameters)
+    head = prefix if prefix is not None else places.spelled(name)
+    line = f"{head}({', '.join(shown)}){returns}"
+    if len(line) <= 84:
+        return line
+    return f"{head}(\n" + "".join(f"    {parameter},\n" for parameter in shown) + f"){returns}"
+
+
+def _parameters(parameters: Iterable[inspect.Parameter]) -> list[str]:
+    shown, starred, before = [], False, None
+    for parameter in parameters:
+        if before is inspect.Parameter.POSITIONAL_ONLY and parameter.kind is not before:
+            shown.append("/")
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            starred = True
+        elif parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            shown.append("*")
+            starred = True
+        before = parameter.kind
+        text = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+        text += parameter.name
+        annotated = parameter.annotation is not inspect.Parameter.empty
+        if annotated:
+            text += f": {_annotation(parameter.annotation)}"
+        if parameter.default is not inspect.Parameter.empty:
+            default = _default(parameter.default)
+            text += f" = {default}" if annotated else f"={default}"
+        shown.append(text)
+    return shown
+
+
+def _annotation(annotation: Any) -> str:
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None) or str(annotation)
+    return re.sub(r"\b(?:flambeau|flambeau_nnlib|typing|collections\.abc|builtins)\.(?:\w+\.)*(?=[A-Z])", "", text)
+
+
+def _default(value: Any) -> str:
+    text = repr(value)
+    if text.startswith("<"):
+        text = getattr(value, "__name__", "...")
+    return text
+
+
+def _docstring(docstring: str) -> str:
+    """A docstring in Google's style as Markdown."""
+    parts = []
+    for part in griffe.Docstring(docstring, lineno=1).parse("google", warnings=False):
+        kind = part.kind.value
+        if kind == "text":
+            parts.append(_prose(part.value))
+        elif kind in ("parameters", "other parameters", "attributes"):
+            parts.append(_definitions("Parameters" if "param" in kind else "Attributes", [
+                (item.name, item.annotation, item.description) for item in part.value]))  # fmt: skip
+        elif kind in ("raises", "warns"):
+            parts.append(_definitions(kind.capitalize(), [(item.annotation, None, item.description) for item in part.value]))
+        elif kind in ("returns", "yields"):
+            described = ((f"`{item.annotation}`: " if item.annotation else "") + item.description for item in part.value)
+            parts.append(f"**{kind.capitalize()}:** " + _prose(" ".join(described)))
+        elif kind == "examples":
+            parts += [
+                _prose(value) if part_kind.value == "text" else f"```pycon\n{value}\n```" for part_kind, value in part.value
+            ]
+        elif kind == "admonition":
+            title = part.title or part.value.annotation.capitalize()
+            body = _prose(inspect.cleandoc(part.value.description))
+            parts.append(body if title in ("Example", "Examples", "Doctest") else f"**{title}**\n\n{body}")
+        else:
+            raise ValueError(f"a docstring has a section {kind}, which the reference does not show yet")
+    return "\n\n".join(parts)
+
+
+def _definitions(title: str, items: list[tuple[str, Any, str]]) -> str:
+    lines = [f"**{title}**\n"]
+    for name, annotation, description in items:
+        shown = f"`{name}`" + (f" ({annotation})" if annotation else "")
+        described = _prose(description).replace("\n", "\n    ")
+        lines.append(f"{shown}\n:   {described}\n")
+    return "\n".join(lines)
+
+
+def _prose(text: str) -> str:
+    """Text of a docstring: doctests and literal blocks become fences."""
+    text = inspect.cleandoc(text)
+    blocks = []
+    for block in re.split(r"\n\s*\n", text):
+        first = block.lstrip()
+        if first.startswith(">>>"):
+            code = re.sub(r"  # doctest:[^\n]*", "", inspect.cleandoc(block)).replace("<BLANKLINE>", "")
+            blocks.append(f"```pycon\n{code}\n```")
+        elif block.startswith("    ") and blocks:
+            blocks.append(f"```python\n{inspect.cleandoc(block)}\n```")
+        elif "\n>>>" in block:
+            head, _, code = block.partition("\n>>>")
+            blocks += [head, _prose(f">>>{code}")]
+        else:
+            blocks.append(re.sub(r"(?<!\n)\n(- )", r"\n\n\1", re.sub(r" ?::$", ":", block), count=1))
+    merged: list[str] = []
+    for block in blocks:
+        if block.startswith("```python\n") and merged and merged[-1].startswith("```python\n"):
+            merged[-1] = merged[-1].removesuffix("\n```") + "\n\n" + block.removeprefix("```python\n")
+        else:
+            merged.append(block)
+    return "\n\n".join(merged).replace("<http", "&lt;http")
+
+
+def _methods(name: str, cls: type) -> list[str]:
+    """The public methods and properties that a class itself defines."""
+    parts = []
+    for method_name, value in vars(cls).items():
+        if method_name.startswith("_") or method_name in places.METHODS_OF_ALL or name == "Tensor":
+            continue
+        function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+        if not (inspect.isfunction(function) or isinstance(function, property)):
+            continue
+        docstring = inspect.getdoc(function)
+        if not docstring:
+            continue
+        if isinstance(function, property):
+            parts.append(f"`{method_name}`{{ .member }}\n:   " + _docstring(docstring).replace("\n", "\n    "))
+            continue
+        text = signature_text(method_name, getattr(cls, method_name), prefix=method_name)
+        text = re.sub(r"\(\s*self(?:,\s*)?", "(", text, count=1) if text.startswith(f"{method_name}(") else text
+        text = " ".join(text.split()).replace("( ", "(").replace(", )", ")")
+        text = text or f"{method_name}(...)"
+        parts.append(f"`{text}`{{ .member }}\n:   " + _docstring(docstring).replace("\n", "\n    "))
+    return ["**Methods**", "\n\n".join(parts)] if parts else []
+
+
+def _notes(name: str, member: Any) -> str:
+    """Where the code stands, and on which backends it has been checked."""
+    lines = []
+    checked = examples.checked_on(name)
+    if checked:
+        lines.append(f"Checked on: {checked}")
+    place = source_file(name, member)
+    if place:
+        lines.append(f"Code: `{place}`")
+    return (
+        "<small class='notes'>" + " · ".join(re.sub(r"`([^`]*)`", r"<code>\1</code>", line) for line in lines) + "</small>"
+        if lines
+        else ""
+    )
+
+
+def source_file(name: str, member: Any) -> str | None:
+    """The file in which a name is defined: of an operation, that of its record."""
+    from flambeau.calls.tables import OPS
+
+    record = OPS.get(name.rpartition(".")[2]) if name.count(".") == 0 else None
+    function: Callable[..., Any] | Any = (
+        record.forward if record is not None else inspect.unwrap(member) if callable(member) else None
+    )
+    try:
+        path = Path(inspect.getsourcefile(function) or "")  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    if ROOT not in path.parents or path.name == "codegen.py":
+        return None
+    return os.path.relpath(path, ROOT)

@@ -1,0 +1,8 @@
+"""Functions that take functions: control flow that stays in exported graphs, and scans."""
+
+from __future__ import annotations
+
+from .associative_scan import associative_scan
+from .control_flow import cond, while_loop
+
+__all__ = ["associative_scan", "cond", "while_loop"]

@@ -1,0 +1,22 @@
+"""Data pipes that are iterated over."""
+
+from __future__ import annotations
+
+from .pipes import (
+    Batcher,
+    Collator,
+    Concater,
+    Filter,
+    IterableWrapper,
+    Mapper,
+    ShardingFilter,
+    Shuffler,
+    UnBatcher,
+    Zipper,
+    apply_shuffle_settings,
+)
+
+__all__ = [
+    "Batcher", "Collator", "Concater", "Filter", "IterableWrapper", "Mapper", "ShardingFilter", "Shuffler", "UnBatcher", "Zipper",
+    "apply_shuffle_settings",
+]  # fmt: skip

@@ -1,0 +1,122 @@
+"""From one layout to another: which collectives it takes, and its derivative, which goes the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import collectives
+from ..device_mesh import DeviceMesh
+from ._dtensor_spec import DTensorSpec, local_shape
+from .placement_types import Partial, Placement, Replicate, Shard, padded
+
+__all__ = ["gradient_placements", "redistribute_local_tensor"]
+
+Step = tuple[int, Placement, Placement]  # the dimension of the mesh, what lies on it, and what is to
+
+
+def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: DTensorSpec) -> Tensor:
+    """This process's part in another layout of the same tensor, on the same mesh."""
+    mesh, placements = current.mesh, list(current.placements)
+    for mesh_dim, source, goal in steps(current.placements, target.placements):
+        others = [Replicate() if dim == mesh_dim else placement for dim, placement in enumerate(placements)]
+        outside = local_shape(current.shape, mesh, others)  # of what the processes on this line hold together
+        local = _move(local, source, goal, mesh, mesh_dim, outside)
+        placements[mesh_dim] = goal
+    return local
+
+
+def steps(current: Sequence[Placement], target: Sequence[Placement]) -> list[Step]:
+    """What to do on which dimension of the mesh, in order.
+
+    A dimension of a tensor that several dimensions of the mesh split is split from the left to the right, so it is put together
+    from the right to the left. Whatever splits one that changes further to the left is put together first.
+    """
+    gathered: list[Step] = []
+    moved: list[Step] = []
+    touched: set[int] = set()
+    for mesh_dim, (source, goal) in enumerate(zip(current, target, strict=True)):
+        dims = {placement.dim for placement in (source, goal) if isinstance(placement, Shard)}
+        if source == goal and not dims & touched:
+            continue
+        if isinstance(source, Shard) and source.dim in touched:
+            gathered.append((mesh_dim, source, Replicate()))
+            source = Replicate()
+        if source != goal:
+            moved.append((mesh_dim, source, goal))
+        touched |= dims
+    return gathered[::-1] + moved
+
+
+def _move(local: Tensor, source: Placement, goal: Placement, mesh: DeviceMesh, mesh_dim: int, outside: Sequence[int]) -> Tensor:
+    """Change the placement on one dimension of the mesh, where the processes on a line hold a tensor of shape `outside`."""
+    group, rank, count = mesh.get_group(mesh_dim), mesh.get_local_rank(mesh_dim), mesh.size(mesh_dim)
+    if isinstance(goal, Partial):
+        if isinstance(source, Shard):
+            local = _all_gather(local, source.dim, outside[source.dim], group, count)
+        elif isinstance(source, Partial):
+            local = _all_reduce(local, source, group)
+        return goal.of_whole(local, rank, count)
+    if isinstance(source, Partial):
+        return (
+            _reduce_scatter(local, source, goal.dim, group, rank, count)
+            if isinstance(goal, Shard)
+            else _all_reduce(local, source, group)
+        )
+    if isinstance(source, Replicate):
+        return _own_part(local, goal, rank, count) if isinstance(goal, Shard) else local
+    assert isinstance(source, Shard)
+    if isinstance(goal, Shard):
+        return _all_to_all(local, source, goal, outside, group, rank, count)
+    return _all_gather(local, source.dim, outside[source.dim], group, count)
+
+
+def _own_part(whole: Tensor, shard: Shard, rank: int, count: int) -> Tensor:
+    size, start = shard.local_shard_size_and_offset(whole.size(shard.dim), count, rank)
+    return whole.narrow(shard.dim, start or 0, size).clone()
+
+
+def _all_reduce(local: Tensor, partial: Partial, group: Any) -> Tensor:
+    terms, op = partial.before(local)
+    terms = terms.clone(memory_format=torch.contiguous_format)
+    collectives.all_reduce(terms, op, group)
+    return partial.after(terms)
+
+
+def _all_gather(local: Tensor, dim: int, length: int, group: Any, count: int) -> Tensor:
+    """Put the parts of a dimension together, which are equally long but for the last ones."""
+    row = padded(local.movedim(dim, 0), 0, -(-length // count)).contiguous()
+    whole = row.new_empty((count * row.size(0), *row.shape[1:]))
+    collectives.all_gather_into_tensor(whole, row, group)
+    return whole[:length].movedim(0, dim).contiguous()
+
+
+def _reduce_scatter(local: Tensor, partial: Partial, dim: int, group: Any, rank: int, count: int) -> Tensor:
+    length = local.size(dim)
+    size, _ = Shard.local_shard_size_and_offset(length, count, rank)
+    terms, op = partial.before(local)
+    rows = padded(terms.movedim(dim, 0), 0, -(-length // count) * count).contiguous()
+    own = rows.new_empty((rows.size(0) // count, *rows.shape[1:]))
+    collectives.reduce_scatter_tensor(own, rows, op, group)
+    return partial.after(own[:size].movedim(0, dim).contiguous())
+
+
+def _all_to_all(local: Tensor, source: Shard, goal: Shard, outside: Sequence[int], group: Any, rank: int, count: int) -> Tensor:
+    """Exchange parts of one dimension for parts of another."""
+    sent, _ = goal._split_tensor(local, count, with_padding=False)
+    shape = list(local.shape)
+    shape[goal.dim] = goal.local_shard_size_and_offset(outside[goal.dim], count, rank)[0]
+    received = []
+    for other in range(count):
+        shape[source.dim] = source.local_shard_size_and_offset(outside[source.dim], count, other)[0]
+        received.append(local.new_empty(shape))
+    collectives.all_to_all(received, sent, group)
+    return torch.cat(received, source.dim)
+
+
+def gradient_placements(placements: Sequence[Placement]) -> tuple[Placement, ...]:
+    """How the gradient of a tensor lies: that of each part of a sum is the gradient of the sum."""
+    return tuple(Replicate() if isinstance(placement, Partial) else placement for placement in placements)

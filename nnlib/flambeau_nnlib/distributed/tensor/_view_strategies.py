@@ -1,0 +1,154 @@
+"""Rules of operations that look at the same elements in another shape, or that join tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ._dtensor_spec import DTensorSpec
+from ._strategies import Call, P, R, Strategy, _partials, _same_partial, rule
+from .placement_types import Placement, Shard
+
+__all__ = ["SHAPED"]
+
+_NEW = ("new_empty", "new_full", "new_ones", "new_zeros", "zeros_of")
+SHAPED = frozenset(
+    {"view", "reshape", "squeeze", "expand", "_unsafe_view", *_NEW}
+)  # whose second argument is the shape of the result
+
+
+def _moved(call: Call, places: dict[int, int]) -> list[Strategy]:
+    """Dimensions of the argument may be split that are found again in the result; and everything may be part of a sum."""
+    return [*(Strategy((Shard(old),), Shard(new)) for old, new in places.items()), *_same_partial(call)]
+
+
+@rule("t", "mH_", "adjoint")
+def transposed(call: Call) -> list[Strategy]:
+    rank = len(call.tensors[0].shape)
+    return _moved(call, {dim: dim if dim < rank - 2 else 2 * rank - 3 - dim for dim in range(rank)} if rank > 1 else {0: 0})
+
+
+@rule("transpose")
+def swapped(call: Call) -> list[Strategy]:
+    rank = len(call.tensors[0].shape)
+    first, second = call.dims((call.args[1], call.args[2]))
+    return _moved(call, {dim: {first: second, second: first}.get(dim, dim) for dim in range(rank)})
+
+
+@rule("permute")
+def permuted(call: Call) -> list[Strategy]:
+    return _moved(call, {old: new for new, old in enumerate(call.dims(call.option(1, "dims")))})
+
+
+@rule("unsqueeze")
+def unsqueezed(call: Call) -> list[Strategy]:
+    rank = len(call.tensors[0].shape)
+    at = call.args[1] % (rank + 1)
+    return _moved(call, {dim: dim + (dim >= at) for dim in range(rank)})
+
+
+@rule("squeeze")
+def squeezed(call: Call) -> list[Strategy]:
+    shape = call.tensors[0].shape
+    return _moved(call, kept_dimensions(shape, call.shapes[0], call))
+
+
+@rule("view", "reshape", "_unsafe_view")
+def reshaped(call: Call) -> list[Strategy]:
+    return _moved(call, kept_dimensions(call.tensors[0].shape, call.shapes[0], call))
+
+
+def kept_dimensions(old: Sequence[int], new: Sequence[int], call: Call) -> dict[int, int]:
+    """The dimensions that may be split, each with the one that is split by it in the other shape.
+
+    Those are dimensions that stay as they are, and the first of several that become one, or that one becomes.
+    """
+    places: dict[int, int] = {}
+    i = j = 0
+    while i < len(old) and j < len(new):
+        first, second, a, b = i, j, old[i], new[j]
+        while a != b:
+            if a < b and i + 1 < len(old):
+                i += 1
+                a *= old[i]
+            elif j + 1 < len(new):
+                j += 1
+                b *= new[j]
+            else:
+                return places
+        outer = next((dim for dim in range(first, i + 1) if old[dim] != 1), first)
+        inner = next((dim for dim in range(second, j + 1) if new[dim] != 1), second)
+        parts = call.count(outer)
+        if old[outer] == new[inner] or (old[outer] % parts == 0 and new[inner] % parts == 0):
+            places[outer] = inner
+        i, j = i + 1, j + 1
+    return places
+
+
+@rule("expand")
+def expanded(call: Call) -> list[Strategy]:
+    old, new = call.tensors[0].shape, call.shapes[0]
+    ahead = len(new) - len(old)
+    return _moved(call, {dim: dim + ahead for dim, length in enumerate(old) if length == new[dim + ahead]})
+
+
+@rule("slice", "narrow")
+def sliced(call: Call) -> list[Strategy]:
+    (used,) = call.dims(call.option(1, "dim", 0))
+    return _moved(call, {dim: dim for dim in range(len(call.tensors[0].shape)) if dim != used})
+
+
+@rule("select", "unbind", "split")
+def selected(call: Call) -> list[Strategy]:
+    at = 2 if call.name == "split" else 1
+    (used,) = call.dims(call.option(at, "dim", 0))
+    gone = call.name != "split"
+    rank = len(call.tensors[0].shape)
+    return _moved(call, {dim: dim - (gone and dim > used) for dim in range(rank) if dim != used})
+
+
+@rule("cat")
+def joined(call: Call) -> list[Strategy]:
+    rank = len(call.shapes[0])
+    (used,) = call.dims(call.option(1, "dim", 0), rank)
+    alike = all(len(spec.shape) == rank for spec in call.tensors)  # an empty tensor of one dimension is left out
+    return [*(_all(call, Shard(dim), Shard(dim)) for dim in range(rank) if dim != used and alike), _all(call, P, P)]
+
+
+def _all(call: Call, placement: Placement, output: Placement) -> Strategy:
+    return Strategy((placement,) * len(call.tensors), output)
+
+
+@rule("stack")
+def stacked(call: Call) -> list[Strategy]:
+    rank = len(call.tensors[0].shape)
+    (used,) = call.dims(call.option(1, "dim", 0), rank + 1)
+    return [*(_all(call, Shard(dim), Shard(dim + (dim >= used))) for dim in range(rank)), _all(call, P, P)]
+
+
+@rule("gather_along", "gather", "scatter_add_along", "scatter_along")
+def gathered(call: Call) -> list[Strategy]:
+    shapes = [spec.shape for spec in call.tensors]
+    given = [value for value in call.args if isinstance(value, int) and not isinstance(value, DTensorSpec)]
+    (used,) = call.dims(call.kwargs.get("dim", given[0] if given else 0))
+    return [
+        _all(call, Shard(dim), Shard(dim))
+        for dim in range(len(shapes[0]))
+        if dim != used and len({shape[dim] for shape in shapes}) == 1
+    ]
+
+
+@rule("constant_pad")
+def padded(call: Call) -> list[Strategy]:
+    pad = call.option(1, "pad")
+    rank = len(call.tensors[0].shape)
+    untouched = [dim for dim in range(rank) if not any(pad[2 * (rank - 1 - dim) :][:2])]
+    return [Strategy((Shard(dim),), Shard(dim)) for dim in untouched] if pad else [Strategy((R,), R)]
+
+
+@rule(*_NEW)
+def new(call: Call) -> list[Strategy]:
+    """Of its shape, as the tensor lies; of another one, in every process, whatever the tensor is."""
+    dims = range(len(call.tensors[0].shape))
+    same = tuple(call.tensors[0].shape) == tuple(call.shapes[0])
+    options = [Strategy((Shard(dim),), Shard(dim) if same else R) for dim in dims]
+    return [*options, *(Strategy((placement,), R) for placement in _partials(call))]

@@ -1,0 +1,154 @@
+"""How a tensor lies on one dimension of a mesh of processes: in parts, whole in each, or as parts of a sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ..reduction import ReduceOp
+
+__all__ = ["Partial", "Placement", "Replicate", "Shard"]
+
+
+class Placement:
+    """What `Shard`, `Replicate` and `Partial` have in common."""
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        """Whether each process holds a part: of the dimension `dim`, if one is given."""
+        return isinstance(self, Shard) and (dim is None or self.dim == dim)
+
+    def is_replicate(self) -> bool:
+        """Whether each process holds the whole."""
+        return isinstance(self, Replicate)
+
+    def is_partial(self, reduce_op: str | None = None) -> bool:
+        """Whether what the processes hold is still to be reduced: by `reduce_op`, if one is given."""
+        return isinstance(self, Partial) and (reduce_op is None or self.reduce_op == reduce_op)
+
+
+@dataclass(frozen=True)
+class Shard(Placement):
+    """Each process holds a part of one dimension, split as `torch.chunk` splits it.
+
+    Args:
+        dim: the dimension of the tensor.
+
+    >>> Shard(0).local_shard_size_and_offset(10, 4, 3)
+    (1, 9)
+    """
+
+    dim: int
+
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int | None]:
+        """The length of a rank's part of a dimension, and where it begins."""
+        full = -(-curr_local_size // num_chunks)
+        start = min(full * rank, curr_local_size)
+        return min(full, curr_local_size - start), start
+
+    def _split_tensor(
+        self, tensor: Tensor, num_chunks: int, *, with_padding: bool = True, contiguous: bool = True
+    ) -> tuple[list[Tensor], list[int]]:
+        """The parts of a tensor, and how much was added to each to make all equally long."""
+        parts, pads = [], []
+        length = tensor.size(self.dim)
+        full = -(-length // num_chunks)
+        for rank in range(num_chunks):
+            size, start = self.local_shard_size_and_offset(length, num_chunks, rank)
+            part = tensor.narrow(self.dim, start or 0, size)
+            pads.append(full - size)
+            part = padded(part, self.dim, full) if with_padding else part
+            parts.append(part.contiguous() if contiguous else part)
+        return parts, pads
+
+    def __str__(self) -> str:
+        return f"S({self.dim})"
+
+
+@dataclass(frozen=True)
+class _StridedShard(Shard):
+    """A shard of a dimension which mesh dimensions to the right of this one have split first, into `split_factor` parts."""
+
+    split_factor: int = 1
+
+    def __str__(self) -> str:
+        return f"_S({self.dim}, {self.split_factor})"
+
+
+@dataclass(frozen=True)
+class Replicate(Placement):
+    """Each process holds the whole tensor."""
+
+    def __str__(self) -> str:
+        return "R"
+
+
+@dataclass(frozen=True)
+class Partial(Placement):
+    """Each process holds a tensor of the whole shape, which together, once reduced, are the tensor.
+
+    Args:
+        reduce_op: how to reduce: "sum", "avg", "product", "min", "max", ...
+    """
+
+    reduce_op: str = "sum"
+
+    def __repr__(self) -> str:
+        return f"Partial({self.reduce_op})"
+
+    def __str__(self) -> str:
+        return f"P({self.reduce_op})"
+
+    def before(self, local: Tensor) -> tuple[Tensor, ReduceOp]:
+        """What is reduced in place of a local tensor, and how."""
+        return local, getattr(ReduceOp, self.reduce_op.upper())
+
+    def after(self, reduced: Tensor) -> Tensor:
+        """The tensor, from what came out of the reduction."""
+        return reduced
+
+    def of_whole(self, tensor: Tensor, rank: int, size: int) -> Tensor:
+        """A rank's part of a reduction whose result is a tensor that all have."""
+        if self.reduce_op == "sum":
+            return tensor if rank == 0 else torch.zeros_like(tensor)
+        if self.reduce_op == "product":
+            return tensor if rank == 0 else torch.ones_like(tensor)
+        return tensor  # the mean, the least and the largest of equals
+
+
+@dataclass(frozen=True)
+class _NormPartial(Partial):
+    """Norms of parts, of which the norm is that of the whole."""
+
+    reduce_op: str = "sum"
+    norm_type: float = 2
+
+    def before(self, local: Tensor) -> tuple[Tensor, ReduceOp]:
+        if self.norm_type == float("inf"):
+            return local, ReduceOp.MAX
+        if self.norm_type == float("-inf"):
+            return local, ReduceOp.MIN
+        return local**self.norm_type if self.norm_type else local, ReduceOp.SUM
+
+    def after(self, reduced: Tensor) -> Tensor:
+        return reduced if self.norm_type in (0, float("inf"), float("-inf")) else reduced ** (1 / self.norm_type)
+
+    def of_whole(self, tensor: Tensor, rank: int, size: int) -> Tensor:
+        return tensor if rank == 0 or abs(self.norm_type) == float("inf") else torch.zeros_like(tensor)
+
+    def __repr__(self) -> str:
+        return f"_NormPartial({self.norm_type})"
+
+    __str__ = __repr__
+
+
+def padded(tensor: Tensor, dim: int, length: int) -> Tensor:
+    """A tensor with zeros at the end of a dimension, so that it is `length` long."""
+    missing = length - tensor.size(dim)
+    if not missing:
+        return tensor
+    shape = list(tensor.shape)
+    shape[dim] = missing
+    return torch.cat([tensor, tensor.new_zeros(shape)], dim)

@@ -1,0 +1,140 @@
+"""What notebooks show: as IPython's display formatter gives it, beside `repr`, which stays as it is."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections import OrderedDict
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from flambeau.utils.data import Dataset, IterableDataset, TensorDataset
+
+import flambeau as torch
+from flambeau import nn
+from flambeau_nnlib import notebooks
+
+
+class Formatter:
+    """Stands for IPython's: finds the function for a type by the names of its classes, as IPython does."""
+
+    def __init__(self) -> None:
+        self.formatters = {"text/html": self}
+        self.by_name, self.by_type = {}, {}
+
+    def for_type_by_name(self, module, name, function):
+        self.by_name[module, name] = function
+
+    def for_type(self, cls, function):
+        self.by_type[cls] = function
+
+    def __call__(self, value):
+        for cls in type(value).__mro__:
+            function = self.by_type.get(cls) or self.by_name.get((cls.__module__, cls.__name__))
+            if function is not None:
+                return function(value)
+        return None
+
+
+class Words(HTMLParser):
+    """The text of HTML; fails if tags do not match."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open, self.text = [], ""
+        self.feed(html)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        assert tag != "script"
+        if tag != "img":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture
+def shown():
+    formatter = Formatter()
+    notebooks.register(formatter)
+    return formatter
+
+
+def test_modules(shown):
+    net = nn.Sequential(OrderedDict(first=nn.Linear(4, 3), norm=nn.BatchNorm1d(3), rest=nn.Sequential(nn.ReLU())))
+    before = repr(net)
+    words = Words(shown(net)).text
+    assert "first Linear(in_features=4, out_features=3, bias=True) weight 3×4, bias 3, 15 parameters" in words
+    assert "running_mean 3" in words and "ReLU" in words and "21 parameters" in words
+    assert repr(net) == before and not hasattr(net, "_repr_html_")
+
+
+def test_state_dicts_and_no_other_dictionaries(shown):
+    words = Words(shown(nn.Linear(4, 3).state_dict())).text
+    assert re.search(r"weight3×4float3248cpu", words)
+    assert shown(OrderedDict(a=1)) is None and shown(OrderedDict()) is None and shown({"a": 1}) is None
+
+
+def test_optimizers(shown):
+    net = nn.Linear(4, 3)
+    groups = [{"params": [net.weight], "lr": 0.5}, {"params": [net.bias]}]
+    words = Words(shown(torch.optim.SGD(groups, lr=0.1, momentum=0.9))).text
+    assert (
+        "SGD" in words
+        and "01 tensors, 12 numbers0.5" in words
+        and "11 tensors, 3 numbers0.1" in words
+        and "momentum=0.9" in words
+    )
+
+
+def test_data_sets_with_an_image(shown):
+    image = torch.linspace(0, 1, 48).view(3, 4, 4)
+    html = shown(TensorDataset(image.unsqueeze(0), torch.tensor([7])))
+    assert "1 samples" in Words(html).text and "Tensor 3×4×4 float32" in html and "tensor(7)" in html
+    from PIL import Image
+
+    png = base64.b64decode(re.search(r"base64,([^\"]+)", html)[1])
+    pixels = [tuple(pixel) for row in np.asarray(Image.open(io.BytesIO(png))) for pixel in row.tolist()]
+    expected = (image.double() * 255).to(torch.uint8).permute(1, 2, 0).reshape(-1, 3).tolist()
+    assert [list(pixel) for pixel in pixels] == expected
+
+
+def test_looking_at_a_data_set_changes_nothing(shown):
+    class Noise(Dataset):
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            return torch.rand(3), "<b>"
+
+    class Endless(IterableDataset):
+        def __iter__(self):
+            raise AssertionError("it is not iterated")
+
+    class Missing(Dataset):
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, index):
+            raise FileNotFoundError("no such file")
+
+    torch.manual_seed(0)
+    state = torch.get_rng_state()
+    assert "&lt;b&gt;" in shown(Noise())
+    assert torch.equal(state, torch.get_rng_state())
+    assert "Endless" in shown(Endless()) and "5 samples" in shown(Missing())
+
+
+def test_tensors_are_shown_by_their_repr(shown):
+    assert shown(torch.ones(2)) is None
+
+
+def test_classes_of_the_same_name_elsewhere_are_left_alone(shown):
+    other = type("Module", (), {"__module__": "torch.nn.modules.module"})
+    assert shown(other()) is None

@@ -134,6 +134,41 @@ def test_where_an_index_begins_compiles_nothing():
     assert not compiled
 
 
+def test_arrays_from_the_host_and_full_ones_compile_nothing():
+    def create(rows, columns):
+        array = numpy.ones((rows, columns), "float32")
+        return [
+            torch.tensor(array, device="jax"),
+            torch.full(array.shape, 1.0, device="jax"),
+            torch.ones(array.shape, device="jax"),
+        ]
+
+    create(2, 3)
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, seconds, **_: compiled.append(event) if event.endswith("backend_compile_duration") else None
+    )
+    created = create(31, 37)
+    assert not compiled and all(tensor.cpu().eq(1).all() and tensor.shape == (31, 37) for tensor in created)
+
+
+def test_losses_of_classes_are_compiled_and_refuse_other_classes():
+    logits = torch.tensor([[1.0, 2, 3], [0, 1, 0]], device="jax", requires_grad=True)
+    right, ignored = torch.tensor([2, 0], device="jax"), torch.tensor([2, -100], device="jax")
+    first, second = torch.nn.functional.cross_entropy(logits, right), torch.nn.functional.cross_entropy(logits, ignored)
+    (first + second).backward()
+    there = logits.detach().cpu().double().requires_grad_()
+    expected = [torch.nn.functional.cross_entropy(there, target.cpu()) for target in (right, ignored)]
+    sum(expected).backward()
+    assert first.item() == pytest.approx(expected[0].item()) and second.item() == pytest.approx(expected[1].item())
+    torch.testing.assert_close(logits.grad.cpu().double(), there.grad, rtol=1e-5, atol=1e-6)
+    for target in ([3, 0], [-1, 0]):
+        with pytest.raises(IndexError, match="out of bounds"):
+            torch.nn.functional.cross_entropy(logits, torch.tensor(target, device="jax"))
+    with pytest.raises(IndexError):
+        torch.nn.functional.embedding(torch.tensor([3], device="jax"), logits)
+
+
 def test_tensors_do_not_share_memory_that_others_write_to():
     memory = numpy.zeros(1 << 20, "float32")
     x = torch.tensor(memory, device="jax")

@@ -25,3 +25,14 @@ def test_selected_by_the_environment(monkeypatch):
     code = "import torch; x = torch.randn(2, requires_grad=True); (x * x).sum().backward(); print(x.device, x.grad.device)"
     done = subprocess.run([sys.executable, "-m", "flambeau", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["strict:0", "strict:0"]
+
+
+def test_complex_numbers_become_real_ones_and_truth_values():
+    """The standard's `astype` refuses both."""
+    import flambeau
+
+    x = flambeau.tensor([1 + 2j, 0, 3j], device="strict")
+    assert x.to(flambeau.bool).tolist() == [True, False, True] and x.bool().device.type == "strict"
+    with pytest.warns(UserWarning, match="discards the imaginary part"):
+        assert x.to(flambeau.float64).tolist() == [1, 0, 0]
+    assert x.to(flambeau.int64).tolist() == [1, 0, 0]

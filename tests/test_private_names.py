@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import typing
 from pathlib import Path
 
 import pytest
@@ -314,3 +315,150 @@ def test_cases_compare_tensors():
     for name in names:
         getattr(Several(name), name)()
     assert seen == [(1, torch.float32, 0), (2, torch.float32, 0)]
+
+
+def test_types_of_members_of_subclasses_are_known():
+    """As transformers asks for those of each model's class."""
+
+    class Net(torch.nn.Linear):
+        config: int
+
+    class Step(torch.autograd.Function):
+        count: int
+
+    class Marked(torch.Tensor):
+        mark: str
+
+    assert typing.get_type_hints(Net)["config"] is int and typing.get_type_hints(Step)["count"] is int
+    assert typing.get_type_hints(Marked)["mark"] is str
+
+
+def test_workers_are_shut_down():
+    """As timm's tests do, and its loader of several epochs, which sets what a loader's users cannot."""
+    loader = torch.utils.data.DataLoader(range(8), batch_size=2, num_workers=1, persistent_workers=True)
+    assert len(list(loader)) == 4
+    loader._iterator._shutdown_workers()
+    with pytest.raises(ValueError, match="should not be set"):
+        loader.batch_sampler = []
+    loader._DataLoader__initialized = False
+    loader.batch_sampler, loader.persistent_workers = [[0], [3]], False
+    loader._DataLoader__initialized = True
+    loader.num_workers = 0
+    assert [batch.tolist() for batch in loader] == [[0], [3]]
+
+
+def test_dictionaries_of_other_classes_are_trees():
+    from collections import OrderedDict
+
+    from flambeau.utils import _pytree as trees
+
+    class Output(OrderedDict):
+        pass
+
+    trees.register_pytree_node(
+        Output,
+        trees._dict_flatten,
+        lambda values, context: Output(trees._dict_unflatten(values, context)),
+        serialized_type_name="tests.Output",
+        flatten_with_keys_fn=trees._dict_flatten_with_keys,
+    )
+    paths, spec = trees.tree_flatten_with_path(Output(a=1, b=2))
+    assert [(trees.keystr(path), value) for path, value in paths] == [("['a']", 1), ("['b']", 2)]
+    assert type(trees.tree_unflatten([3, 4], spec)) is Output
+    assert trees._get_node_type(torch.ones(2).max(0)) is not tuple and trees._get_node_type([1]) is list
+
+
+def test_wrappers_recompute_or_offload():
+    from flambeau.distributed.algorithms._checkpoint import checkpoint_wrapper as wrappers
+
+    x = torch.randn(3, 4)
+    for wrap in (
+        wrappers.offload_wrapper,
+        wrappers.checkpoint_wrapper,
+        lambda module: wrappers.checkpoint_wrapper(module, wrappers.CheckpointImpl.REENTRANT),
+    ):
+        calls = []
+        net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+        net[1].register_forward_pre_hook(lambda *_, calls=calls: calls.append(1))
+        plain = {name: value.clone() for name, value in net.state_dict().items()}
+        net(x.requires_grad_()).sum().backward()
+        expected = [p.grad for p in net.parameters()]
+        net.zero_grad()
+        wrappers.apply_activation_checkpointing(net, wrap, lambda module: isinstance(module, torch.nn.Tanh))
+        assert isinstance(net[1], wrappers.ActivationWrapper) and sorted(net.state_dict()) == sorted(plain)
+        net.load_state_dict(plain)
+        calls.clear()
+        net(x).sum().backward()
+        assert all(torch.equal(p.grad, g) for p, g in zip(net.parameters(), expected, strict=True))
+        assert len(calls) == (1 if wrap is wrappers.offload_wrapper else 2)
+    inner = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    outer = wrappers.checkpoint_wrapper(inner)
+    assert outer[0] is inner[0] and [name for name, _ in outer.named_parameters()] == ["0.weight", "0.bias"]
+
+
+def test_rows_and_where_they_begin():
+    rows = torch.tensor([0, 0, 2])
+    starts = torch._convert_indices_from_coo_to_csr(rows, 4)
+    assert starts.tolist() == [0, 2, 2, 3, 3]
+    assert torch._convert_indices_from_coo_to_csr(rows, 4, out_int32=True).dtype is torch.int32
+    columns = torch.tensor([1, 2, 0])
+    assert torch._convert_indices_from_csr_to_coo(starts, columns).tolist() == [[0, 0, 2], [1, 2, 0]]
+    assert torch._convert_indices_from_csr_to_coo(starts, columns, transpose=True).tolist() == [[1, 2, 0], [0, 0, 2]]
+
+
+def test_transforms_are_known_to_run():
+    seen = []
+
+    def function(x):
+        seen.append(torch._C._are_functorch_transforms_active())
+        return x.sum()
+
+    torch.func.vmap(function)(torch.ones(2, 3))
+    torch.func.grad(function)(torch.ones(3))
+    function(torch.ones(3))
+    assert seen == [True, True, False]
+
+
+def test_settings_of_the_compiler_are_patched():
+    from flambeau._dynamo import config
+
+    with config.patch({"verbose": True}), config.patch("of_mine", 3), config.patch(suppress_errors=True):
+        assert config.verbose and config.of_mine == 3 and config.suppress_errors
+    assert not config.verbose and not hasattr(config, "of_mine") and not config.suppress_errors
+    with pytest.raises(RuntimeError, match="rpc_sync"):
+        torch.distributed.rpc.rpc_sync("worker", print)
+
+
+def test_tf32_is_the_precision_of_products():
+    matmul = torch.backends.cuda.matmul
+    assert not matmul.allow_tf32 and torch.get_float32_matmul_precision() == "highest"
+    try:
+        matmul.allow_tf32 = True
+        assert torch.get_float32_matmul_precision() == "high"
+        torch.set_float32_matmul_precision("highest")
+        assert not matmul.allow_tf32
+        torch.set_float32_matmul_precision("medium")
+        assert matmul.allow_tf32
+    finally:
+        matmul.allow_tf32 = False
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_forks_of_processes_with_cuda(monkeypatch):
+    from flambeau.runtime import cuda
+
+    assert not torch.cuda._is_in_bad_fork()
+    monkeypatch.setattr(cuda, "_initialized_in", -1)  # as in a child of a process with that number
+    assert torch.cuda._is_in_bad_fork()
+
+
+def test_hooks_of_tensors_are_seen():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    first, _ = x.chunk(2)
+    for tensor in (x, y, first):
+        assert tensor._backward_hooks is None
+        handle = tensor.register_hook(lambda grad: grad)
+        assert list(tensor._backward_hooks) == [handle.id]
+        handle.remove()
+        assert not tensor._backward_hooks

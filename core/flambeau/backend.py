@@ -22,8 +22,8 @@ from .values import dtypes
 from .values.dtypes import dtype
 
 __all__ = [
-    "Backend", "FusionInput", "FusionStep", "Operand", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins",
-    "selected", "without_aliases",
+    "Backend", "Creating", "FusionInput", "FusionStep", "Operand", "answers", "find", "for_device_type", "hookimpl", "installed",
+    "plugins", "selected", "without_aliases",
 ]  # fmt: skip
 
 Array = Any  # an array of whichever library the backend wraps
@@ -196,7 +196,7 @@ class Backend:
 
     def wrap(self, array: Array) -> Array:
         """The result of a kernel as an array, for libraries that return scalars instead of 0-d arrays."""
-        return self.xp.asarray(array)
+        return array if isinstance(array, self.array_type) else self.asarray(array)
 
     def to_host(self, array: Array) -> Any:
         """The array as an object with `__array__` or the buffer protocol on the host, sharing memory if possible."""
@@ -226,12 +226,15 @@ class Backend:
 
     def tolist(self, array: Array) -> Any:
         """Nested lists of Python scalars, or one scalar for a 0-d array."""
-        if array.ndim == 0:
-            return self.item(array)
-        return [self.tolist(array[i, ...]) for i in range(array.shape[0])]
+        host = self.to_host(array)
+        if hasattr(host, "tolist"):
+            return host.tolist()
+        return [self.tolist(array[i, ...]) for i in range(array.shape[0])] if array.ndim else self.item(array)
 
     def item(self, array: Array) -> Any:
         """The one element of the array as a Python scalar."""
+        if hasattr(array, "item"):  # most libraries have it, the standard does not
+            return array.item()
         array = self.xp.reshape(array, ())
         category = self.dtype_of(array).category
         return (bool, int, float, complex)[category](array)
@@ -245,7 +248,10 @@ class Backend:
         return self.item(self.wrap(self.xp.min(array))), self.item(self.wrap(self.xp.max(array)))
 
     def astype(self, array: Array, raw_dtype: Any) -> Array:
-        """A copy in another dtype."""
+        """A copy in another dtype; of complex numbers as real ones, the real parts."""
+        category = self._dtype_of_raw[raw_dtype].category
+        if category < dtypes.COMPLEX and self.dtype_of(array).is_complex:  # which the standard's `astype` refuses
+            array = self.xp.real(array) if category > dtypes.BOOL else array != self.xp.zeros((), dtype=array.dtype)
         return self.computed(self.xp.astype, array, raw_dtype)
 
     def reinterpret(self, array: Array, wanted: dtype) -> Array:
@@ -355,6 +361,31 @@ class Backend:
     def report(self) -> str:
         """One line about the library for `python -m flambeau env`."""
         return f"{self.name}: {getattr(self.xp, '__name__', self.xp)} {getattr(self.xp, '__version__', '')}".rstrip()
+
+
+class Creating:
+    """A namespace like `xp`, whose functions that create arrays (but `asarray`) are others: for `Backend.on`.
+
+    Args:
+        xp: the namespace.
+        created: takes one of these functions and gives the one in its place, such as one for a device.
+
+    >>> import functools, numpy
+    >>> small = Creating(numpy, lambda function: functools.partial(function, dtype="float32"))
+    >>> small.zeros(2).dtype, small.asarray(2.0).dtype
+    (dtype('float32'), dtype('float64'))
+    """
+
+    FUNCTIONS = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "zeros"})
+
+    def __init__(self, xp: Any, created: Callable[[Any], Any]) -> None:
+        self._xp, self._created = xp, created
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._xp, name)
+        attribute = self._created(attribute) if name in self.FUNCTIONS else attribute
+        self.__dict__[name] = attribute  # the next time it is found without this method
+        return attribute
 
 
 OF_MUTABLE = ("strides", "data_ptr", "root", "as_strided", "shares_memory")

@@ -38,9 +38,9 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...] = ()
     to_save: tuple[Any, ...] | None = None
     saved_for_forward: tuple[Any, ...] | None = None
-    dirty_tensors: tuple[Tensor, ...] | None = None
-    non_differentiable: tuple[Tensor, ...] | None = None
-    materialize_grads = True
+    dirty_tensors: tuple[Any, ...] | None = None  # tensors; `typing.get_type_hints` of a function finds no `Tensor` here
+    non_differentiable: tuple[Any, ...] | None = None
+    materialize_grads: bool = True
     _saved: Any = ()
     _in_jvp = False
     _node: Callable[[], Node | None] = staticmethod(lambda: None)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MethodType, ModuleType
-from typing import Any
+from typing import Any, Final
 
 from ..backend import Backend, for_device_type
 from ..calls.tables import OPS
@@ -62,9 +62,9 @@ class RecordingBackend:
     def __init__(self, real: Backend, recorder: Recorder) -> None:
         self._real, self._recorder = real, recorder
         self.array_type = RecordedArray
-        self.xp = RecordingNamespace(real.xp, recorder)
-        self.forward_xp = self.xp
-        self.all_kernels = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
+        self.xp: Final = RecordingNamespace(real.xp, recorder)
+        self.forward_xp: Final = self.xp
+        self.all_kernels: Final = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
         self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
 
     @property
@@ -253,7 +253,7 @@ class Recording:
         host = for_device_type("cpu")
         self.backends = [backend] if host is backend or not host.recordable else [backend, host]
         self.backend, self.recorder = backend, Recorder(backend, strict, host=self.backends[1] if self.backends[1:] else None)
-        self.places = list(numbers)
+        self.places: Final = list(numbers)
         self.numbers: list[RecordedNumber] = []  # the recorded ones, in the order of the places
         self.states: dict[int, TensorState] = {}  # of the tensors that were there, by id
         self.generators: list[tuple[Generator, Any]] = []

@@ -7,7 +7,7 @@ entry-point group `flambeau.backends` with the backend's name as the entry's nam
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import pluggy
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .devices import device
 
 PROJECT = "flambeau"
-hookspec = pluggy.HookspecMarker(PROJECT)
-hookimpl = pluggy.HookimplMarker(PROJECT)
+hookspec: Final = pluggy.HookspecMarker(PROJECT)
+hookimpl: Final = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec(firstresult=True)

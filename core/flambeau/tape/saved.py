@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ..runtime.state import state
 from ..values.dtypes import FLOATING
@@ -167,12 +167,14 @@ class Packed:
     """A tensor as packed by a hook, and the history that the unpacked tensor is given."""
 
     __slots__ = ("index", "leaf", "node", "packed", "unpack_hook")
+    packed: Any
+    unpack_hook: Callable[[Any], Tensor]
 
     def __init__(self, packed: Any, unpack_hook: Callable[[Any], Tensor], tensor: Tensor) -> None:
         self.packed, self.unpack_hook = packed, unpack_hook
-        self.index = tensor.__dict__.get("_output_of")
-        self.node = tensor._node
-        self.leaf = weakref.ref(tensor) if tensor._requires_grad and tensor._node is None else None
+        self.index: Final = tensor.__dict__.get("_output_of")
+        self.node: Final = tensor._node
+        self.leaf: Final = weakref.ref(tensor) if tensor._requires_grad and tensor._node is None else None
 
     def unpack(self, node: Node) -> Tensor:
         with no_grad():
@@ -181,7 +183,7 @@ class Packed:
             raise TypeError(
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(unpacked).__name__}"
             )
-        tensor: Tensor = tensor_class.alias(unpacked)
+        tensor: Tensor = unpacked.detach() if unpacked._key.wraps else tensor_class.alias(unpacked)
         if self.index is not None:
             tensor._node = node if node.outputs is None else Output(node, self.index)
         elif self.leaf is not None:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from types import UnionType
 from typing import Any
@@ -70,6 +71,24 @@ def is_namedtuple(obj: Any) -> bool:
 def is_namedtuple_instance(obj: Any) -> bool:
     """Whether it is a named tuple."""
     return is_namedtuple_class(type(obj))
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The type under which it is registered: of all named tuples, `collections.namedtuple`.  For lightning."""
+    return namedtuple if is_namedtuple_class(type(tree)) else type(tree)
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
+    """The values of a dictionary, and its keys: for subclasses that are registered.  For transformers, diffusers."""
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
 
 
 def is_structseq(obj: Any) -> bool:

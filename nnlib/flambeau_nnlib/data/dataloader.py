@@ -82,7 +82,7 @@ class DataLoader(Generic[T_co]):
         tensor([4])
     """
 
-    _initialized = False
+    __initialized = False  # a private name of PyTorch's, too: timm's loader sets it
     _iterator: WorkerIterator | None = None
     _reported_length: int | None = None  # the last len() of an iterable dataset
 
@@ -138,11 +138,11 @@ class DataLoader(Generic[T_co]):
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
-        self._initialized = True
+        self.__initialized = True
         self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._initialized and name in _FIXED:
+        if self.__initialized and name in _FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 

@@ -162,6 +162,12 @@ class WorkerIterator(LoaderIterator):
                 self._pool.put(worker, None)
         return result
 
+    def _shutdown_workers(self) -> None:
+        """End the workers.  For timm, torch-geometric."""
+        self._pending.clear()
+        self._active.clear()
+        self._pool.close()
+
     def _load(self) -> Any:
         while self._pending:
             result = self._receive()

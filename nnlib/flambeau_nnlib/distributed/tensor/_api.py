@@ -338,7 +338,7 @@ def _part(tensor: Tensor, placement: Placement, mesh: DeviceMesh, mesh_dim: int,
         size, start = placement.local_shard_size_and_offset(tensor.size(placement.dim), count, rank)
         if known:
             return tensor.narrow(placement.dim, start or 0, size).clone(memory_format=torch.contiguous_format)
-        parts, pads = placement._split_tensor(tensor, count)
+        parts, _ = placement._split_tensor(tensor, count)
         own = torch.empty_like(parts[rank])
         if own.numel():
             collectives.scatter(own, parts if rank == source else None, group=group, group_src=source)

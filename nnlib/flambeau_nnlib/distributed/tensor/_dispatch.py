@@ -95,7 +95,8 @@ def _replicated(cls: Any, func: Any, tensor: Tensor, mesh: DeviceMesh) -> Any:
     if tensor.numel() == 1 and tensor.ndim == 1:
         warnings.warn(
             "Found a non-scalar tensor with numel=1 and ndim!=0, we are implicitly creating a replicated DTensor for it. "
-            "However, please consider changing it to a scalar tensor or explicitly create a DTensor under distributed environment."
+            "However, please consider changing it to a scalar tensor or explicitly create a DTensor under distributed "
+            "environment."
         )
     in_backward = torch._C._current_graph_task_id() != -1
     if not (tensor.numel() == 1 or _implicit.get() or in_backward):

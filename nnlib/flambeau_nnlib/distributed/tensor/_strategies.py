@@ -251,7 +251,7 @@ def matrix_products(call: Call) -> list[Strategy]:
 def affine_maps(call: Call) -> list[Strategy]:
     """`linear(bias, input, weight)`, where the weight is the matrix transposed, and `addmm(bias, input, matrix)`."""
     biased = isinstance(call.args[0], DTensorSpec)
-    input, weight = call.tensors[-2:]
+    input = call.tensors[-2]
     last, inner, outer = len(input.shape) - 1, *((1, 0) if call.name == "linear" else (0, 1))
     bias = call.tensors[0] if biased else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import flambeau as torch
 from flambeau.__future__ import get_swap_module_params_on_conversion
@@ -13,9 +13,6 @@ from flambeau.utils.hooks import RemovableHandle
 
 from ..parameter import Parameter, is_lazy
 from .hooks import Hook, add_hook
-
-if TYPE_CHECKING:
-    from .module import Module
 
 __all__ = ["Stateful"]
 
@@ -41,7 +38,7 @@ class Stateful:
     dump_patches = False
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, torch.Tensor | None]
-    _modules: dict[str, Module | None]
+    _modules: dict[str, Any]  # modules, and None; `typing.get_type_hints` of a network finds no `Module` here
     _non_persistent_buffers_set: set[str]
     _state_dict_pre_hooks: OrderedDict[int, Hook]
     _state_dict_hooks: OrderedDict[int, Hook]

@@ -1,0 +1,45 @@
+"""The state of an optimizer from a checkpoint that has more than the process needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+
+from .default_planner import DefaultLoadPlanner
+from .metadata import STATE_DICT_TYPE, TensorStorageMetadata
+from .nested import unflatten_state_dict
+from .state_dict_loader import _load
+from .storage import StorageReader
+from .team import Team
+
+__all__ = ["load_sharded_optimizer_state_dict"]
+
+
+def load_sharded_optimizer_state_dict(
+    model_state_dict: STATE_DICT_TYPE, optimizer_key: str, storage_reader: StorageReader, planner: Any = None
+) -> STATE_DICT_TYPE:
+    """The state of an optimizer, its tensors in the layouts of the parameters.
+
+    Args:
+        model_state_dict: the network's state, of `DTensor`s: what the optimizer has of a parameter lies as it does.
+        optimizer_key: the name under which the optimizer's state was saved.
+        storage_reader: where it is.
+        planner: a planner in place of `DefaultLoadPlanner()`.
+    """
+    metadata = storage_reader.read_metadata()
+    flat: dict[str, Any] = {}
+    paths = metadata.planner_data or {}
+    for name, entry in metadata.state_dict_metadata.items():
+        path = paths.get(name, (name,))
+        if path[0] != optimizer_key:
+            continue
+        flat[name] = None
+        if isinstance(entry, TensorStorageMetadata):
+            like: Any = model_state_dict.get(str(path[2])) if len(path) > 2 else None
+            same = like is not None and tuple(like.shape) == tuple(entry.size)
+            dtype = entry.properties.dtype
+            flat[name] = torch.zeros_like(like, dtype=dtype) if same else torch.empty(entry.size, dtype=dtype)
+    state = unflatten_state_dict(flat, {name: paths.get(name, (name,)) for name in flat})
+    _load(state, None, storage_reader, planner or DefaultLoadPlanner(), Team())
+    return state

@@ -1,0 +1,85 @@
+"""The file `.metadata`, with PyTorch's names, so that each reads the other's; reading runs no code but that of a few classes."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import pathlib
+import pickle
+from typing import IO, Any
+
+import flambeau as torch
+
+__all__ = ["dump", "load"]
+
+_OURS, _PYTORCHS = "flambeau_nnlib.distributed.checkpoint", "torch.distributed.checkpoint"
+_CLASSES = {
+    "metadata": ("BytesStorageMetadata", "ChunkStorageMetadata", "Metadata", "MetadataIndex", "StorageMeta", "TensorProperties",
+                 "TensorStorageMetadata", "_MEM_FORMAT_ENCODING"),
+    "filesystem": ("_StorageInfo", "_StoragePrefix"),
+}  # fmt: skip
+_pickle: Any = pickle  # its Python implementation lets names be written that cannot be imported here
+
+
+def _get_layout(name: str) -> Any:
+    """The layout of this name."""
+    return getattr(torch, name.removeprefix("torch."))
+
+
+class _Pickler(_pickle._Pickler):  # type: ignore[misc]  # not in the stubs
+    dispatch = dict(_pickle._Pickler.dispatch)
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, torch.dtype):
+            return str(obj).removeprefix("torch.")  # a name in the module
+        if isinstance(obj, torch.layout):
+            return _get_layout, (str(obj),)
+        return NotImplemented
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        name = name or obj.__qualname__
+        module = getattr(obj, "__module__", "")
+        if isinstance(obj, torch.dtype) or obj is torch.Size:
+            module, name = "torch", "Size" if obj is torch.Size else name
+        elif obj is _get_layout:
+            module = "torch.serialization"
+        elif module.startswith(_OURS):
+            module = module.replace(_OURS, _PYTORCHS)
+        else:
+            super().save_global(obj, name)
+            return
+        for part in (module, name):
+            self.save(part)
+        self.write(pickle.STACK_GLOBAL)
+        self.memoize(obj)
+
+
+_Pickler.dispatch[type(_get_layout)] = _Pickler.save_global
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        part = module.removeprefix(f"{_PYTORCHS}.")
+        if name in _CLASSES.get(part, ()):
+            return getattr(importlib.import_module(f"{_OURS}.{part}"), name)
+        if module == "torch" and (name == "Size" or isinstance(getattr(torch, name, None), torch.dtype)):
+            return getattr(torch, name)
+        if (module, name) == ("torch.serialization", "_get_layout"):
+            return _get_layout
+        if (module, name) == ("collections", "OrderedDict"):
+            return super().find_class(module, name)
+        if module.startswith("pathlib") and name in ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"):
+            return getattr(pathlib, f"Pure{name.removeprefix('Pure')}")
+        raise pickle.UnpicklingError(f"The metadata of a checkpoint cannot hold {module}.{name}")
+
+
+def dump(metadata: Any, file: IO[bytes]) -> None:
+    """Write the metadata of a checkpoint."""
+    data = io.BytesIO()
+    _Pickler(data, protocol=4).dump(metadata)
+    file.write(data.getvalue())
+
+
+def load(file: IO[bytes]) -> Any:
+    """Read the metadata of a checkpoint.  UnpicklingError if there is anything else in it."""
+    return _Unpickler(file).load()

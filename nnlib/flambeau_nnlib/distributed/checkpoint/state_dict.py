@@ -1,0 +1,336 @@
+"""The states of networks and optimizers by parameters' names, whatever has been wrapped around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ...nn import Module
+from ...optim import Optimizer
+from ..objects import broadcast_object_list
+from ..tensor import DTensor, distribute_tensor
+from ..world import get_rank, is_initialized
+
+__all__ = [
+    "FQNS_T",
+    "DictValueType",
+    "ListDictValueType",
+    "OptimizerStateType",
+    "PrimitiveType",
+    "StateDictOptions",
+    "ValueType",
+    "get_model_state_dict",
+    "get_optimizer_state_dict",
+    "get_state_dict",
+    "set_model_state_dict",
+    "set_optimizer_state_dict",
+    "set_state_dict",
+]  # fmt: skip
+
+FQNS_T = set[str]
+PrimitiveType = DTensor | Tensor | int | float | str
+ValueType = PrimitiveType | list[PrimitiveType] | tuple[PrimitiveType, ...] | dict[str, Any]
+DictValueType = dict[str, ValueType]
+ListDictValueType = list[DictValueType]
+OptimizerStateType = dict[str, DictValueType | ListDictValueType]
+
+_WRAPPERS = ("_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_orig_mod.")
+
+
+@dataclass
+class StateDictOptions:
+    """How states are taken and given.
+
+    Args:
+        full_state_dict: whether tensors are whole, rather than `DTensor`s.
+        cpu_offload: whether they are on the CPU; of whole ones, then, only the first process has any.
+        ignore_frozen_params: whether parameters that require no gradient are left out.
+        keep_submodule_prefixes: whether names are those in the whole network where `submodules` are given.
+        strict: whether the names have to be those of the network.
+        broadcast_from_rank0: whether the first process's state is given to all.
+        flatten_optimizer_state_dict: whether an optimizer's state has one level, with names such as `state.weight.exp_avg`.
+    """
+
+    full_state_dict: bool = False
+    cpu_offload: bool = False
+    ignore_frozen_params: bool = False
+    keep_submodule_prefixes: bool = True
+    strict: bool = True
+    broadcast_from_rank0: bool = False
+    flatten_optimizer_state_dict: bool = False
+    dsd_fqn_modifiers: str = "_fqn_modifiers"
+
+
+def _plain(name: str) -> str:
+    """A name without those of wrappers."""
+    for wrapper in _WRAPPERS:
+        name = name.replace(wrapper, "")
+    return name
+
+
+def _unwrapped(model: Module) -> Module:
+    """The network in a `DistributedDataParallel` or `DataParallel`."""
+    from ...nn import DataParallel
+    from ...nn.parallel import DistributedDataParallel
+
+    while isinstance(model, (DistributedDataParallel, DataParallel)):
+        model = model.module
+    return model
+
+
+def _entries(model: Module) -> dict[str, Tensor]:
+    """The parameters and buffers that states have, by their plain names, as they are held."""
+    model = _unwrapped(model)
+    every = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
+    saved = set(Module.state_dict(model))
+    return {_plain(name): tensor for name, tensor in every.items() if name in saved}
+
+
+def _given(value: Any, options: StateDictOptions) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    value = value.detach()
+    if options.full_state_dict and isinstance(value, DTensor):
+        value = value.full_tensor()
+    return value.cpu() if options.cpu_offload else value
+
+
+def _only_first(options: StateDictOptions) -> bool:
+    """Whether this process gets nothing."""
+    return options.full_state_dict and options.cpu_offload and is_initialized() and get_rank() != 0
+
+
+def get_model_state_dict(
+    model: Module, *, submodules: set[Module] | None = None, options: StateDictOptions | None = None
+) -> dict[str, ValueType]:
+    """A network's state by plain names: of parameters in parts, `DTensor`s.
+
+    Args:
+        model: the network, wrapped or not.
+        submodules: which of its modules; all by default.
+        options: see `StateDictOptions`.
+    """
+    options = options or StateDictOptions()
+    inner = _unwrapped(model)
+    state = {_plain(name): value for name, value in Module.state_dict(inner).items()}
+    frozen = {_plain(name) for name, parameter in inner.named_parameters() if not parameter.requires_grad}
+    if options.ignore_frozen_params:
+        state = {name: value for name, value in state.items() if name not in frozen}
+    if submodules is not None:
+        prefixes = [f"{_plain(name)}." for name, module in inner.named_modules() if module in submodules]
+        chosen = {}
+        for name, value in state.items():
+            prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), None)
+            if prefix is not None:
+                chosen[name if options.keep_submodule_prefixes else name.removeprefix(prefix)] = value
+        state = chosen
+    found: dict[str, ValueType] = {name: _given(value, options) for name, value in state.items()}
+    return {} if _only_first(options) else found
+
+
+def _held(value: Any, held: Any) -> Any:
+    """A tensor in the layout of one that the process holds."""
+    whole = isinstance(held, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor)
+    if whole and value.shape == held.shape:
+        return distribute_tensor(value.detach(), held.device_mesh, held.placements, src_data_rank=None)
+    return value
+
+
+def _from_first(state: Any, options: StateDictOptions) -> Any:
+    if not (options.broadcast_from_rank0 and is_initialized()):
+        return state
+    if not options.full_state_dict:
+        raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
+    shared = [state if get_rank() == 0 else None]
+    broadcast_object_list(shared, 0)
+    return shared[0]
+
+
+def set_model_state_dict(
+    model: Module, model_state_dict: dict[str, ValueType], *, options: StateDictOptions | None = None
+) -> Any:
+    """Give a network a state by plain names, of whole tensors or `DTensor`s.
+
+    Args:
+        model: the network, wrapped or not.
+        model_state_dict: the state; or states by submodules.
+        options: see `StateDictOptions`.
+
+    Returns:
+        The names that are missing, and those that are not the network's, where `strict` is off.
+    """
+    options = options or StateDictOptions()
+    inner = _unwrapped(model)
+    if model_state_dict and all(isinstance(key, Module) for key in model_state_dict):
+        paths: dict[Any, str] = {module: f"{_plain(name)}." for name, module in inner.named_modules()}
+        parts: Any = model_state_dict
+        model_state_dict = {f"{paths[module]}{name}": value for module, part in parts.items() for name, value in part.items()}
+    state = _from_first(model_state_dict, options)
+    own = _entries(inner)
+    names = {_plain(name): name for name in Module.state_dict(inner)}
+    given = {names.get(name, name): _held(value, own.get(name)) for name, value in state.items()}
+    return Module.load_state_dict(inner, given, strict=options.strict)
+
+
+# --- optimizers -------------------------------------------------------------------------------------------------------
+
+
+def _optimizers(optimizers: Optimizer | Iterable[Optimizer]) -> list[Optimizer]:
+    return [optimizers] if isinstance(optimizers, Optimizer) else list(optimizers)
+
+
+def _names(model: Module, optimizer: Optimizer) -> Iterator[tuple[str, Tensor]]:
+    names = {parameter: _plain(name) for name, parameter in _unwrapped(model).named_parameters()}
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            yield names[parameter], parameter
+
+
+def get_optimizer_state_dict(
+    model: Module,
+    optimizers: Optimizer | Iterable[Optimizer],
+    *,
+    submodules: set[Module] | None = None,
+    options: StateDictOptions | None = None,
+) -> OptimizerStateType:
+    """The state of an optimizer, or of several, by parameters' plain names.
+
+    Args:
+        model: the network, wrapped or not.
+        optimizers: those of its parameters.
+        submodules: of which of its modules; of all by default.
+        options: see `StateDictOptions`.
+    """
+    options = options or StateDictOptions()
+    inner = _unwrapped(model)
+    chosen = None if submodules is None else {parameter for module in submodules for parameter in module.parameters()}
+    states: dict[str, Any] = {}
+    groups: list[Any] = []
+    for optimizer in _optimizers(optimizers):
+        _fill(optimizer)
+        named = list(_names(inner, optimizer))
+        for name, parameter in named:
+            if chosen is None or parameter in chosen:
+                kept = optimizer.state.get(parameter, {})
+                states[name] = {key: _given(value, options) for key, value in kept.items()}
+        by_parameter = {parameter: name for name, parameter in named if chosen is None or parameter in chosen}
+        for group in optimizer.param_groups:
+            names = [by_parameter[parameter] for parameter in group["params"] if parameter in by_parameter]
+            groups.append({**{key: value for key, value in group.items() if key != "params"}, "params": names})
+    if _only_first(options):
+        return {}
+    if not options.flatten_optimizer_state_dict:
+        return {"state": states, "param_groups": groups}
+    flat: dict[str, Any] = {}
+    for name, kept in states.items():
+        flat |= {f"state.{name}.{key}": value for key, value in kept.items()}
+    for group in groups:
+        for name in group["params"]:
+            flat |= {f"param_groups.{name}.{key}": value for key, value in group.items() if key != "params"}
+    return flat
+
+
+def _fill(optimizer: Optimizer) -> None:
+    """Let an optimizer that has made no step make its states: a step that changes nothing."""
+    if optimizer.state:
+        return
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.requires_grad]
+    if any(parameter.grad is not None for parameter in parameters):
+        return
+    rates = [group["lr"] for group in optimizer.param_groups if "lr" in group]
+    decays = [group.get("weight_decay") for group in optimizer.param_groups]
+    before = [parameter.detach().clone() for parameter in parameters]
+    for parameter in parameters:
+        parameter.grad = torch.zeros_like(parameter)
+    for group in optimizer.param_groups:
+        if "lr" in group:
+            group["lr"] = torch.zeros_like(group["lr"]) if isinstance(group["lr"], Tensor) else 0.0
+    optimizer.step(closure=None)
+    for group, rate, decay in zip((g for g in optimizer.param_groups if "lr" in g), rates, decays, strict=False):
+        group["lr"] = rate
+        if decay is not None:
+            group["weight_decay"] = decay
+    with torch.no_grad():
+        for parameter, value in zip(parameters, before, strict=True):
+            parameter.copy_(value)
+    optimizer.zero_grad(set_to_none=True)
+
+
+def set_optimizer_state_dict(
+    model: Module,
+    optimizers: Optimizer | Iterable[Optimizer],
+    optim_state_dict: OptimizerStateType,
+    *,
+    options: StateDictOptions | None = None,
+) -> None:
+    """Give an optimizer, or several, a state by parameters' plain names, of whole tensors or `DTensor`s.
+
+    Args:
+        model: the network, wrapped or not.
+        optimizers: those of its parameters.
+        optim_state_dict: the state that `get_optimizer_state_dict` gave, here or in a job of another size.
+        options: see `StateDictOptions`.
+    """
+    options = options or StateDictOptions()
+    state: Any = _from_first(optim_state_dict, options)
+    if state and "state" not in state:
+        state = _nested(state)
+    of_name = {name: group for group in state.get("param_groups", ()) for name in group["params"]}
+    for optimizer in _optimizers(optimizers):
+        named = list(_names(model, optimizer))
+        numbers = {parameter: number for number, (_, parameter) in enumerate(named)}
+        states = {}
+        for name, parameter in named:
+            if state.get("state", {}).get(name):
+                states[numbers[parameter]] = {key: _held(value, parameter) for key, value in state["state"][name].items()}
+        groups = []
+        for group in optimizer.param_groups:
+            first = next((name for name, parameter in named if parameter is group["params"][0]), "")
+            taken = {key: value for key, value in of_name.get(first, group).items() if key != "params"}
+            groups.append({**taken, "params": [numbers[parameter] for parameter in group["params"]]})
+        optimizer.load_state_dict({"state": states, "param_groups": groups})
+
+
+def _nested(flat: dict[str, Any]) -> dict[str, Any]:
+    """An optimizer's state of one level as it is otherwise: a group for each parameter."""
+    states: dict[str, Any] = {}
+    groups: dict[str, Any] = {}
+    for path, value in flat.items():
+        kind, rest = path.split(".", 1)
+        name, key = rest.rsplit(".", 1)
+        (states if kind == "state" else groups).setdefault(name, {})[key] = value
+    return {"state": states, "param_groups": [{**group, "params": [name]} for name, group in groups.items()]}
+
+
+# --- both -------------------------------------------------------------------------------------------------------------
+
+
+def get_state_dict(
+    model: Module,
+    optimizers: Optimizer | Iterable[Optimizer],
+    *,
+    submodules: set[Module] | None = None,
+    options: StateDictOptions | None = None,
+) -> tuple[dict[str, ValueType], OptimizerStateType]:
+    """`get_model_state_dict` and `get_optimizer_state_dict`."""
+    return (
+        get_model_state_dict(model, submodules=submodules, options=options),
+        get_optimizer_state_dict(model, optimizers, submodules=submodules, options=options),
+    )
+
+
+def set_state_dict(
+    model: Module,
+    optimizers: Optimizer | Iterable[Optimizer],
+    *,
+    model_state_dict: dict[str, ValueType],
+    optim_state_dict: OptimizerStateType,
+    options: StateDictOptions | None = None,
+) -> Any:
+    """`set_model_state_dict` and `set_optimizer_state_dict`; returns what the former does."""
+    set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
+    return set_model_state_dict(model, model_state_dict, options=options)

@@ -1,0 +1,176 @@
+"""`save` and `async_save`."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import Future, ThreadPoolExecutor
+from enum import Enum
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.utils._pytree import tree_map
+
+from ..tensor import DTensor
+from ..world import get_process_group_ranks, is_initialized, new_group
+from .default_planner import DefaultSavePlanner
+from .filesystem import FileSystemWriter
+from .metadata import STATE_DICT_TYPE, Metadata
+from .planner import SavePlanner
+from .stateful import Stateful
+from .storage import Id, StorageWriter
+from .team import Team
+
+__all__ = ["AsyncCheckpointerType", "async_save", "save", "save_state_dict"]
+
+
+class AsyncCheckpointerType(Enum):
+    """What `async_save` works in: a thread."""
+
+    THREAD = "thread"
+    PROCESS = "process"
+
+
+def stated(state_dict: STATE_DICT_TYPE) -> STATE_DICT_TYPE:
+    """The state, with those of what has one of its own in its place."""
+    return {key: value.state_dict() if _has_state(value) else value for key, value in state_dict.items()}
+
+
+def _has_state(value: Any) -> bool:
+    return isinstance(value, Stateful) and not isinstance(value, (dict, Tensor))
+
+
+def save(
+    state_dict: STATE_DICT_TYPE,
+    *,
+    checkpoint_id: Id | None = None,
+    storage_writer: StorageWriter | None = None,
+    planner: SavePlanner | None = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> Metadata:
+    """Save a state of which each process has its part: of `DTensor`s the chunks, of the rest what one process has.
+
+    All processes call it. A checkpoint of the same name is replaced at once, when the new one is complete.
+
+    Args:
+        state_dict: tensors and anything that can be pickled, in dictionaries and lists; modules and optimizers by their states.
+        checkpoint_id: the folder.
+        storage_writer: a writer in place of `FileSystemWriter(checkpoint_id)`.
+        planner: a planner in place of `DefaultSavePlanner()`.
+        process_group: the processes; all by default.
+        no_dist: whether this process saves all by itself, as it does where there is no job.
+        use_collectives: accepted for compatibility.
+
+    Raises:
+        RuntimeError: there is neither a folder nor a writer.
+        CheckpointException: it has failed in one of the processes.
+    """
+    team = Team(process_group, alone=no_dist)
+    return _save(stated(state_dict), checkpoint_id, storage_writer, planner, team)
+
+
+def _save(
+    state: STATE_DICT_TYPE, checkpoint_id: Id | None, given: StorageWriter | None, planner: SavePlanner | None, team: Team
+) -> Metadata:
+    writer = _writer(checkpoint_id, given)
+    planner = planner or DefaultSavePlanner()
+    described: list[Metadata] = []
+
+    def plan() -> Any:
+        planner.set_up_planner(state, writer.storage_meta(), team.is_coordinator)
+        writer.set_up_storage_writer(team.is_coordinator)
+        return writer.prepare_local_plan(planner.create_local_plan())
+
+    def decide(plans: list[Any]) -> list[Any]:
+        plans, metadata = planner.create_global_plan(plans)
+        described.append(metadata)
+        return writer.prepare_global_plan(plans)
+
+    own = planner.finish_plan(team.agree("plan", plan, decide))
+
+    def finish(results: list[Any]) -> list[Any]:
+        writer.finish(described[0], results)
+        return [described[0]] * team.size
+
+    metadata: Metadata = team.agree("write", lambda: writer.write_data(own, planner).result(), finish)
+    return metadata
+
+
+def _writer(checkpoint_id: Id | None, writer: StorageWriter | None) -> StorageWriter:
+    if writer is None:
+        if checkpoint_id is None:
+            raise RuntimeError("`checkpoint_id` must be specified if storage_reader/storage_writer is None.")
+        writer = FileSystemWriter(checkpoint_id)
+    writer.reset(checkpoint_id)
+    return writer
+
+
+_threads = ThreadPoolExecutor(1, "flambeau checkpoint")
+_groups: dict[tuple[int, ...], Any] = {}
+
+
+def async_save(
+    state_dict: STATE_DICT_TYPE,
+    *,
+    checkpoint_id: Id | None = None,
+    storage_writer: StorageWriter | None = None,
+    planner: SavePlanner | None = None,
+    process_group: Any = None,
+    async_checkpointer_type: AsyncCheckpointerType = AsyncCheckpointerType.THREAD,
+    async_stager: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> Future[Any]:
+    """`save`, in a thread, of the state as it is now: tensors are copied before this returns.
+
+    Args:
+        state_dict, checkpoint_id, storage_writer, planner, process_group, no_dist, use_collectives: see `save`.
+        async_checkpointer_type, async_stager: accepted for compatibility: a thread saves a copy on the CPU.
+
+    Returns:
+        A future of what `save` returns, or raises.
+    """
+    team = Team(_own_group(process_group), alone=no_dist)
+    with torch.no_grad():
+        copied = tree_map(_copy, stated(state_dict))
+    return _threads.submit(_save, copied, checkpoint_id, storage_writer, planner, team)
+
+
+def _own_group(process_group: Any) -> Any:
+    """A group for the thread: its exchanges do not get in between those of the program."""
+    if not is_initialized():
+        return None
+    ranks = tuple(get_process_group_ranks(process_group))
+    known = _groups.get(ranks)
+    if known is None or known[0] is not _world():
+        known = _groups[ranks] = (_world(), new_group(list(ranks)))
+    return known[1]
+
+
+def _world() -> Any:
+    from ..world import default_group
+
+    return default_group()
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, DTensor):
+        return DTensor(value._local_tensor.detach().to("cpu", copy=True), value._spec, requires_grad=False)
+    return value.detach().to("cpu", copy=True) if isinstance(value, Tensor) else value
+
+
+def save_state_dict(
+    state_dict: STATE_DICT_TYPE,
+    storage_writer: StorageWriter,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: SavePlanner | None = None,
+) -> Metadata:
+    """`save` by its older name, which is deprecated."""
+    message = "`save_state_dict` is deprecated and will be removed in future versions. Please use `save` instead."
+    warnings.warn(message, FutureWarning, stacklevel=2)
+    storage_writer.reset()
+    return _save(state_dict, None, storage_writer, planner, Team(process_group, coordinator_rank, no_dist))

@@ -1,0 +1,303 @@
+"""`fully_shard` and what a module is then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.utils._pytree import tree_map
+
+from ....nn import Module, Parameter
+from ...device_mesh import DeviceMesh, init_device_mesh
+from ...tensor import Shard
+from ...world import get_world_size
+from .group import ParameterGroup, Place, place_of
+from .policies import CPUOffloadPolicy, DataParallelMeshDims, MixedPrecisionPolicy, OffloadPolicy
+
+__all__ = [
+    "CPUOffloadPolicy", "DataParallelMeshDims", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle",
+    "fully_shard", "register_fsdp_forward_method", "share_comm_ctx",
+]  # fmt: skip
+
+
+class UnshardHandle:
+    """What `unshard(async_op=True)` returns."""
+
+    def wait(self) -> None:
+        """Return once the parameters are whole, which they are."""
+
+
+class _State:
+    """What a module that is fully sharded needs in its forward."""
+
+    def __init__(self, group: ParameterGroup) -> None:
+        self.group, self.depth = group, 0
+        self.kept = False  # whether `unshard` was called by the user, until `reshard` is
+        self.contexts: list[ExitStack] = []
+
+    def enter(self, inputs: Any, named: Any) -> tuple[Any, Any]:
+        group, policy = self.group, self.group.policy
+        if policy.param_dtype is not None and policy.cast_forward_inputs:
+            inputs, named = tree_map(_casting(policy.param_dtype), (inputs, named))
+        group.unshard()
+        context = ExitStack()
+        if group.reshard_after_forward and torch.is_grad_enabled():
+            context.enter_context(torch.autograd.graph.saved_tensors_hooks(*_forgetting(group)))
+        self.contexts.append(context)
+        return inputs, named
+
+    def leave(self, outputs: Any) -> Any:
+        if self.contexts:
+            self.contexts.pop().close()
+        if not self.contexts and not self.kept:
+            self.group.reshard()
+        dtype = self.group.policy.output_dtype
+        return outputs if dtype is None else tree_map(_casting(dtype), outputs)
+
+
+def _casting(dtype: Any) -> Callable[[Any], Any]:
+    return lambda value: value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
+
+
+def _forgetting(group: ParameterGroup) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Hooks by which the graph does not keep whole parameters between forward and backward, where they are gathered again."""
+    wholes = group.wholes or []
+    numbers = {_identity(whole): number for number, whole in enumerate(wholes)}
+    again: list[Any] = []
+
+    def pack(tensor: Any) -> Any:
+        return numbers.get(_identity(tensor), tensor)
+
+    def unpack(saved: Any) -> Any:
+        if not isinstance(saved, int):
+            return saved
+        if not again:
+            with torch.no_grad():
+                again.extend(group.gather([place.get() for place in group.places] if group.parts is None else group.parts))
+        return again[saved]
+
+    return pack, unpack
+
+
+def _identity(tensor: Any) -> tuple[Any, ...]:
+    local = getattr(tensor, "_local_tensor", tensor)
+    return (local.data_ptr(), tuple(local.shape), tuple(local.stride()), local.dtype)
+
+
+class FSDPModule:
+    """What a module also is once `fully_shard` has been applied to it."""
+
+    def _groups(self, recurse: bool = True) -> Iterator[ParameterGroup]:
+        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]  # of Module
+            if isinstance(module, FSDPModule):
+                yield _state_of(module).group
+
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
+        """Put the module's own whole parameters in their places, until `reshard`."""
+        state = _state_of(self)
+        state.kept = True
+        state.group.unshard()
+        return UnshardHandle() if async_op else None
+
+    def reshard(self) -> None:
+        """Put the parts back."""
+        state = _state_of(self)
+        state.kept = False
+        state.group.reshard()
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
+        """Whether backward passes sum gradients over the processes; without, they wait for one that does."""
+        for group in self._groups(recurse):
+            group.syncs = requires_gradient_sync
+
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """Whether backward passes sum gradients over replicas; without, they wait for one that does."""
+        for group in self._groups(recurse):
+            group.all_reduces = requires_all_reduce
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Whether whole parameters are given up between forward and backward."""
+        for group in self._groups(recurse):
+            group.reshard_after_forward = reshard_after_forward
+
+    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
+        """Accepted for compatibility: whole parameters live as long as the graph that uses them."""
+
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Accepted for compatibility: every backward ends what it has begun."""
+
+    def set_modules_to_forward_prefetch(self, modules: Sequence[Any]) -> None:
+        """Accepted for compatibility: parameters are gathered when they are needed."""
+
+    def set_modules_to_backward_prefetch(self, modules: Sequence[Any]) -> None:
+        """Accepted for compatibility: parameters are gathered when they are needed."""
+
+    def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
+        """Accepted for compatibility: the graph decides which parameters a backward needs."""
+
+    def set_post_optim_event(self, event: Any) -> None:
+        """Accepted for compatibility: exchanges are over when they return."""
+
+    def set_reduce_scatter_divide_factor(self, factor: float) -> None:
+        """What sums of gradients are divided by; the number of processes by default."""
+        _state_of(self).group.divide_factor = factor
+
+    set_gradient_divide_factor = set_reduce_scatter_divide_factor
+
+    def set_force_sum_reduction_for_comms(self, enable: bool) -> None:
+        """Accepted for compatibility: gradients are always summed, and then divided."""
+
+    def set_all_reduce_hook(self, hook: Callable[[Tensor], None], *, stream: Any = None) -> None:
+        """Call something with each gradient once it has been summed over replicas."""
+        _state_of(self).group.all_reduce_hook = hook
+
+
+def _state_of(module: Any) -> _State:
+    state: _State = module.__dict__["_fsdp_state"]
+    return state
+
+
+def fully_shard(
+    module: Any,
+    *,
+    mesh: DeviceMesh | None = None,
+    reshard_after_forward: bool | int | None = None,
+    shard_placement_fn: Callable[[Parameter], Any] | None = None,
+    mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),  # noqa: B008  # frozen
+    offload_policy: OffloadPolicy = OffloadPolicy(),  # noqa: B008  # has no state
+    ignored_params: set[Parameter] | None = None,
+    dp_mesh_dims: DataParallelMeshDims | None = None,
+) -> Any:
+    """Split a module's parameters over processes, each of which trains it on batches of its own (FSDP2, ZeRO stage 3).
+
+    Apply it to submodules first, as to the blocks of a transformer, and to the whole network last: what a module's forward needs
+    is gathered before it, in one exchange, and given up after it. The backward sums gradients over the processes and leaves each
+    its part, so that optimizers, which see `DTensor`s, have states of that size.
+
+    Args:
+        module: the module, which is changed, or several whose parameters travel together.
+        mesh: a mesh of one dimension, among which parameters are split, or of two: the first repeats them. All processes by
+            default.
+        reshard_after_forward: whether whole parameters are given up between forward and backward, which gathers them again.
+            By default they are.
+        shard_placement_fn: says by a `Shard` which dimension of a parameter is split; None for the first.
+        mp_policy: dtypes of computation and exchange.
+        offload_policy: where parameters are kept.
+        ignored_params: parameters that stay as they are.
+        dp_mesh_dims: which dimensions of `mesh` to use.
+
+    Returns:
+        The module, which is now an `FSDPModule` too.
+
+    Raises:
+        ValueError: the mesh has more than two dimensions, or the module is sharded already.
+    """
+    modules = list(module) if isinstance(module, (list, tuple)) else [module]
+    for one in modules:
+        if isinstance(one, FSDPModule):
+            raise ValueError(f"Expects no module that fully_shard has already been applied to, but got {type(one).__name__}")
+    shard_mesh, replicate_mesh = _meshes(mesh, dp_mesh_dims, modules)
+    places = _places(modules, shard_mesh, replicate_mesh, shard_placement_fn, ignored_params or set())
+    reshard = True if reshard_after_forward is None else bool(reshard_after_forward)
+    group = ParameterGroup(places, shard_mesh, replicate_mesh, mp_policy, offload_policy, reshard)
+    state = _State(group)
+    for one in modules:
+        cls = type(one)
+        one.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {"__module__": cls.__module__, "__doc__": cls.__doc__})
+        one.__dict__["_fsdp_state"] = state
+        one.register_forward_pre_hook(_before_forward, prepend=True, with_kwargs=True)
+        one.register_forward_hook(_after_forward, always_call=True)
+    return module
+
+
+def _before_forward(module: Module, inputs: Any, named: Any) -> Any:
+    return _state_of(module).enter(inputs, named)
+
+
+def _after_forward(module: Module, inputs: Any, outputs: Any) -> Any:
+    return _state_of(module).leave(outputs)
+
+
+def _meshes(
+    mesh: DeviceMesh | None, dims: DataParallelMeshDims | None, modules: Sequence[Module]
+) -> tuple[DeviceMesh, DeviceMesh | None]:
+    """The mesh among which parameters are split, and that over which they are repeated."""
+    if mesh is None:
+        first = next((p for module in modules for p in module.parameters()), None)
+        device_type = "cpu" if first is None or first.is_meta else first.device.type
+        return init_device_mesh(device_type, (get_world_size(),)), None
+    if dims is not None:
+        return mesh[dims.shard], None if dims.replicate is None else mesh[dims.replicate]
+    if mesh.ndim not in (1, 2):
+        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
+    if mesh.ndim == 1:
+        return mesh, None
+    if mesh.mesh_dim_names is None:
+        raise AssertionError("Please init the 2D mesh for HSDP with mesh_dim_names specified")
+    replicate, shard = mesh.mesh_dim_names
+    return mesh[shard], mesh[replicate]
+
+
+def _places(
+    modules: Sequence[Module],
+    shard_mesh: DeviceMesh,
+    replicate_mesh: DeviceMesh | None,
+    placement_of: Callable[[Parameter], Any] | None,
+    ignored: set[Parameter],
+) -> list[Place]:
+    """Split the parameters of modules, but for those of submodules that are sharded already."""
+    owners: dict[Any, list[tuple[Module, str]]] = {}
+    for module in modules:
+        for submodule in _own_modules(module):
+            for name, parameter in submodule._parameters.items():
+                if parameter is not None and parameter not in ignored:
+                    owners.setdefault(parameter, []).append((submodule, name))
+    places = []
+    for parameter, several in owners.items():
+        placement = placement_of(parameter) if placement_of is not None else None
+        dim = placement.dim % parameter.ndim if isinstance(placement, Shard) else 0
+        if not parameter.ndim:
+            raise ValueError("fully_shard doesn't support scalar parameters. Change it to a 1D tensor with numel equal to 1.")
+        places.append(place_of(parameter, several, shard_mesh, replicate_mesh, dim))
+    return places
+
+
+def _own_modules(module: Module) -> Iterator[Module]:
+    yield module
+    for child in module.children():
+        if not isinstance(child, FSDPModule):
+            yield from _own_modules(child)
+
+
+def register_fsdp_forward_method(module: Any, method_name: str) -> None:
+    """Let a method other than `forward` gather the parameters before it and give them up after it, too.
+
+    Raises:
+        ValueError: there is no such method.
+    """
+    if not isinstance(module, FSDPModule):
+        return
+    if not hasattr(module, method_name):
+        raise ValueError(f"{type(module)} does not have a method {method_name}")
+    method = getattr(module, method_name)
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        state, outputs = _state_of(module), None
+        args, kwargs = state.enter(args, kwargs)
+        try:
+            outputs = method(*args, **kwargs)
+        finally:
+            outputs = state.leave(outputs)
+        return outputs
+
+    setattr(module, method_name, wrapped)
+
+
+def share_comm_ctx(modules: Sequence[Any]) -> None:
+    """Accepted for compatibility: exchanges have no streams to share."""
+    for module in modules:
+        if not isinstance(module, FSDPModule):
+            raise ValueError(f"Expects list of FSDPModules but got {type(module)}")

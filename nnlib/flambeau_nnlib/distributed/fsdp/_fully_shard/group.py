@@ -1,0 +1,269 @@
+"""The parameters of a module that travel together: gathered before its forward, their gradients scattered after its backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.autograd import Function
+
+from ....nn import Module, Parameter
+from ... import collectives
+from ...device_mesh import DeviceMesh
+from ...reduction import ReduceOp
+from ...tensor import DTensor, Partial, Placement, Replicate, Shard
+from ...tensor._dtensor_spec import DTensorSpec, TensorMeta, local_shape
+from ...tensor._redistribute import gradient_placements, redistribute_local_tensor
+from ...tensor.placement_types import padded
+from .policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+
+__all__ = ["ParameterGroup"]
+
+
+class Place(NamedTuple):
+    """Where a parameter is: of a module and by a name, and the same one of others that share it."""
+
+    owners: tuple[tuple[Module, str], ...]
+    dim: int  # the dimension that is split
+    inner: DTensorSpec | None  # how the whole lies on the mesh of tensor parallelism
+
+    def get(self) -> Any:
+        """The parameter, as it is now."""
+        module, name = self.owners[0]
+        return module._parameters[name]
+
+    def put(self, value: Any) -> None:
+        """Put a tensor in its place."""
+        for module, name in self.owners:
+            module._parameters[name] = value
+
+
+class _Gather(Function):
+    """Whole parameters from the parts of all processes; backward, the parts of gradients summed over all processes."""
+
+    @staticmethod
+    def forward(ctx: Any, group: ParameterGroup, *parts: Any) -> Any:
+        ctx.group, ctx.needed = group, [part.requires_grad for part in parts]
+        ctx.set_materialize_grads(False)
+        wholes = group.gather(parts)
+        ctx.mark_non_differentiable(*(whole for whole, part in zip(wholes, parts, strict=True) if not part.requires_grad))
+        return tuple(wholes)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        with torch.no_grad():
+            return None, *ctx.group.reduce(gradients)
+
+
+class ParameterGroup:
+    """What `fully_shard` knows of a module's own parameters, those of submodules that are sharded by themselves left out.
+
+    Args:
+        places: where they are.
+        shard_mesh, replicate_mesh: the processes among which they are split, and those that hold the same parts.
+        policy, offload: see `fully_shard`.
+        reshard_after_forward: whether whole parameters are given up between forward and backward.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[Place],
+        shard_mesh: DeviceMesh,
+        replicate_mesh: DeviceMesh | None,
+        policy: MixedPrecisionPolicy,
+        offload: OffloadPolicy,
+        reshard_after_forward: bool,
+    ) -> None:
+        self.places, self.shard_mesh, self.replicate_mesh = list(places), shard_mesh, replicate_mesh
+        self.policy, self.offload, self.reshard_after_forward = policy, offload, reshard_after_forward
+        self.parts: list[Any] | None = None  # the parameters, while the whole ones are in their places
+        self.wholes: list[Any] | None = None
+        self.syncs = self.all_reduces = True  # whether gradients are summed, and over replicas too
+        self.unsynced: dict[int, Tensor] = {}  # whole gradients that wait for a backward in which they are
+        self.unreduced: dict[int, Tensor] = {}  # parts of gradients that wait to be summed over replicas
+        self.divide_factor: float | None = None
+        self.all_reduce_hook: Callable[[Tensor], None] | None = None
+
+    # --- the whole parameters in their places ---
+
+    def unshard(self) -> None:
+        """Put whole parameters in the places of the parts; gradients of the whole ones reach the parts."""
+        if self.parts is not None or not self.places:
+            return
+        self.parts = [place.get() for place in self.places]
+        self.wholes = list(_Gather.apply(self, *self.parts))
+        for place, whole in zip(self.places, self.wholes, strict=True):
+            place.put(whole)
+
+    def reshard(self) -> None:
+        """Put the parts back."""
+        if self.parts is None:
+            return
+        for place, part in zip(self.places, self.parts, strict=True):
+            place.put(part)
+        self.parts = self.wholes = None
+
+    # --- what travels ---
+
+    def _local(self, part: Any) -> Tensor:
+        local = part._local_tensor if isinstance(part, DTensor) else part
+        if isinstance(self.offload, CPUOffloadPolicy):
+            local = local.to(self.shard_mesh.device_type)
+        dtype = self.policy.param_dtype
+        return local.to(dtype) if dtype is not None and local.is_floating_point() else local
+
+    def _length(self, part: Any, place: Place) -> int:
+        """How long the dimension that is split is, in all."""
+        whole = place.inner.shape if place.inner is not None else part.shape
+        if place.inner is not None:
+            whole = local_shape(whole, place.inner.mesh, place.inner.placements)
+        return int(whole[place.dim])
+
+    def _rows(self, tensor: Tensor, place: Place, length: int) -> Tensor:
+        """A tensor with the dimension that is split in front, so long that all processes have equally much."""
+        return padded(tensor.movedim(place.dim, 0), 0, length).contiguous()
+
+    def gather(self, parts: Sequence[Any]) -> list[Any]:
+        """The whole tensors: one exchange for each dtype."""
+        count = self.shard_mesh.size()
+        wholes: list[Any] = [None] * len(parts)
+        locals_ = [self._local(part) for part in parts]
+        for indices in _by_dtype(locals_).values():
+            lengths = {index: self._length(parts[index], self.places[index]) for index in indices}
+            rows = {i: self._rows(locals_[i], self.places[i], -(-lengths[i] // count)) for i in indices}
+            row = torch.cat([rows[index].reshape(-1) for index in indices])
+            gathered = row.new_empty((count, row.numel()))
+            collectives.all_gather_into_tensor(gathered, row, self.shard_mesh.get_group())
+            columns = gathered.split([rows[index].numel() for index in indices], 1)
+            for index, column in zip(indices, columns, strict=True):
+                place, shape = self.places[index], rows[index].shape
+                tensor = column.reshape(-1, *shape[1:])[: lengths[index]].movedim(0, place.dim).contiguous()
+                wholes[index] = tensor if place.inner is None else _on_mesh(tensor, place.inner)
+        return wholes
+
+    def reduce(self, gradients: Sequence[Any]) -> list[Any]:
+        """The gradients of the parts from those of the whole parameters: one exchange for each dtype."""
+        self.wholes = None
+        locals_: dict[int, Tensor] = {}
+        for index, gradient in enumerate(gradients):
+            if gradient is None and index not in self.unsynced:
+                continue
+            local = self.unsynced.pop(index, None)
+            if gradient is not None:
+                own = self._local_gradient(gradient, self.places[index])
+                local = own if local is None else local + own
+            assert local is not None
+            locals_[index] = local
+        found: list[Any] = [None] * len(gradients)
+        if not self.syncs:
+            self.unsynced.update(locals_)
+            return found
+        parts = self.parts or [place.get() for place in self.places]
+        reduced = self._scatter({index: self._as_sent(local) for index, local in locals_.items()}, parts)
+        for index, local in reduced.items():
+            part = parts[index]
+            gradient = local.to(part._local_tensor.device, part.dtype)
+            found[index] = DTensor(gradient, part._spec, requires_grad=False)
+        return found
+
+    def _local_gradient(self, gradient: Any, place: Place) -> Tensor:
+        if place.inner is None or not isinstance(gradient, DTensor):
+            return gradient  # type: ignore[no-any-return]  # what autograd gives
+        target = gradient._spec.with_placements(gradient_placements(place.inner.placements))
+        return redistribute_local_tensor(gradient._local_tensor, gradient._spec, target)
+
+    def _as_sent(self, gradient: Tensor) -> Tensor:
+        dtype = self.policy.reduce_dtype
+        return gradient if dtype is None else gradient.to(dtype)
+
+    def _scatter(self, gradients: dict[int, Tensor], parts: Sequence[Any]) -> dict[int, Tensor]:
+        count, rank, reduced = self.shard_mesh.size(), self.shard_mesh.get_local_rank(), {}
+        replicas = 1 if self.replicate_mesh is None else self.replicate_mesh.size()
+        for indices in _by_dtype(gradients).values():
+            rows = {}
+            for index in indices:
+                length = gradients[index].size(self.places[index].dim)
+                rows[index] = self._rows(gradients[index], self.places[index], -(-length // count) * count)
+            sent = torch.cat([rows[index].reshape(count, -1) for index in indices], 1)
+            own = sent.new_empty(sent.size(1))
+            collectives.reduce_scatter_tensor(own, sent.reshape(-1), ReduceOp.SUM, self.shard_mesh.get_group())
+            own /= self.divide_factor or count * replicas
+            pieces = own.split([rows[index].numel() // count for index in indices])
+            for index, piece in zip(indices, pieces, strict=True):
+                place, row = self.places[index], rows[index]
+                size, _ = Shard.local_shard_size_and_offset(gradients[index].size(place.dim), count, rank)
+                whole = piece.reshape(row.size(0) // count, *row.shape[1:])
+                reduced[index] = whole[:size].movedim(0, place.dim).contiguous()
+        return self._over_replicas(reduced)
+
+    def _over_replicas(self, reduced: dict[int, Tensor]) -> dict[int, Tensor]:
+        if self.replicate_mesh is None:
+            return reduced
+        for index, waiting in list(self.unreduced.items()):
+            reduced[index] = reduced[index] + waiting if index in reduced else waiting
+        self.unreduced.clear()
+        if not self.all_reduces:
+            self.unreduced.update(reduced)
+            return {}
+        for tensor in reduced.values():
+            collectives.all_reduce(tensor, group=self.replicate_mesh.get_group())
+            if self.all_reduce_hook is not None:
+                self.all_reduce_hook(tensor)
+        return reduced
+
+
+def _by_dtype(tensors: Any) -> dict[Any, list[int]]:
+    """The numbers of tensors, by dtype."""
+    found: dict[Any, list[int]] = {}
+    for index, tensor in tensors.items() if isinstance(tensors, dict) else enumerate(tensors):
+        found.setdefault(tensor.dtype, []).append(index)
+    return found
+
+
+def _on_mesh(tensor: Tensor, spec: DTensorSpec) -> Any:
+    meta = TensorMeta(spec.shape, spec.stride, tensor.dtype)
+    return DTensor(tensor, DTensorSpec(spec.mesh, spec.placements, meta), requires_grad=False)
+
+
+def place_of(
+    parameter: Parameter,
+    owners: Sequence[tuple[Module, str]],
+    shard_mesh: DeviceMesh,
+    replicate_mesh: DeviceMesh | None,
+    dim: int,
+) -> Place:
+    """Split a parameter, put its part in its places, and say where that is."""
+    data = parameter.detach()
+    inner = data._spec if isinstance(data, DTensor) else None
+    if inner is not None and any(isinstance(placement, Partial) for placement in inner.placements):
+        raise ValueError(f"fully_shard: a parameter that is still to be reduced: {inner}")
+    local = data._local_tensor if isinstance(data, DTensor) else data
+    size, start = Shard.local_shard_size_and_offset(local.size(dim), shard_mesh.size(), shard_mesh.get_local_rank())
+    part = local.narrow(dim, start or 0, size).clone(memory_format=torch.contiguous_format)
+    mesh, placements = _layout(inner, shard_mesh, replicate_mesh, dim)
+    spec = DTensorSpec(mesh, placements, TensorMeta(data.shape, tuple(data.stride()), data.dtype))
+    sharded = Parameter(DTensor(part, spec, requires_grad=False), parameter.requires_grad)
+    for name, value in vars(parameter).items():
+        if name not in ("_local_tensor", "_spec", "_is_param"):
+            setattr(sharded, name, value)
+    place = Place(tuple(owners), dim, inner)
+    place.put(sharded)
+    return place
+
+
+def _layout(
+    inner: DTensorSpec | None, shard_mesh: DeviceMesh, replicate_mesh: DeviceMesh | None, dim: int
+) -> tuple[DeviceMesh, tuple[Placement, ...]]:
+    """The mesh of all processes that hold parts, those that tensor parallelism has split first to the left."""
+    names = [mesh.mesh_dim_names for mesh in (replicate_mesh, shard_mesh) if mesh is not None]
+    outer: tuple[Placement, ...] = (Shard(dim),) if replicate_mesh is None else (Replicate(), Shard(dim))
+    if inner is None and replicate_mesh is None:
+        return shard_mesh, outer
+    root = shard_mesh._get_root_mesh()
+    if any(name is None for name in names) or (inner is not None and inner.mesh._get_root_mesh() != root):
+        raise ValueError("fully_shard: the meshes of sharding and of tensor parallelism must be parts of one mesh with names")
+    before = () if inner is None else inner.mesh.mesh_dim_names or ()
+    every = (*before, *(name for several in names for name in several or ()))
+    return root[every], (*(() if inner is None else inner.placements), *outer)

@@ -1,0 +1,417 @@
+"""`FullyShardedDataParallel`: `fully_shard` as a module around a network (FSDP1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum, auto
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ...nn import Module, Parameter
+from .. import collectives
+from ..device_mesh import DeviceMesh
+from ..tensor import DTensor, distribute_tensor
+from ..world import default_group, get_process_group_ranks, get_rank, new_group
+from ._fully_shard import CPUOffloadPolicy, FSDPModule, MixedPrecisionPolicy, OffloadPolicy, fully_shard
+from .api import (
+    BackwardPrefetch,
+    CPUOffload,
+    FullOptimStateDictConfig,
+    FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
+    MixedPrecision,
+    OptimStateDictConfig,
+    ShardedOptimStateDictConfig,
+    ShardedStateDictConfig,
+    ShardingStrategy,
+    StateDictConfig,
+    StateDictSettings,
+    StateDictType,
+)
+from .wrap import wrapped_children
+
+__all__ = [
+    "BackwardPrefetch", "CPUOffload", "FullOptimStateDictConfig", "FullStateDictConfig", "FullyShardedDataParallel",
+    "LocalOptimStateDictConfig", "LocalStateDictConfig", "MixedPrecision", "OptimStateDictConfig", "OptimStateKeyType",
+    "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig", "StateDictSettings",
+    "StateDictType",
+]  # fmt: skip
+
+FSDP_WRAPPED_MODULE = "_fsdp_wrapped_module"
+FSDP_PREFIX = FSDP_WRAPPED_MODULE + "."
+
+_CONFIGS = {
+    StateDictType.FULL_STATE_DICT: (FullStateDictConfig, FullOptimStateDictConfig),
+    StateDictType.LOCAL_STATE_DICT: (LocalStateDictConfig, LocalOptimStateDictConfig),
+    StateDictType.SHARDED_STATE_DICT: (ShardedStateDictConfig, ShardedOptimStateDictConfig),
+}
+
+
+class OptimStateKeyType(Enum):
+    """By what the states of an optimizer are named: parameters' names, or their numbers."""
+
+    PARAM_NAME = auto()
+    PARAM_ID = auto()
+
+
+class FullyShardedDataParallel(Module):
+    """A network whose parameters are split over processes, each of which trains it on batches of its own.
+
+    It is `fully_shard` around the network, and around those of its submodules that a policy chooses; `state_dict` gives whole
+    tensors under the network's own names by default.
+
+    Args:
+        module: the network.
+        process_group: the processes; for hybrid strategies a pair, of those that split and of those that repeat.
+        sharding_strategy: what is split; everything by default.
+        cpu_offload: whether parameters are kept on the CPU.
+        auto_wrap_policy: which submodules are gathered by themselves: a policy of `torch.distributed.fsdp.wrap`.
+        mixed_precision: dtypes of computation and exchange.
+        ignored_modules, ignored_states: modules and parameters that stay as they are.
+        param_init_fn: called with each module whose parameters are on `meta`.
+        device_id: the device that the network is moved to.
+        sync_module_states: whether all processes start from the first one's parameters and buffers.
+        backward_prefetch, forward_prefetch, limit_all_gathers, use_orig_params: accepted for compatibility.
+        device_mesh: a mesh in place of the group.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        process_group: Any = None,
+        sharding_strategy: ShardingStrategy | None = None,
+        cpu_offload: CPUOffload | None = None,
+        auto_wrap_policy: Any = None,
+        backward_prefetch: BackwardPrefetch | None = BackwardPrefetch.BACKWARD_PRE,
+        mixed_precision: MixedPrecision | None = None,
+        ignored_modules: Iterable[Module] | None = None,
+        param_init_fn: Callable[[Module], None] | None = None,
+        device_id: Any = None,
+        sync_module_states: bool = False,
+        forward_prefetch: bool = False,
+        limit_all_gathers: bool = True,
+        use_orig_params: bool = False,
+        ignored_states: Iterable[Any] | None = None,
+        device_mesh: DeviceMesh | None = None,
+    ) -> None:
+        super().__init__()
+        self.sharding_strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
+        self.cpu_offload, self.mixed_precision = cpu_offload or CPUOffload(), mixed_precision or MixedPrecision()
+        self.process_group, self.device_mesh = process_group, device_mesh
+        ignored = {m for one in ignored_modules or () for m in one.modules()}
+        ignored |= {m for m in ignored_states or () if isinstance(m, Module)}
+        self._ignored: set[Any] = {p for p in ignored_states or () if isinstance(p, Tensor)}
+        self._ignored |= {p for m in ignored for p in m.parameters()}
+        if device_id is not None and not any(p.is_meta for p in module.parameters()):
+            module.to(device_id if not isinstance(device_id, int) else torch.device("cuda", device_id))
+        if param_init_fn is not None:
+            for part in module.modules():
+                if any(p.is_meta for p in part.parameters(recurse=False)):
+                    param_init_fn(part)
+        mesh = device_mesh or _mesh(process_group, self.sharding_strategy, module)
+        if sync_module_states:
+            _same_as_first(module, mesh)
+        if auto_wrap_policy is not None:
+            options = {"sharding_strategy": sharding_strategy, "cpu_offload": cpu_offload, "mixed_precision": mixed_precision}
+
+            def wrap_one(child: Module, own: dict[str, Any]) -> Module:
+                chosen: dict[str, Any] = {**options, "process_group": process_group, "device_mesh": mesh, **own}
+                return FullyShardedDataParallel(child, ignored_states=self._ignored, **chosen)
+
+            wrapped_children(module, auto_wrap_policy, ignored, wrap_one)
+        self._fsdp_wrapped_module = module
+        self._settings = StateDictSettings()
+        precision = self.mixed_precision
+        policy = MixedPrecisionPolicy(
+            precision.param_dtype,
+            precision.reduce_dtype,
+            cast_forward_inputs=precision.cast_forward_inputs or precision.cast_root_forward_inputs,
+        )
+        if not isinstance(module, FSDPModule):
+            fully_shard(
+                module,
+                mesh=mesh,
+                reshard_after_forward=self.sharding_strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.HYBRID_SHARD),
+                mp_policy=policy,
+                offload_policy=CPUOffloadPolicy() if self.cpu_offload.offload_params else OffloadPolicy(),
+                ignored_params=self._ignored,
+            )
+
+    @property
+    def module(self) -> Module:
+        """The network."""
+        return self._fsdp_wrapped_module
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The network's result for this process's batch."""
+        return self._fsdp_wrapped_module(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__(FSDP_WRAPPED_MODULE), name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._fsdp_wrapped_module[key]  # type: ignore[index]  # where the network has items
+
+    # --- the whole ---
+
+    @staticmethod
+    def fsdp_modules(module: Module, root_only: bool = False) -> list[FullyShardedDataParallel]:
+        """The `FullyShardedDataParallel`s in a module; with `root_only`, those that are in no other."""
+        found = [part for part in module.modules() if isinstance(part, FullyShardedDataParallel)]
+        if not root_only:
+            return found
+        inner = {part for one in found for part in one.modules() if part is not one}
+        return [one for one in found if one not in inner]
+
+    def check_is_root(self) -> bool:
+        """Whether the module is in no other one, as far as it knows: it has not been wrapped by a policy."""
+        return True
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """A context in which gradients are not summed over the processes; the first backward after it sums all of them."""
+        self._sync(False)
+        try:
+            yield
+        finally:
+            self._sync(True)
+
+    def _sync(self, on: bool) -> None:
+        for part in self.modules():
+            if isinstance(part, FSDPModule):
+                part.set_requires_gradient_sync(on, recurse=False)
+
+    @staticmethod
+    @contextmanager
+    def summon_full_params(
+        module: Module,
+        recurse: bool = True,
+        writeback: bool = True,
+        rank0_only: bool = False,
+        offload_to_cpu: bool = False,
+        with_grads: bool = False,
+    ) -> Iterator[None]:
+        """A context in which parameters are whole; what is written to them is kept, unless `writeback` is off.
+
+        Raises:
+            ValueError: `writeback` together with `rank0_only`.
+        """
+        if writeback and rank0_only:
+            raise ValueError(
+                "writeback=True and rank0_only=True is not supported, as model parameters will be different across ranks."
+            )
+        held: list[tuple[Module, str, Any, Parameter]] = []
+        seen: dict[Any, Parameter] = {}
+        for part in module.modules() if recurse else [module]:
+            for name, parameter in list(part._parameters.items()):
+                if isinstance(parameter, DTensor):
+                    if parameter not in seen:
+                        seen[parameter] = Parameter(parameter.detach().full_tensor().clone(), parameter.requires_grad)
+                        if with_grads and parameter.grad is not None:
+                            seen[parameter].grad = _whole(parameter.grad)
+                    held.append((part, name, parameter, seen[parameter]))
+                    part._parameters[name] = seen[parameter]
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for part, name, parameter, whole in held:
+                    part._parameters[name] = parameter
+                    if writeback:
+                        parameter.copy_(
+                            distribute_tensor(whole.detach(), parameter.device_mesh, parameter.placements, src_data_rank=None)
+                        )
+
+    @torch.no_grad()
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
+        """Scale the gradients so that the norm of all together is at most `max_norm`; returns what it was."""
+        gradients = [parameter.grad for parameter in self.parameters() if parameter.grad is not None]
+        if not gradients:
+            return torch.zeros(())
+        norms = torch.stack([_whole(torch.linalg.vector_norm(gradient, norm_type)) for gradient in gradients])
+        total: Tensor = torch.linalg.vector_norm(norms, norm_type)
+        for gradient in gradients:
+            gradient.mul_(torch.clamp(max_norm / (total + 1e-6), max=1.0))
+        return total
+
+    def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
+        """Refuse: gradients are exchanged by `fully_shard`.  RuntimeError always."""
+        raise RuntimeError(
+            "FullyShardedDataParallel.register_comm_hook: communication hooks are those of DistributedDataParallel"
+        )
+
+    # --- states ---
+
+    @staticmethod
+    def set_state_dict_type(
+        module: Module,
+        state_dict_type: StateDictType,
+        state_dict_config: StateDictConfig | None = None,
+        optim_state_dict_config: OptimStateDictConfig | None = None,
+    ) -> StateDictSettings:
+        """Say what states hold, for all `FullyShardedDataParallel`s in a module; returns what they held before."""
+        parts = FullyShardedDataParallel.fsdp_modules(module)
+        before = parts[0]._settings if parts else StateDictSettings()
+        of_state, of_optimizer = _CONFIGS[state_dict_type]
+        settings = StateDictSettings(state_dict_type, state_dict_config or of_state(), optim_state_dict_config or of_optimizer())
+        for part in parts:
+            part._settings = settings
+        return before
+
+    @staticmethod
+    def get_state_dict_type(module: Module) -> StateDictSettings:
+        """What states of the `FullyShardedDataParallel`s in a module hold."""
+        parts = FullyShardedDataParallel.fsdp_modules(module)
+        return parts[0]._settings if parts else StateDictSettings()
+
+    @staticmethod
+    @contextmanager
+    def state_dict_type(
+        module: Module,
+        state_dict_type: StateDictType,
+        state_dict_config: StateDictConfig | None = None,
+        optim_state_dict_config: OptimStateDictConfig | None = None,
+    ) -> Iterator[None]:
+        """A context in which states hold something else."""
+        set_type = FullyShardedDataParallel.set_state_dict_type
+        before = set_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
+        try:
+            yield
+        finally:
+            set_type(module, before.state_dict_type, before.state_dict_config, before.optim_state_dict_config)
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The parameters and buffers under the network's own names: what `state_dict_type` says of each."""
+        inner = super().state_dict(*args, **kwargs)
+        named = {key.replace(FSDP_PREFIX, ""): value for key, value in inner.items()}
+        found = {key: self._given(value) for key, value in named.items()}
+        inner.clear()
+        config = self._settings.state_dict_config
+        if not (getattr(config, "rank0_only", False) and get_rank() != 0):
+            inner.update(found)
+        return inner
+
+    def _given(self, value: Any) -> Any:
+        kind, config = self._settings.state_dict_type, self._settings.state_dict_config
+        if isinstance(value, DTensor):
+            value = value.detach()
+            if kind is StateDictType.FULL_STATE_DICT:
+                value = value.full_tensor()
+            elif kind is StateDictType.LOCAL_STATE_DICT:
+                value = value.to_local()
+        return value.to("cpu") if config.offload_to_cpu and isinstance(value, Tensor) else value
+
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
+        """Take a state that `state_dict` gave, of whole tensors or of parts."""
+        own = dict(super().state_dict())
+        names = {key.replace(FSDP_PREFIX, ""): key for key in own}
+        given = {names.get(key, key): _as_held(value, own.get(names.get(key, key))) for key, value in state_dict.items()}
+        return super().load_state_dict(given, strict, assign)
+
+    @staticmethod
+    def optim_state_dict(model: Module, optim: Any, optim_state_dict: Any = None, group: Any = None) -> dict[str, Any]:
+        """The state of an optimizer by parameters' names: whole tensors, unless `state_dict_type` says otherwise."""
+        state = optim.state_dict() if optim_state_dict is None else optim_state_dict
+        names = _names(model, optim)
+        settings = FullyShardedDataParallel.get_state_dict_type(model)
+        whole = settings.state_dict_type is StateDictType.FULL_STATE_DICT
+
+        def given(value: Any) -> Any:
+            return value.full_tensor() if whole and isinstance(value, DTensor) else value
+
+        return {
+            "state": {names[number]: {key: given(v) for key, v in kept.items()} for number, kept in state["state"].items()},
+            "param_groups": [{**one, "params": [names[number] for number in one["params"]]} for one in state["param_groups"]],
+        }
+
+    @staticmethod
+    def optim_state_dict_to_load(
+        model: Module,
+        optim: Any,
+        optim_state_dict: Any,
+        is_named_optimizer: bool = False,
+        load_directly: bool = False,
+        group: Any = None,
+    ) -> dict[str, Any]:
+        """The state of an optimizer as it loads it, from what `optim_state_dict` gave, here or in a job of another size."""
+        names = _names(model, optim)
+        numbers = {name: number for number, name in enumerate(names)}
+        parameters = [parameter for one in optim.param_groups for parameter in one["params"]]
+        state = {}
+        for name, kept in optim_state_dict["state"].items():
+            parameter = parameters[numbers[name]]
+            state[numbers[name]] = {key: _as_held(value, parameter) for key, value in kept.items()}
+        groups = [{**one, "params": [numbers[name] for name in one["params"]]} for one in optim_state_dict["param_groups"]]
+        loaded = {"state": state, "param_groups": groups}
+        if load_directly:
+            optim.load_state_dict(loaded)
+        return loaded
+
+    @staticmethod
+    def full_optim_state_dict(
+        model: Module, optim: Any, optim_input: Any = None, rank0_only: bool = True, group: Any = None
+    ) -> dict[str, Any]:
+        """The state of an optimizer as whole tensors; empty in other processes than the first with `rank0_only`."""
+        with FullyShardedDataParallel.state_dict_type(model, StateDictType.FULL_STATE_DICT):
+            state = FullyShardedDataParallel.optim_state_dict(model, optim)
+        return {} if rank0_only and get_rank() else state
+
+    @staticmethod
+    def sharded_optim_state_dict(model: Module, optim: Any, group: Any = None) -> dict[str, Any]:
+        """The state of an optimizer as `DTensor`s."""
+        with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
+            return FullyShardedDataParallel.optim_state_dict(model, optim)
+
+
+def _whole(tensor: Any) -> Tensor:
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def _as_held(value: Any, held: Any) -> Any:
+    """A tensor in the layout of one that the process holds."""
+    if isinstance(held, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor) and value.ndim == held.ndim:
+        if value.shape != held.shape:  # this process's part
+            return DTensor(value, held._spec, requires_grad=False)
+        return distribute_tensor(value.detach(), held.device_mesh, held.placements, src_data_rank=None)
+    return value
+
+
+def _names(model: Module, optimizer: Any) -> list[str]:
+    """The names of an optimizer's parameters, in its order."""
+    names = {parameter: name.replace(FSDP_PREFIX, "") for name, parameter in model.named_parameters()}
+    return [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _mesh(process_group: Any, strategy: ShardingStrategy, module: Module) -> DeviceMesh:
+    """The mesh of a strategy."""
+    first = next((p for p in module.parameters()), None)
+    device_type = "cpu" if first is None or first.is_meta else first.device.type
+    if strategy in (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2):
+        if not isinstance(process_group, (tuple, list)):
+            raise ValueError("Manual wrapping with ShardingStrategy.HYBRID_SHARD requires a pair of groups, or a device_mesh")
+        shard, replicate = process_group
+        ranks = torch.tensor([get_process_group_ranks(shard)] * replicate.size())
+        return DeviceMesh.from_group([replicate, shard], device_type, ranks, mesh_dim_names=("replicate", "shard"))
+    group = process_group or default_group()
+    if strategy is ShardingStrategy.NO_SHARD:
+        ranks = torch.tensor(get_process_group_ranks(group)).unsqueeze(1)
+        alone = [new_group([int(rank)]) for rank in ranks]
+        own = alone[group.rank()]
+        return DeviceMesh.from_group([group, own], device_type, ranks, mesh_dim_names=("replicate", "shard"))
+    return DeviceMesh.from_group(group, device_type)
+
+
+@torch.no_grad()
+def _same_as_first(module: Module, mesh: DeviceMesh) -> None:
+    tensors: Sequence[Tensor] = [*module.parameters(), *module.buffers()]
+    for group in mesh.get_all_groups():
+        for tensor in tensors:
+            if not isinstance(tensor, DTensor) and tensor.numel():
+                collectives.broadcast(tensor.data, group=group, group_src=0)

@@ -1,0 +1,233 @@
+"""`fully_shard` and `FullyShardedDataParallel`: weights after training are those of one process with all batches."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import nullcontext
+
+import flambeau.distributed as dist
+import pytest
+from distributed_jobs import assert_same_weights, in_job, whole
+from flambeau.distributed.device_mesh import init_device_mesh
+from flambeau.distributed.fsdp import (
+    FSDPModule,
+    FullyShardedDataParallel,
+    MixedPrecision,
+    MixedPrecisionPolicy,
+    ShardingStrategy,
+    StateDictType,
+    fully_shard,
+    register_fsdp_forward_method,
+)
+from flambeau.distributed.fsdp._fully_shard.group import ParameterGroup
+from flambeau.distributed.fsdp.wrap import (
+    CustomPolicy,
+    ModuleWrapPolicy,
+    size_based_auto_wrap_policy,
+    transformer_auto_wrap_policy,
+)
+from flambeau.distributed.tensor import DTensor, Replicate, Shard
+from flambeau.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+import flambeau as torch
+from flambeau import nn
+
+
+def network(seed=0):
+    torch.manual_seed(seed)
+    layers = [nn.Sequential(nn.Linear(6, 6), nn.Tanh(), nn.LayerNorm(6)) for _ in range(2)]
+    return nn.Sequential(*layers, nn.Linear(6, 3))
+
+
+def sharded(**options):
+    net = network()
+    for layer in net[:2]:
+        fully_shard(layer, **options)
+    return fully_shard(net, **options)
+
+
+def trained(net, rank, size, steps=3, clip=True, accumulate=1):
+    """On the share of a rank; on all, averaged as they are, where it is None."""
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
+    rng = torch.Generator().manual_seed(5)
+    for _ in range(steps):
+        batches = torch.randn(accumulate, size, 4, 6, generator=rng)
+        for index, batch in enumerate(batches):
+            last = index == accumulate - 1
+            if isinstance(net, FSDPModule):
+                net.set_requires_gradient_sync(last)
+            with net.no_sync() if hasattr(net, "no_sync") and not last else nullcontext():
+                inputs = batch.flatten(0, 1) if rank is None else batch[rank]
+                (net(inputs).float().pow(2).mean() / accumulate).backward()
+        if clip and hasattr(net, "clip_grad_norm_"):
+            net.clip_grad_norm_(0.5)
+        elif clip:
+            nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+    return net
+
+
+def weights(rank, size):
+    alone = trained(network(), None, size)
+    gathered = []
+    gather = ParameterGroup.gather
+    ParameterGroup.gather = lambda group, parts: gathered.append(group) or gather(group, parts)
+    net = trained(sharded(), rank, size)
+    often, gathered[:] = len(gathered), []
+    kept = trained(sharded(reshard_after_forward=False), rank, size)
+    ParameterGroup.gather = gather
+    assert (often, len(gathered)) == (3 * 2 * 3, 3 * 3)  # three groups in each of three steps: forward, and again for backward
+    for found in (net, kept):
+        assert_same_weights(found, alone)
+        assert isinstance(found, FSDPModule) and isinstance(found, nn.Sequential) and type(found).__name__ == "FSDPSequential"
+        for parameter in found.parameters():
+            assert type(parameter) is DTensor and parameter.placements == (Shard(0),) == parameter.grad.placements
+            assert len(parameter.to_local()) <= -(-len(parameter) // size)
+    assert_same_weights(trained(sharded(), rank, size, accumulate=3), trained(network(), None, size, accumulate=3))
+    assert_same_weights(trained(sharded(shard_placement_fn=lambda p: Shard(p.ndim - 1)), rank, size), alone)
+
+
+def on_two_dimensions(rank, size):
+    """Replicas of parts; parts of layers that are in parts already."""
+    alone = trained(network(), None, size)
+    mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("replicate", "shard"))
+    net = trained(sharded(mesh=mesh), rank, size)
+    assert net[2].weight.placements == (Replicate(), Shard(0))
+    assert_same_weights(net, alone)
+    if size == 4:
+        mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+        net = network()
+        plan = {"0.0": ColwiseParallel(output_layouts=Replicate()), "1.0": RowwiseParallel(input_layouts=Replicate())}
+        parallelize_module(net, mesh["tp"], plan)
+        for layer in (net[0], net[1], net):
+            fully_shard(layer, mesh=mesh["dp"])
+        assert net[0][0].weight.placements == (Shard(0), Shard(0)) and net[0][0].weight.to_local().shape[0] <= 2
+        data = mesh["dp"].get_local_rank()
+        split = trained(net, data, 2, clip=False)
+        alone = trained(network(), None, 2, clip=False)
+        assert_same_weights(split, alone)
+
+
+def own_ways(rank, size):
+    net = sharded()
+    handle = net.unshard(async_op=True)
+    handle.wait()
+    assert type(net[2].weight) is not DTensor and torch.equal(net[2].weight.detach(), network()[2].weight.detach())
+    net.reshard()
+    assert type(net[2].weight) is DTensor
+    with pytest.raises(ValueError, match="already been applied"):
+        fully_shard(net)
+    states = net.state_dict()
+    other = sharded()
+    other.load_state_dict({name: value * 2 for name, value in states.items()})
+    assert torch.equal(whole(other[2].weight.detach()), 2 * network()[2].weight.detach())
+    # On a device without memory, then in parts, then filled.
+    with torch.device("meta"):
+        late = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    fully_shard(late)
+    assert late[0].weight.is_meta
+    late.to_empty(device="cpu")
+    torch.manual_seed(1)
+    for layer in late:
+        layer.reset_parameters()
+    torch.manual_seed(1)
+    assert_same_weights(late, nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)), 0)
+    late(torch.ones(2, 4)).sum().backward()
+    # Mixed precision.
+    policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32, torch.float32)
+    seen = []
+    net = fully_shard(network(), mp_policy=policy)
+    net[2].register_forward_hook(lambda module, inputs, output: seen.append((module.weight.dtype, inputs[0].dtype)))
+    output = net(torch.ones(2, 6))
+    assert output.dtype is torch.float32 and seen == [(torch.bfloat16, torch.bfloat16)]
+    output.sum().backward()
+    assert net[2].weight.dtype is torch.float32 is net[2].weight.grad.dtype
+    # Frozen and tied parameters, and a method that is not forward.
+    net = network()
+    net[0][0].weight.requires_grad_(False)
+    net[1][0].weight = net[0][0].weight
+    fully_shard(net)
+    assert net[1][0].weight is net[0][0].weight
+    net.twice = lambda x: net.forward(x) * 2
+    register_fsdp_forward_method(net, "twice")
+    torch.testing.assert_close(net.twice(torch.ones(1, 6)), 2 * net(torch.ones(1, 6)))
+    net(torch.ones(1, 6)).sum().backward()
+    assert net[0][0].weight.grad is None and net[0][0].bias.grad is not None
+
+
+def around_a_network(rank, size):
+    """`FullyShardedDataParallel`."""
+    alone = trained(network(), None, size)
+    policies = [
+        None,
+        ModuleWrapPolicy({nn.Sequential}),
+        functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={nn.Linear}),
+        functools.partial(size_based_auto_wrap_policy, min_num_params=42),
+        CustomPolicy(
+            lambda module: {"sharding_strategy": ShardingStrategy.SHARD_GRAD_OP} if isinstance(module, nn.LayerNorm) else False
+        ),
+    ]
+    for policy, strategy in zip(
+        policies, (None, None, ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy.NO_SHARD, None), strict=True
+    ):
+        net = FullyShardedDataParallel(network(), auto_wrap_policy=policy, sharding_strategy=strategy)
+        assert len(FullyShardedDataParallel.fsdp_modules(net)) == 1 + (
+            0 if policy is None else 2 if policy is policies[1] else net_parts(net) - 1
+        )
+        trained(net, rank, size)
+        state = net.state_dict()
+        assert list(state) == list(alone.state_dict())
+        for name, value in alone.state_dict().items():
+            torch.testing.assert_close(state[name], value, atol=1e-6, rtol=0)
+    with FullyShardedDataParallel.state_dict_type(net, StateDictType.SHARDED_STATE_DICT):
+        assert all(type(value) is DTensor for value in net.state_dict().values())
+    other = FullyShardedDataParallel(network(rank), sync_module_states=True)
+    torch.testing.assert_close(other.state_dict()["2.weight"], network()[2].weight.detach())
+    other.load_state_dict(state)
+    torch.testing.assert_close(other.state_dict()["2.weight"], state["2.weight"])
+    with FullyShardedDataParallel.summon_full_params(other):
+        assert other.module[2].weight.shape == (3, 6)
+        with torch.no_grad():
+            other.module[2].weight.fill_(3)
+    assert torch.equal(other.state_dict()["2.weight"], torch.full((3, 6), 3.0))
+    mixed = FullyShardedDataParallel(
+        network(), mixed_precision=MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    )
+    mixed(torch.ones(2, 6)).float().sum().backward()
+    assert mixed.module[2].weight.grad.dtype is torch.float32
+    # The optimizer's state, by name.
+    optimizer = torch.optim.Adam(other.parameters(), lr=0.1)
+    other(torch.ones(2, 6)).sum().backward()
+    optimizer.step()
+    saved = FullyShardedDataParallel.optim_state_dict(other, optimizer)
+    assert saved["state"]["2.weight"]["exp_avg"].shape == (3, 6) and saved["param_groups"][0]["params"][-1] == "2.bias"
+    again = torch.optim.Adam(other.parameters(), lr=0.2)
+    again.load_state_dict(FullyShardedDataParallel.optim_state_dict_to_load(other, again, saved))
+    kept = again.state[other.module[2].weight]["exp_avg"]
+    assert again.param_groups[0]["lr"] == 0.1 and type(kept) is DTensor
+    torch.testing.assert_close(kept.full_tensor(), saved["state"]["2.weight"]["exp_avg"])
+
+
+def net_parts(net):
+    return sum(isinstance(part, FullyShardedDataParallel) for part in net.modules())
+
+
+def test_two_processes_train_as_one():
+    in_job(2, weights)
+
+
+@pytest.mark.slow
+def test_two_processes_and_their_ways():
+    in_job(2, on_two_dimensions, own_ways, around_a_network)
+
+
+@pytest.mark.slow
+def test_four_processes_train_as_one():
+    in_job(4, weights, on_two_dimensions, around_a_network)
+
+
+@pytest.mark.slow
+def test_one_process_trains_as_one():
+    in_job(1, weights)
+    assert not dist.is_initialized()

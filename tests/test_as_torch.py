@@ -34,6 +34,7 @@ def run(*arguments: str, **environment: str) -> str:
         ("torch.clip.__name__, torch.concat.__name__, torch.absolute.__name__", "clip concat absolute"),
         ("nn.functional.relu.__module__, torch.optim.Adam.__module__", "torch.nn.functional torch.optim.adam"),
         ("pickle.loads(pickle.dumps(nn.Linear)) is nn.Linear, pickle.loads(pickle.dumps(torch.linalg.inv)) == torch.linalg.inv", "True True"),
+        ("[pickle.loads(pickle.dumps(each)) is each for each in (torch.bool, torch.float32)]", "[True, True]"),
         ("sys.modules[nn.Linear.__module__] is nn.modules.linear, torch.nn is sys.modules['flambeau_nnlib.nn']", "True True"),
     ],
 )  # fmt: skip
@@ -71,6 +72,15 @@ except metadata.PackageNotFoundError:
     print("as expected")
 """
     assert run("-m", "flambeau", "-c", code) == "as expected\n"
+
+
+def test_distributions_of_the_backport() -> None:
+    pytest.importorskip("importlib_metadata")
+    code = (
+        "import importlib_metadata as m, torch; found = m.distribution('torch');"
+        "print(m.version('torch') == torch.__version__, found.metadata['Name'], found.requires, m.version('torchvision')[:4])"
+    )
+    assert run("-m", "flambeau", "-c", code).split() == ["True", "torch", "['flambeau']", "0.28"]
 
 
 def test_a_saved_module_has_pytorchs_names() -> None:

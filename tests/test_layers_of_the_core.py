@@ -34,6 +34,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         "serialization", "sparse", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures", "profiler",
         "autograd.profiler", "autograd.profiler_util", "quasirandom", "_subclasses", "_guards",
         "utils.module_tracker", "utils.collect_env", "_C", "_VF", "_vmap_internals", "utils._mode_utils", "utils._python_dispatch", "utils.flop_counter",
+        "_functions",
     }),
 ]  # fmt: skip
 
@@ -133,10 +134,12 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
     }
     pytorch = {
         "__config__",
+        "__future__",
         "__init__",
         "__main__",
         "_C",
         "_VF",
+        "_functions",  # for editors
         "_guards",
         "_operator",  # what `library` and `_ops` are made of, beside PyTorch's `_library`
         "_ops",

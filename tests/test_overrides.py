@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import operator
 import pickle
 import subprocess
 import sys
@@ -315,3 +316,41 @@ def test_functions_that_do_not_bind_are_functions_otherwise():
     assert torch.nn.functional.conv2d is torch.conv2d
     with pytest.raises(TypeError, match=r"relu\(\)"):
         torch.relu(1, 2, 3)
+
+
+class Word:
+    """No tensor, and overrides all functions: what it was asked for."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func, args
+
+
+class Asked(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunctionSubclass():
+            return func, args
+
+
+OPERATORS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "mod": "remainder", "matmul": "matmul", "lt": "lt", "ge": "ge",
+    "ne": "ne", "iadd": "add_", "itruediv": "div_", "and_": "__and__", "floordiv": "__floordiv__",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Word, lambda: torch.ones(2, 2).as_subclass(Asked)])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_are_offered_as_methods_of_tensors(name, kind):
+    x, other = torch.ones(2, 2), kind()
+    func, args = getattr(operator, name)(x, other)
+    if isinstance(other, torch.Tensor) and name in ("lt", "ge", "ne"):  # Python asks a subclass first
+        assert func is {"lt": torch.Tensor.gt, "ge": torch.Tensor.le, "ne": torch.Tensor.ne}[name] and args[0] is other
+    else:
+        assert func is getattr(torch.Tensor, OPERATORS[name]) and args[0] is x and args[1] is other
+
+
+def test_operators_that_are_reflected_are_offered_as_methods_of_tensors():
+    x, word = torch.ones(2, 2), Word()
+    assert (word + x)[0] is torch.Tensor.add and (word * x)[0] is torch.Tensor.mul
+    assert (word - x)[0] is torch.Tensor.__rsub__ and (word & x)[0] is torch.Tensor.bitwise_and

@@ -396,6 +396,39 @@ def test_wrappers_recompute_or_offload():
     assert outer[0] is inner[0] and [name for name, _ in outer.named_parameters()] == ["0.weight", "0.bias"]
 
 
+def test_rows_and_where_they_begin():
+    rows = torch.tensor([0, 0, 2])
+    starts = torch._convert_indices_from_coo_to_csr(rows, 4)
+    assert starts.tolist() == [0, 2, 2, 3, 3]
+    assert torch._convert_indices_from_coo_to_csr(rows, 4, out_int32=True).dtype is torch.int32
+    columns = torch.tensor([1, 2, 0])
+    assert torch._convert_indices_from_csr_to_coo(starts, columns).tolist() == [[0, 0, 2], [1, 2, 0]]
+    assert torch._convert_indices_from_csr_to_coo(starts, columns, transpose=True).tolist() == [[1, 2, 0], [0, 0, 2]]
+
+
+def test_transforms_are_known_to_run():
+    seen = []
+
+    def function(x):
+        seen.append(torch._C._are_functorch_transforms_active())
+        return x.sum()
+
+    torch.func.vmap(function)(torch.ones(2, 3))
+    torch.func.grad(function)(torch.ones(3))
+    function(torch.ones(3))
+    assert seen == [True, True, False]
+
+
+def test_settings_of_the_compiler_are_patched():
+    from flambeau._dynamo import config
+
+    with config.patch({"verbose": True}), config.patch("of_mine", 3), config.patch(suppress_errors=True):
+        assert config.verbose and config.of_mine == 3 and config.suppress_errors
+    assert not config.verbose and not hasattr(config, "of_mine") and not config.suppress_errors
+    with pytest.raises(RuntimeError, match="rpc_sync"):
+        torch.distributed.rpc.rpc_sync("worker", print)
+
+
 def test_tf32_is_the_precision_of_products():
     matmul = torch.backends.cuda.matmul
     assert not matmul.allow_tf32 and torch.get_float32_matmul_precision() == "highest"

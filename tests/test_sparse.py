@@ -351,3 +351,15 @@ def test_products_in_each_layout(layout, dtype):
     tolerance = {"float16": 2e-2, "float32": 1e-5}.get(dtype, 1e-12)
     np.testing.assert_allclose((s @ torch.tensor(x, dtype=kind)).numpy(), a @ x, atol=tolerance)
     np.testing.assert_allclose((torch.tensor(y, dtype=kind) @ s).numpy(), y @ a, atol=tolerance)
+
+
+def test_legacy_types():
+    i, v = torch.tensor([[0, 1], [1, 0]]), torch.tensor([2.0, 3.0])
+    x = torch.sparse.FloatTensor(i, v, torch.Size([2, 2]))
+    assert isinstance(x, torch.sparse.FloatTensor) and not isinstance(x, torch.sparse.DoubleTensor)
+    assert not isinstance(v, torch.sparse.FloatTensor) and x.to_dense().tolist() == [[0, 2], [3, 0]]
+    assert torch.sparse.LongTensor(2, 3).shape == (2, 3) and torch.sparse.LongTensor((2, 3)).dtype is torch.int64
+    with pytest.raises(TypeError, match="a size"):
+        torch.sparse.FloatTensor([[0]], [1.0])
+    assert torch.dsmm(x, torch.eye(2)).tolist() == [[0, 2], [3, 0]]
+    assert torch.hsmm(x, torch.eye(2)).to_dense().tolist() == [[0, 2], [3, 0]]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+
 import pytest
 
 import flambeau
+from flambeau.calls.tables import PUBLIC
 from flambeau.launching import stubs
 
 pytestmark = pytest.mark.slow
@@ -22,6 +26,16 @@ def test_stub_files_show_what_generated_functions_take() -> None:
     assert "def msort(input: Tensor, *, out: Any = ...) -> Tensor: ..." in functions
     for text in (members, functions):
         compile(text, "stub", "exec")
+
+
+def test_editors_are_led_to_where_functions_are_written() -> None:
+    written = importlib.import_module("flambeau._functions")
+    names = [name for name in vars(written) if not name.startswith("__")]
+    assert {"exp", "frac", "cumsum", "multiply", "matmul", "exp_"} <= {*names}
+    assert len(names) > 0.8 * len(PUBLIC)
+    for name in names:
+        if name in PUBLIC and not name.endswith("_"):
+            assert inspect.unwrap(getattr(written, name)) is inspect.unwrap(PUBLIC[name])
 
 
 def test_exported_names_exist_once() -> None:

@@ -184,7 +184,7 @@ _PARTS = {
     "sparse.construction": """
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor""",
     "serialization.records": "PyTorchFileReader PyTorchFileWriter",
-    "sparse.products": "hspmm saddmm smm spmm sspaddmm",
+    "sparse.products": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
     "nn.recurrence": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }
 _LATE = {
@@ -214,8 +214,9 @@ _PARTS["_utils"] = """
     _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value
     _check_with"""
 _PARTS["operations.private_functions"] = """
-    _aminmax _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _conj _dim_arange _log_softmax _shape_as_tensor
-    _softmax _softmax_backward_data _unique _unique2 _weight_norm"""
+    _aminmax _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _conj _convert_indices_from_coo_to_csr
+    _convert_indices_from_csr_to_coo _dim_arange _log_softmax _segment_reduce _shape_as_tensor _softmax
+    _softmax_backward_data _unique _unique2 _weight_norm"""
 for _name in ("_utils", "operations.private_functions"):
     _LATE |= dict.fromkeys(_PARTS[_name].split(), _name)
 __all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")

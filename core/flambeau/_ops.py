@@ -44,8 +44,8 @@ class OpOverload:
 
     def __init__(self, packet: OpOverloadPacket, overload: str, call: Callable[..., Any], schema: FunctionSchema | None) -> None:
         self._packet, self._overloadname, self._call, self._schema_object = packet, overload, call, schema
-        self.namespace = packet.namespace
-        self.__name__ = f"{packet.__name__}.{overload}"
+        self.namespace: str = packet.namespace
+        self.__name__: str = f"{packet.__name__}.{overload}"
         self.__qualname__ = self.__name__
         self.__module__ = f"torch.ops.{packet.namespace}"
         self.__doc__ = call.__doc__
@@ -94,6 +94,9 @@ class OpOverload:
 
 class OpOverloadPacket:
     """An operator: called, it is its default form; its other forms are attributes."""
+
+    namespace: str
+    __name__: str
 
     def __init__(self, namespace: str, name: str) -> None:
         self.namespace, self.__name__ = namespace, name
@@ -219,7 +222,9 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
     if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():
         aten = "t"
     form = "default"
-    if aten in _BINARY:
+    if "out" in kwargs:
+        form = "out"
+    elif aten in _BINARY:
         form = "Tensor"
     elif aten in _COMPARING:
         form = "Tensor" if len(args) > 1 and isinstance(args[-1], torch.Tensor) else "Scalar"

@@ -51,6 +51,12 @@ class Argument(NamedTuple):
 class FunctionSchema:
     """The declaration of an operator, taken apart."""
 
+    text: str
+    name: str
+    overload_name: str
+    arguments: list[Argument]
+    returns: list[Argument]
+
     def __init__(self, text: str, name: str, overload: str, arguments: list[Argument], returns: list[Argument]) -> None:
         self.text, self.name, self.overload_name, self.arguments, self.returns = text, name, overload, arguments, returns
 

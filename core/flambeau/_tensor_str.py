@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import ceil, inf, isfinite
+from types import SimpleNamespace
 from typing import Any
 
 from . import backend as backends
@@ -25,7 +26,8 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "short": _DEFAULT | {"precision": 2, "edgeitems": 2},
     "full": _DEFAULT | {"threshold": inf},
 }
-_options: dict[str, Any] = {**_DEFAULT, "sci_mode": None}
+PRINT_OPTS = SimpleNamespace(**_DEFAULT, sci_mode=None)  # torch-geometric and others read its attributes
+_options: dict[str, Any] = vars(PRINT_OPTS)
 
 
 def set_printoptions(
@@ -72,12 +74,15 @@ def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     primal, tangent = unpack_dual(tensor)
     values = primal.detach()
     if tensor_contents is None:
-        tensor_contents = _contents(values, len(prefix))
+        tensor_contents = _tensor_str(values, len(prefix))
     suffixes = [*_value_suffixes(values), *_autograd_suffixes(tensor)]
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    text = _join(prefix + tensor_contents, suffixes, len(prefix))
+    text = _add_suffixes(prefix + tensor_contents, suffixes, len(prefix))
     return f"Parameter({text})" if prefix != "tensor(" and isinstance(tensor, Parameter) else text
+
+
+_str_intern = tensor_str  # the name by which tensordict and torch-geometric know it
 
 
 def _batched_str(tensor: Tensor, level: Level) -> str:
@@ -138,11 +143,12 @@ def _default_complex_dtype() -> dtypes.dtype:
     return dtypes.complex128 if dtypes.get_default_dtype() == dtypes.float64 else dtypes.complex64
 
 
-def _join(text: str, suffixes: Sequence[str], indent: int) -> str:
-    """Append `suffixes`, each on the current line if there is room, otherwise on a new line."""
+def _add_suffixes(text: str, suffixes: Sequence[str], indent: int, force_newline: bool = False) -> str:
+    """Append `suffixes`, each on the current line if there is room, otherwise (the first if so wished) on a new line."""
     width = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if width + len(suffix) + 2 > _options["linewidth"]:
+        if force_newline or width + len(suffix) + 2 > _options["linewidth"]:
+            force_newline = False
             text += ",\n" + " " * indent + suffix
             width = indent + len(suffix)
         else:
@@ -154,7 +160,7 @@ def _join(text: str, suffixes: Sequence[str], indent: int) -> str:
 # --- the values ---
 
 
-def _contents(tensor: Tensor, indent: int) -> str:
+def _tensor_str(tensor: Tensor, indent: int) -> str:
     if tensor.device.type == "meta":
         return "..."
     if tensor.numel() == 0:

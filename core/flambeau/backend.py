@@ -17,11 +17,14 @@ import pluggy
 
 from .runtime import hookspecs
 from .runtime.aliases import without_aliases
-from .runtime.hookspecs import hookimpl
+from .runtime.hookspecs import FusionInput, FusionStep, Operand, hookimpl
 from .values import dtypes
 from .values.dtypes import dtype
 
-__all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected", "without_aliases"]
+__all__ = [
+    "Backend", "Creating", "FusionInput", "FusionStep", "Operand", "answers", "find", "for_device_type", "hookimpl", "installed",
+    "plugins", "selected", "without_aliases",
+]  # fmt: skip
 
 Array = Any  # an array of whichever library the backend wraps
 GROUP = "flambeau.backends"
@@ -59,6 +62,8 @@ class Backend:
     default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # and this one are set by `runtime.host`, a layer above
     default_namespace: ClassVar[Callable[[Backend], Any]]  # and this one: `xp`, where what it lacks is an error of its own type
     number: Callable[[Array], Any] | None = None  # while a step is recorded: `item`, as a number that each replay computes again
+    whole_program: Callable[[Callable[..., Any], str], Callable[..., Any]] | None = None  # compiles the function of a captured
+    # step, of a list of arrays and numbers: a method with the function and a name, where the library compiles whole programs
     unknown_kernels: ClassVar[
         Callable[[Iterable[str]], list[str]]
     ]  # those names that no operation has; set by the layer of calls
@@ -98,6 +103,20 @@ class Backend:
         for pack in answers("flambeau_inplace_kernels", backend=self):
             merged.update(pack or {})
         return merged
+
+    @property
+    def itself(self) -> Backend:
+        """This backend; while a step is recorded, the one behind the recorder."""
+        return self
+
+    def recorded(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel; while a step is recorded, one that is recorded."""
+        return kernel
+
+    @cached_property
+    def fusion(self) -> hookspecs.Fusion | None:
+        """What compiles loops for chains of element-wise operations, of an installed kernel pack; None if there is none."""
+        return next((found for found in answers("flambeau_fusion", backend=self) if found is not None), None)
 
     # --- infinities and NaN ---
 
@@ -177,7 +196,7 @@ class Backend:
 
     def wrap(self, array: Array) -> Array:
         """The result of a kernel as an array, for libraries that return scalars instead of 0-d arrays."""
-        return self.xp.asarray(array)
+        return array if isinstance(array, self.array_type) else self.asarray(array)
 
     def to_host(self, array: Array) -> Any:
         """The array as an object with `__array__` or the buffer protocol on the host, sharing memory if possible."""
@@ -207,12 +226,15 @@ class Backend:
 
     def tolist(self, array: Array) -> Any:
         """Nested lists of Python scalars, or one scalar for a 0-d array."""
-        if array.ndim == 0:
-            return self.item(array)
-        return [self.tolist(array[i, ...]) for i in range(array.shape[0])]
+        host = self.to_host(array)
+        if hasattr(host, "tolist"):
+            return host.tolist()
+        return [self.tolist(array[i, ...]) for i in range(array.shape[0])] if array.ndim else self.item(array)
 
     def item(self, array: Array) -> Any:
         """The one element of the array as a Python scalar."""
+        if hasattr(array, "item"):  # most libraries have it, the standard does not
+            return array.item()
         array = self.xp.reshape(array, ())
         category = self.dtype_of(array).category
         return (bool, int, float, complex)[category](array)
@@ -226,7 +248,10 @@ class Backend:
         return self.item(self.wrap(self.xp.min(array))), self.item(self.wrap(self.xp.max(array)))
 
     def astype(self, array: Array, raw_dtype: Any) -> Array:
-        """A copy in another dtype."""
+        """A copy in another dtype; of complex numbers as real ones, the real parts."""
+        category = self._dtype_of_raw[raw_dtype].category
+        if category < dtypes.COMPLEX and self.dtype_of(array).is_complex:  # which the standard's `astype` refuses
+            array = self.xp.real(array) if category > dtypes.BOOL else array != self.xp.zeros((), dtype=array.dtype)
         return self.computed(self.xp.astype, array, raw_dtype)
 
     def reinterpret(self, array: Array, wanted: dtype) -> Array:
@@ -336,6 +361,31 @@ class Backend:
     def report(self) -> str:
         """One line about the library for `python -m flambeau env`."""
         return f"{self.name}: {getattr(self.xp, '__name__', self.xp)} {getattr(self.xp, '__version__', '')}".rstrip()
+
+
+class Creating:
+    """A namespace like `xp`, whose functions that create arrays (but `asarray`) are others: for `Backend.on`.
+
+    Args:
+        xp: the namespace.
+        created: takes one of these functions and gives the one in its place, such as one for a device.
+
+    >>> import functools, numpy
+    >>> small = Creating(numpy, lambda function: functools.partial(function, dtype="float32"))
+    >>> small.zeros(2).dtype, small.asarray(2.0).dtype
+    (dtype('float32'), dtype('float64'))
+    """
+
+    FUNCTIONS = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "zeros"})
+
+    def __init__(self, xp: Any, created: Callable[[Any], Any]) -> None:
+        self._xp, self._created = xp, created
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._xp, name)
+        attribute = self._created(attribute) if name in self.FUNCTIONS else attribute
+        self.__dict__[name] = attribute  # the next time it is found without this method
+        return attribute
 
 
 OF_MUTABLE = ("strides", "data_ptr", "root", "as_strided", "shares_memory")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from . import backend as backends
 from .calls.transform_hooks import hooks
@@ -124,7 +124,7 @@ class Generator:
         return f"<torch._C.Generator object at {hex(id(self))}>"
 
 
-default_generator = Generator("cpu")
+default_generator: Final = Generator("cpu")
 _defaults: dict[tuple[str, int], Generator] = {}
 
 

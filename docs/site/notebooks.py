@@ -36,6 +36,7 @@ _ENVIRONMENT = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")  # they differ from build to build
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -114,7 +115,8 @@ def _outputs(outputs: list[Any], uri: str, name: str, executed: Executed) -> lis
 
 
 def _printed(text: str) -> str:
-    return f"``` {{ .text .printed }}\n{_ANSI.sub('', text).rstrip()}\n```"
+    text = _ADDRESS.sub("0x...", _ANSI.sub("", text).rstrip())
+    return f"``` {{ .text .printed }}\n{text}\n```"
 
 
 def _unindented(html: str) -> str:

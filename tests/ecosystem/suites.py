@@ -78,6 +78,12 @@ SUITES = {
         copied=("src",),
         environment={"HF_HUB_OFFLINE": "1"},
     ),
+    "einops": Suite(tests=("einops/tests",), environment={"EINOPS_TEST_BACKENDS": "numpy,torch"}),
+    "gpytorch": Suite(
+        tests=tuple(f"test/{part}" for part in ("distributions", "kernels", "likelihoods", "means", "priors", "variational")),
+        copied=("gpytorch",),
+    ),
+    "kornia": Suite(tests=("tests/color", "tests/losses"), repository="https://github.com/kornia/kornia", copied=("kornia",)),
     "lightning": Suite(
         tests=("tests_fabric",),
         repository="https://github.com/Lightning-AI/pytorch-lightning",
@@ -102,11 +108,32 @@ SUITES = {
         known="a reduction of NCCL's (`_make_nccl_premul_sum`)",
         copied=("tests_pytorch",),
     ),
+    "linear_operator": Suite(
+        tests=(
+            "test/functions",
+            "test/utils",
+            "test/operators/test_dense_linear_operator.py",
+            "test/operators/test_interpolated_linear_operator.py",
+            "test/operators/test_kronecker_product_linear_operator.py",
+            "test/operators/test_masked_linear_operator.py",
+            "test/operators/test_permutation_linear_operator.py",
+            "test/operators/test_toeplitz_linear_operator.py",
+        ),
+        copied=("linear_operator",),
+        known="products of batches of compressed sparse tensors (permutations of batches)",
+    ),
+    "opt_einsum": Suite(tests=("opt_einsum/tests",), options=("-p", "no:benchmark")),
     "safetensors": Suite(
         tests=("tests/test_pt_comparison.py", "tests/test_pt_model.py", "tests/test_simple.py"),
         repository="https://github.com/huggingface/safetensors",
         folder="bindings/python",
         copied=("py_src",),
+    ),
+    "skorch": Suite(
+        tests=tuple(
+            f"skorch/tests/test_{part}.py" for part in ("classifier", "dataset", "history", "regressor", "setter", "toy", "utils")
+        ),
+        options=("-o", "addopts="),
     ),
     "transformers": Suite(
         tests=("tests/test_tiny_models.py",),
@@ -128,6 +155,19 @@ SUITES = {
             "tests/test_train_resume.py": "a script that the sdist lacks",
         },
         copied=("timm",),
+    ),
+    "torch_geometric": Suite(
+        tests=("test/test_edge_index.py", "test/test_index.py", "test/nn/aggr", "test/nn/dense", "test/nn/norm", "test/utils"),
+        repository="https://github.com/pyg-team/pytorch_geometric",
+        tag="{version}",
+        copied=("torch_geometric",),
+        known="`torch.nested`; `torch.jit.script` of its layers; wrapper subclasses in shared memory",
+    ),
+    "torchinfo": Suite(
+        repository="https://github.com/TylerYep/torchinfo",
+        left_out={"tests/torchinfo_xl_test.py": "needs models that are downloaded"},
+        options=("--no-output",),
+        copied=("torchinfo",),
     ),
 }
 

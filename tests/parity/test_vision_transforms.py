@@ -132,7 +132,7 @@ BOTH: dict[str, list[Any]] = {
     "RandomVerticalFlip": [{"p": 0.5}],
     "RandomRotation": [
         {"degrees": 30},
-        {"degrees": (40, 40), "expand": True, "fill": 5},
+        {"degrees": (30, 30), "expand": True, "fill": 5},
         lambda lib: {"degrees": 30, "interpolation": lib.v2.InterpolationMode.BILINEAR, "center": [5, 6]},
     ],
     "RandomAffine": [

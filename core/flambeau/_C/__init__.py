@@ -15,6 +15,7 @@ from ..random import Generator
 from ..runtime.devices import device
 from ..serialization.records import PyTorchFileReader, PyTorchFileWriter
 from ..tape.engine import current_task
+from ..tape.transforming import in_transform
 from ..tensors.tensor import Tensor
 from ..values.dtypes import dtype, finfo, iinfo
 from ..values.sizes import Size
@@ -22,8 +23,8 @@ from . import _functorch, _nn
 
 __all__ = [
     "DisableTorchFunctionSubclass", "Generator", "PyTorchFileReader", "PyTorchFileWriter", "Size",
-    "TensorBase", "_LinAlgError", "_TensorBase", "_TensorMeta", "_current_graph_task_id",
-    "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_privateuse1_backend_name",
+    "TensorBase", "_LinAlgError", "_TensorBase", "_TensorMeta", "_are_functorch_transforms_active", "_current_graph_task_id",
+    "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_default_device", "_get_privateuse1_backend_name",
     "_get_tracing_state", "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
 ]  # fmt: skip
 
@@ -38,6 +39,16 @@ def _log_api_usage_once(event: str) -> None:
 def _get_accelerator(check: bool | None = None) -> Any:
     """The device that is no CPU, or the CPU.  For transformers, torchao."""
     return torch.accelerator.current_accelerator() or device("cpu")
+
+
+def _get_default_device() -> str:
+    """The type of the device of new tensors.  For torch-geometric."""
+    return torch.get_default_device().type
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether a transform of `torch.func`, such as `vmap` or `grad`, is calling a function.  For kornia."""
+    return in_transform()
 
 
 def _get_privateuse1_backend_name() -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..tensors.tensor import Tensor
 
-__all__ = ["is_batchedtensor", "is_functorch_wrapped_tensor", "is_gradtrackingtensor"]
+__all__ = ["is_batchedtensor", "is_functorch_wrapped_tensor", "is_gradtrackingtensor", "is_legacy_batchedtensor"]
 
 
 def is_batchedtensor(tensor: Any) -> bool:
@@ -16,6 +16,11 @@ def is_batchedtensor(tensor: Any) -> bool:
 
 def is_gradtrackingtensor(tensor: Any) -> bool:
     """False: inside of `grad`, tensors are those that they are outside."""
+    return False
+
+
+def is_legacy_batchedtensor(tensor: Any) -> bool:
+    """False: there is one `vmap`.  For kornia."""
     return False
 
 

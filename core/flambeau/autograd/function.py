@@ -40,7 +40,7 @@ class FunctionCtx:
     saved_for_forward: tuple[Any, ...] | None = None
     dirty_tensors: tuple[Any, ...] | None = None  # tensors; `typing.get_type_hints` of a function finds no `Tensor` here
     non_differentiable: tuple[Any, ...] | None = None
-    materialize_grads = True
+    materialize_grads: bool = True
     _saved: Any = ()
     _in_jvp = False
     _node: Callable[[], Node | None] = staticmethod(lambda: None)

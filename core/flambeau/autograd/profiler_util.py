@@ -8,7 +8,7 @@ import os
 from collections import defaultdict, namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 __all__ = [
     "EventList", "EventMetadata", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel",
@@ -20,6 +20,9 @@ Kernel = namedtuple("Kernel", ["name", "device", "duration"])
 
 class Interval:
     """From a time to a time, in microseconds."""
+
+    start: float
+    end: float
 
     def __init__(self, start: float, end: float) -> None:
         self.start, self.end = start, end
@@ -110,6 +113,21 @@ class FormattedTimesMixin:
 class FunctionEvent(FormattedTimesMixin):
     """One call: what of, when, where it was called from, and what was called in it."""
 
+    id: int
+    name: str
+    trace_name: str
+    thread: int
+    input_shapes: list[Any]
+    stack: list[str]
+    flops: int | None
+    cpu_memory_usage: int
+    device_memory_usage: int
+    use_device: str | None
+    node_id: int
+    sequence_nr: int
+    scope: int
+    overload_name: str
+
     def __init__(
         self,
         id: int,
@@ -125,7 +143,7 @@ class FunctionEvent(FormattedTimesMixin):
         is_user_annotation: bool = False,
     ) -> None:
         self.id, self.name, self.trace_name, self.thread = id, name, name, thread
-        self.time_range = Interval(start_us, end_us)
+        self.time_range: Final = Interval(start_us, end_us)
         self.input_shapes, self.stack, self.flops = input_shapes or [], list(stack), flops
         self.cpu_memory_usage, self.device_memory_usage = cpu_memory_usage, 0
         self.is_user_annotation = is_user_annotation
@@ -172,6 +190,20 @@ class FunctionEvent(FormattedTimesMixin):
 
 class FunctionEventAvg(FormattedTimesMixin):
     """Events that are alike, added up."""
+
+    key: str
+    count: int
+    flops: int
+    cpu_time_total: float
+    device_time_total: float
+    self_cpu_time_total: float
+    self_device_time_total: float
+    cpu_memory_usage: int
+    device_memory_usage: int
+    self_cpu_memory_usage: int
+    self_device_memory_usage: int
+    overload_name: str
+    is_user_annotation: bool
 
     def __init__(self) -> None:
         self.key = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 from .switches import changed
 
@@ -19,8 +19,8 @@ benchmark_limit: int | None = None
 deterministic = False
 allow_tf32 = True
 fp32_precision = "none"
-conv = SimpleNamespace(fp32_precision="tf32")
-rnn = SimpleNamespace(fp32_precision="tf32")
+conv: Final = SimpleNamespace(fp32_precision="tf32")
+rnn: Final = SimpleNamespace(fp32_precision="tf32")
 
 
 def version() -> int | None:

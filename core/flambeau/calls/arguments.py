@@ -115,7 +115,7 @@ _EXACT_TYPES = {  # by annotation: the condition in generated code under which a
     "Number | str": "(type({0}) in NUMBERS or type({0}) is str)",
     "Sequence[Tensor]": "type({0}) is not Tensor",
 }
-NUMBERS = {bool, int, float, complex}
+NUMBERS: set[type] = {bool, int, float, complex}
 _NUMBERS = ("int", "float", "Number", "Number | str")  # annotations that accept a 0-d tensor
 _POSITIONS = {
     "end",

@@ -65,7 +65,7 @@ class Offered:
 
     def __init__(self, function: FunctionType, public: Any, name: str) -> None:
         self.public, self.name, self.original = public, name, function
-        self.is_operator = name.startswith("__") and name not in overriding.OFFERED_DUNDERS
+        self.is_operator: bool = name.startswith("__") and name not in overriding.OFFERED_DUNDERS
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self.original if instance is None else MethodType(self.call, instance)
@@ -162,7 +162,8 @@ def _descriptors() -> dict[str, Offered | OfferedProperty]:
         if isinstance(attribute, property):
             descriptors[name] = OfferedProperty(attribute)
         elif isinstance(attribute, FunctionType) and attribute not in by_dispatch:
-            known_as = vars(Tensor).get(attribute.__name__)
+            shown = overriding.OPERATOR_METHODS.get(name, attribute.__name__)
+            known_as = vars(Tensor).get(shown)
             public = known_as if isinstance(known_as, FunctionType) else attribute
-            descriptors[name] = Offered(attribute, public, attribute.__name__)
+            descriptors[name] = Offered(attribute, public, shown)
     return descriptors

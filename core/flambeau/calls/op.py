@@ -187,8 +187,8 @@ def _augmented(record: Operation, name: str) -> Callable[..., Any]:
         if type(other) not in FAST:
             if not can_operate(other):
                 return NotImplemented
-            if operator.__name__ == name and overriding.may_override((other,)):
-                return overriding.offer_method(name, (self, other), kwargs)
+            if overriding.may_override((other,)):
+                return overriding.offer_method(operator.__name__, (self, other), kwargs)
         return method(self, other, **kwargs)
 
     if record.name.startswith("bitwise"):

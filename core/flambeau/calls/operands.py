@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from ..runtime.devices import DispatchKey
 from ..tape.fast_path import FAST
@@ -35,7 +35,7 @@ class Foreign:
     _key = None
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self.value: Final = value
 
 
 def as_operand(value: Any, beside: Any) -> Any:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 from ..runtime.state import state
 from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
@@ -42,7 +42,7 @@ class _Redispatched:
         self.entered = False  # whether it has been called: the first call that asks for overrides is its own
 
 
-disabled = ContextVar("torch_function_disabled", default=False)
+disabled: Final = ContextVar("torch_function_disabled", default=False)
 _redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_redispatched", default=None)
 open_modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
@@ -363,6 +363,13 @@ OPERATORS = frozenset({  # which PyTorch offers as operators, not as the functio
     "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__", "__rrshift__",
     "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
 })  # fmt: skip
+OPERATOR_METHODS = {  # which PyTorch offers as a method: `Tensor.add` for `a + b`
+    **{f"__{name}__": name for name in ("abs", "add", "ge", "gt", "le", "lt", "matmul", "mul", "ne", "neg", "sub")},
+    **{"__radd__": "add", "__rmul__": "mul", "__truediv__": "div", "__div__": "div", "__mod__": "remainder"},
+    **{f"__r{name}__": f"bitwise_{name}" for name in ("and", "or", "xor")},
+    **{f"__i{name}__": f"{name}_" for name in ("add", "mul", "sub", "div")},
+    **{"__itruediv__": "div_", "__imod__": "remainder_"},
+}
 NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
 
 
@@ -392,27 +399,42 @@ def prepare_subclass(cls: type) -> None:
         if isinstance(attribute, property):
             setattr(cls, name, _offered_property(attribute))
         elif isinstance(attribute, FunctionType):
-            setattr(cls, name, _offered_method(attribute, name.startswith("__") and name not in OFFERED_DUNDERS))
+            setattr(cls, name, _offered_method(attribute, name if name.startswith("__") and name not in OFFERED_DUNDERS else ""))
 
 
 def is_offered(name: str, attribute: Any) -> bool:
     """Whether calls of this method of Tensor, or uses of this attribute, are offered to overrides."""
     alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
-    named = name in OFFERED_DUNDERS or name in OPERATORS or (alias and name.startswith("__"))
+    named = name in OFFERED_DUNDERS or name in OPERATORS or name in OPERATOR_METHODS or (alias and name.startswith("__"))
     return name not in NOT_OFFERED and (named or not name.startswith("_"))
 
 
 def offered(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method of a subclass that is offered to its `__torch_function__`."""
-    return _offered_method(function, is_operator=False)
+    return _offered_method(function)
 
 
-def _offered_method(function: Callable[..., Any], is_operator: bool) -> Callable[..., Any]:
+def known_as(function: Callable[..., Any], operator: str) -> Callable[..., Any]:
+    """The method that a call of an operator, computed by this function, is offered as."""
+    known: Callable[..., Any] = getattr(Tensor, OPERATOR_METHODS[operator]) if operator in OPERATOR_METHODS else function
+    return known
+
+
+def _offered_method(function: Callable[..., Any], operator: str = "") -> Callable[..., Any]:
+    is_reflected = operator.startswith("__r") and operator != "__rshift__"
+
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if disabled.get() or (is_operator and args and not can_operate(args[0])):
+        if operator and args:
+            # Python asks a subclass first that brings a reflected operator of its own; this one is not of its own.
+            if is_reflected and type(self) is not type(args[0]) and isinstance(self, type(args[0])):
+                return NotImplemented
+            if not can_operate(args[0]):
+                return function(self, *args, **kwargs)
+        if disabled.get():
             return function(self, *args, **kwargs)
-        return handle_torch_function(function, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
+        public = known_as(function, operator)
+        return handle_torch_function(public, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
 
     return method
 
@@ -459,6 +481,8 @@ def offer_function(
     options = kwargs if out is None else {**kwargs, "out": out}
     values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *options.values()])
     if not wanted(values, name=public.__name__):
+        if state.dispatching and any(type(value) in DISPATCHING for value in values):
+            return hooks.compute_on_wrappers(public.__name__, compute, args, options)
         _remember_ordinary_types(args)
         return compute(*args, **options)
     args, options = _as_called(body, args, options)
@@ -477,7 +501,9 @@ def offer_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def offer_operand(operator: str, self: Any, other: Any) -> Any:
     """The result of an operator whose other operand is not a tensor: NotImplemented, unless the operand overrides it."""
-    return offer_method(operator, (self, other), {}) if may_override((other,)) else NotImplemented
+    if not may_override((other,)):
+        return NotImplemented
+    return offer_method(OPERATOR_METHODS.get(operator, operator), (self, other), {})
 
 
 def _remember_ordinary_types(args: tuple[Any, ...]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from ..values.promotion import ONE_KEY
 from .codegen import NAMESPACE
 from .nodes import make_node_class, wanted_by_rules
-from .overriding import OPERATORS
+from .overriding import OPERATOR_METHODS, OPERATORS
 from .record import Operation
 from .signatures import with_numpy_names
 from .tables import OPS
@@ -119,10 +119,11 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
         lines += [f"    if not isinstance({primary}, Tensor):", f"        raise no_tensor({dunder!r}, {primary})"]
         fallback = f"equals_array({', '.join(tensors)})" if dunder == "__eq__" else "NotImplemented"
         lines += [f"    if not can_operate({tensors[1]}):", f"        return {fallback}"]
-        if dunder in OPERATORS and dunder != "__eq__":
+        if dunder in OPERATORS or dunder in OPERATOR_METHODS:
+            method = "eq" if dunder == "__eq__" else OPERATOR_METHODS.get(dunder, dunder)
             lines += [
-                f"    if may_override(({tensors[1]}, )):",
-                f"        return offer_method({dunder!r}, ({primary}, {tensors[1]}, ), {{}})",
+                f"    if type({tensors[1]}) not in DIRECT and may_override(({tensors[1]}, )):",
+                f"        return offer_method({method!r}, ({primary}, {tensors[1]}, ), {{}})",
             ]
     lines += [f"    return dispatch(op_{name}, {_tuple(tensors)}, {_tuple(params)}, {'out' if has_out else None})"]
     return "\n".join(lines) + "\n"

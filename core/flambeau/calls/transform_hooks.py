@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..tape.transforming import open_batches
 
@@ -74,14 +74,15 @@ class Hooks:
     """The transforms that are loaded."""
 
     def __init__(self) -> None:
-        self.batches = BatchHooks()
-        self.forward = ForwardHooks()
+        self.batches: BatchHooks = BatchHooks()
+        self.forward: ForwardHooks = ForwardHooks()
         self.materialize: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
         """The arguments of a call, conjugate and negative views among them given memory of their own where the call needs it."""
         self.below_autograd: Callable[[Operation, tuple[Any, ...], tuple[Any, ...], Any], Any]
         """The result of an operation on tensors of classes with a `__torch_dispatch__`; set by the layer of subclasses."""
         self.prepare_dispatching: Callable[[type], None]
         """Prepares such a class when it is defined; set likewise."""
+        self.compute_on_wrappers: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
         self.ask_class: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
         """What such a class returns for an operator of a name; set likewise."""
         self.operator: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -91,7 +92,7 @@ class Hooks:
         """What `flambeau.sparse` has under a name, loading it; set by the namespace."""
 
 
-hooks = Hooks()
+hooks: Final = Hooks()
 LOOPED: list[str] = []  # the names of the operations that are called for each member of a batch in turn
 
 

@@ -46,7 +46,7 @@ class Stream:
         return object.__new__(cls)
 
     def __init__(self, device: Any = None, *, priority: int = 0) -> None:
-        self.device = _place(device)
+        self.device: devices.device = _place(device)
         self.stream_id = 0
 
     @property
@@ -101,7 +101,7 @@ class Event:
     def __init__(
         self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> None:
-        self.device = _place(device)
+        self.device: devices.device = _place(device)
         self.event_id = 0
         self._timed = enable_timing
         self._time: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from .. import autograd
 from ..runtime import cuda as runtime
@@ -100,7 +100,7 @@ class graph:
     ) -> None:
         if stream is None and graph.default_capture_stream is None:
             graph.default_capture_stream = streams.Stream()
-        self.stream_ctx = streams.stream(stream or graph.default_capture_stream)
+        self.stream_ctx: Final = streams.stream(stream or graph.default_capture_stream)
         self.cuda_graph, self.pool, self.capture_error_mode = cuda_graph, pool, capture_error_mode
 
     def __enter__(self) -> None:

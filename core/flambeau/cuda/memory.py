@@ -6,7 +6,7 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from ..runtime import cuda as runtime
 from .generic import OutOfMemoryError
@@ -275,8 +275,8 @@ class MemPool:
         if not runtime.is_available():
             raise RuntimeError("Tried to instantiate dummy base class MemPool")
         self.allocator = allocator
-        self.raw = runtime.init().create_pool(allocator)
-        self.id = (0, next(self._ids))
+        self.raw: Final = runtime.init().create_pool(allocator)
+        self.id: Final = (0, next(self._ids))
 
     def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
         """The blocks that the pool holds."""

@@ -28,6 +28,10 @@ class Stream(generic.Stream):
     """
 
     raw: RawStream
+    priority: int
+    device: devices.device
+    stream_id: int
+    cuda_stream: int
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         if not runtime.is_available():

@@ -98,6 +98,25 @@ def alias(input: Tensor) -> Tensor:
 
 
 @_operator
+def _pin_memory(input: Tensor, device: Any = None) -> Tensor:
+    """The same elements in page-locked memory."""
+    return input.pin_memory(device)
+
+
+@_operator
+def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """`beta * input + alpha * mat1 @ mat2` of a sparse `mat1`."""
+    result: Tensor = torch.sparse.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return result
+
+
+@_operator
+def _sparse_mm_reduce_impl(input: Tensor, other: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
+    """The product of a CSR tensor and a dense one by a reduction; and, as outside of training, no places of the extremes."""
+    return torch.sparse.mm(input, other, reduce), torch.empty(0, dtype=torch.int64, device=other.device)
+
+
+@_operator
 def log_sigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid."""
     return torch.nn.functional.logsigmoid(input)

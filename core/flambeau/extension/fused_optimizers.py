@@ -6,7 +6,6 @@ new array, the formulas in this file serve, compiled if the library can compile.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
@@ -94,18 +93,22 @@ def evaluate(params: Sequence[Tensor]) -> None:
 # --- the formulas, for immutable arrays ---------------------------------------------------------------------------
 
 
-@cache
 def _kernel_of_formula(name: str, backend: Backend) -> Callable[..., Any]:
-    prepare, formula = FORMULAS[name]
-    compiled = backend.compiled(name, partial(formula, backend.forward_xp))
+    prepare, _ = FORMULAS[name]
+    compiled = backend.recorded(name, _compiled_formula(name, backend.itself))
     return lambda *arrays, **options: compiled(*arrays, **prepare(**options))
+
+
+@cache
+def _compiled_formula(name: str, backend: Backend) -> Callable[..., Any]:
+    return backend.compiled(name, partial(FORMULAS[name][1], backend.forward_xp))
 
 
 def _adam_options(
     lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, step: int, decoupled: bool, maximize: bool
 ) -> dict[str, Any]:
     """The numbers that the formula needs, of which none but the flags decides what is computed."""
-    correction = math.sqrt(1 - beta2**step)  # of the bias of the denominator, moved to `eps` and `lr` to save a pass
+    correction = (1 - beta2**step) ** 0.5  # of the bias of the denominator, moved to `eps` and `lr` to save a pass
     return {
         "mean_weight": 1 - beta1,
         "square_weight": 1 - beta2,
@@ -148,7 +151,7 @@ def _adam(
 
 def _sgd_options(lr: float, momentum: float, dampening: float, weight_decay: float, **flags: bool) -> dict[str, Any]:
     numbers = {"lr": lr, "momentum": momentum, "weight": 1 - dampening, "decay": weight_decay}
-    return {name: float(number) for name, number in numbers.items()} | {"decays": bool(weight_decay)} | flags
+    return {name: 1.0 * number for name, number in numbers.items()} | {"decays": bool(weight_decay)} | flags
 
 
 def _sgd(

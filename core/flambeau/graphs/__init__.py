@@ -3,7 +3,11 @@
 - `recorder`: arrays and numbers that remember which call made them, and the list of calls.
 - `recording`: a stretch of time in which all kernels of a backend go through a recorder.
 - `effects`: what a step did to the tensors that were there before it.
-- `program`: the calls that are needed, as a Python function.
+- `passes`: which of the calls are needed, and in which order.
+- `fusion`: chains of element-wise calls, as one loop each.
+- `whole`: all calls in one, for array libraries that compile whole programs.
+- `source`: calls as a Python function.
+- `program`: what these make of the calls.
 - `differentiation`: the derivative of a recorded function, recorded behind it.
 - `capture`: all of it, for one call of a function.
 - `verification`: the first replay, compared with the call itself.
@@ -12,12 +16,13 @@
 from __future__ import annotations
 
 from .capture import Captured, Refused, capture, describe, tensors_in
-from .program import CheckFailed, Program
-from .recorder import LookedAtValue, is_inside_call, is_own_file, is_recording, place_in_program, refuse, register_own_folder
+from .program import Program
+from .recorder import LookedAtValue, is_own_file, is_recording, place_in_program, refuse, register_own_folder
 from .recording import NotCapturable
+from .source import CheckFailed
 from .verification import verified
 
 __all__ = [
-    "Captured", "CheckFailed", "LookedAtValue", "NotCapturable", "Program", "Refused", "capture", "describe", "is_inside_call",
-    "is_own_file", "is_recording", "place_in_program", "refuse", "register_own_folder", "tensors_in", "verified",
+    "Captured", "CheckFailed", "LookedAtValue", "NotCapturable", "Program", "Refused", "capture", "describe", "is_own_file",
+    "is_recording", "place_in_program", "refuse", "register_own_folder", "tensors_in", "verified",
 ]  # fmt: skip

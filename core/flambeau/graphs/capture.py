@@ -15,7 +15,7 @@ from .differentiation import CompiledFunctionBackward, RecordedBackward, record_
 from .effects import Effects
 from .passes import needed_calls
 from .program import Program
-from .recorder import RecordedArray, RecordedInteger, RecordedNumber, Reference, references_in
+from .recorder import Call, RecordedArray, RecordedInteger, RecordedNumber, Recorder, Reference, references_in
 from .recording import NotCapturable, Recording
 
 __all__ = ["Captured", "Refused", "capture", "describe", "tensors_in"]
@@ -142,6 +142,17 @@ class Captured:
         if result.kind == "number":
             return values[result.position]
         return arguments[result.position] if result.kind == "argument" else result.value
+
+    @property
+    def exact(self) -> bool:
+        """Whether a replay gives the bits that the call gave."""
+        return all(program.exact for program in (self.forward, self.backward) if program is not None)
+
+    def separate(self) -> bool:
+        """Make each call by itself, rather than several in one loop or program; returns whether there were any of these."""
+        programs = [program for program in (self.forward, self.backward) if program is not None]
+        separated = [program.separate() for program in programs]
+        return any(separated)
 
     def touched(self) -> list[Tensor]:
         """The tensors from outside that it reads or changes."""
@@ -287,7 +298,7 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     captured.sources = [sources.source_of(reference) for reference in inputs]
     captured.outside = _expectations(recording, captured)
     captured.generators = recording.generators
-    recorder.dictionaries.clear()  # what kernels kept in them was for this call
+    recorder.forget_dictionaries()
     if not captured.forward.checks_before_effects:
         raise NotCapturable("it compares values after it has changed others")
     return captured
@@ -372,10 +383,11 @@ class _Sources:
         """Join the groups of those that lie in the same memory, such as a parameter and a view of it."""
         used = dict.fromkeys(reference for call in calls for reference in references_in((call.args, call.kwargs)))
         arrays = [self.lifted[reference] for reference in used if reference in self.lifted]
-        shares_memory, recorder = self.recording.backend.shares_memory, self.recording.recorder
+        recorder = self.recording.recorder
         for i, array in enumerate(arrays):
+            backend = recorder.backend_of(array._value)
             for other in arrays[:i]:
-                if shares_memory(array._value, other._value):
+                if backend is recorder.backend_of(other._value) and backend.shares_memory(array._value, other._value):  # type: ignore[union-attr]  # a backend
                     recorder.join(array._reference, other._reference)
 
 
@@ -423,12 +435,18 @@ def _results(
     return results, outputs
 
 
+def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+    """Those that give constants that nobody writes to: a backward has them for itself rather than from the forward."""
+    written = {recorder.group(reference) for call in recorder.calls for reference in call.writes}
+    return [call for call in calls if call.constant is not None and recorder.group(call.results) not in written]
+
+
 def _add_backward(
     captured: Captured, recording: Recording, backward: RecordedBackward, sources: _Sources, outputs: list[Reference]
 ) -> None:
     """Make the program of the backward, and add to the forward's outputs what it needs."""
     recorder = recording.recorder
-    calls = recorder.calls[backward.first :]
+    calls = _constant_calls(recorder, recorder.calls[: backward.first]) + recorder.calls[backward.first :]
     made = {reference for call in calls for reference in references_in(call.results)}
     wanted = [reference for reference in backward.results if reference is not None]
     needed = needed_calls(recorder, calls, wanted)

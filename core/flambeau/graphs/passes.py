@@ -45,16 +45,14 @@ def needed_calls(
 # --- common subexpressions --------------------------------------------------------------------------------------------------
 
 
-def merged(
-    recorder: Recorder, calls: Sequence[Call], outputs: Iterable[Reference]
-) -> tuple[list[Call], dict[Reference, Reference]]:
+def merged(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference]) -> tuple[list[Call], list[Reference]]:
     """The calls without those that compute again what an earlier one has computed.
 
     Two calls are equal if they call the same function with the same values, and no memory of these was written to in between.
     A result that is written to later, or given away, stays in memory of its own.
 
     Returns:
-        the calls, and what the results of those left out are called instead.
+        the calls, and the outputs, with the values in them that stand in place of those left out.
     """
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     exposed = {group(reference) for call in calls for reference in call.writes} | {group(reference) for reference in outputs}
@@ -79,7 +77,7 @@ def merged(
         for reference in call.writes:
             written[group(reference)] = written.get(group(reference), 0) + 1
         kept.append(call)
-    return kept, instead
+    return kept, [instead.get(reference, reference) for reference in outputs]
 
 
 def _may_merge(call: Call) -> bool:
@@ -156,9 +154,9 @@ def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
 
 
 def without_copies(
-    recorder: Recorder, calls: Sequence[Call], inputs: Iterable[Reference], outputs: Iterable[Reference]
-) -> tuple[list[Call], dict[Reference, Reference]]:
-    """The calls without copies of what nobody else uses, and what those copies are called instead."""
+    recorder: Recorder, calls: Sequence[Call], inputs: Iterable[Reference], outputs: Sequence[Reference]
+) -> tuple[list[Call], list[Reference]]:
+    """The calls without copies of what nobody else uses, and the outputs, with what was copied in place of the copies."""
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     last_use: dict[int, int] = {}
     for number, call in enumerate(calls):
@@ -169,13 +167,15 @@ def without_copies(
     for call in calls:
         for reference in references_in(call.results):
             makers.setdefault(group(reference), []).append(call)
-    kept, instead = [], {}
-    for number, call in enumerate(calls):
-        source = call.args[0] if call.owned else None
+    kept: list[Call] = []
+    instead: dict[Reference, Reference] = {}
+    for number, original in enumerate(calls):
+        call = substituted(original, instead)
+        source = original.args[0] if call.owned else None
         if type(source) is Reference and group(source) not in outside and last_use[group(source)] == number:
             made = makers.get(group(source), [])
             if len(made) == 1 and not any(reference in dictionaries for reference in references_in(made[0].args)):
-                instead[call.results] = source
+                instead[call.results] = instead.get(source, source)
                 continue
         kept.append(call)
-    return kept, instead
+    return kept, [instead.get(reference, reference) for reference in outputs]

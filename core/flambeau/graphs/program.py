@@ -6,24 +6,15 @@ keep theirs.  A name is deleted after its last use.
 
 from __future__ import annotations
 
-import itertools
-import keyword
-import linecache
-import re
-from collections.abc import Callable, Iterable, Sequence
-from types import MethodType
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from .fusion import fused
 from .passes import checks_first, merged, needed_calls, without_copies
-from .recorder import CHECK, EFFECT, Call, Recorder, Reference, references_in
+from .recorder import CHECK, EFFECT, Call, Recorder, Reference
+from .source import Source
+from .whole import as_one
 
-__all__ = ["CheckFailed", "Program"]
-
-_numbers = itertools.count()
-
-
-class CheckFailed(RuntimeError):
-    """A comparison of values came out differently from when the program was recorded."""
+__all__ = ["Program"]
 
 
 class Program:
@@ -52,143 +43,33 @@ class Program:
         stays: Iterable[Reference] = (),
         name: str = "step",
     ) -> None:
-        self.recorder, self.inputs, self.outputs, self.name = recorder, list(inputs), list(outputs), name
-        self.dictionaries = recorder.shared_dictionaries()
-        calls, merged_values = merged(recorder, needed_calls(recorder, calls, outputs, stays), outputs)
-        calls = checks_first(recorder, calls)
-        self.calls, copied_values = without_copies(recorder, calls, inputs, outputs)
-        self.renamed = merged_values | copied_values  # values that are not made, by what stands in their place
-        self.namespace: dict[str, Any] = {"CheckFailed": CheckFailed, "wrap": recorder.backend.wrap}
-        self.names: dict[Reference, str] = {}
-        self.code = self._source()
-        self.run: Callable[[Sequence[Any]], tuple[Any, ...]] = self._compiled()
+        self.recorder, self.inputs, self.name = recorder, list(inputs), name
+        calls, outputs = merged(recorder, needed_calls(recorder, calls, outputs, stays), outputs)
+        calls, self.outputs = without_copies(recorder, checks_first(recorder, calls), inputs, outputs)
+        self._plain: list[Call] | None = calls
+        calls, self.body = as_one(recorder, calls, inputs, self.outputs)
+        self._write(fused(recorder, calls, self.outputs, recorder.backend.fusion))
 
-    # --- the source ---
+    def _write(self, calls: Sequence[Call]) -> None:
+        self._source = Source(self.recorder, calls, self.inputs, self.outputs, self.name)
+        self.calls, self.run = self._source.calls, self._source.run
+        self.code = self._source.code if self.body is None else f"{self.body.code}\n\n{self._source.code}"
 
-    def _source(self) -> str:
-        for number, reference in enumerate(self.inputs):
-            self.names[reference] = f"a{number}"
-        self._fold_constants()
-        dictionaries = sorted(
-            {reference for call in self.calls for reference in references_in((call.args, call.kwargs))}
-            & self.dictionaries - set(self.inputs),
-            key=lambda reference: reference.index,
-        )
-        last_use = {
-            self._meant(reference): number
-            for number, call in enumerate(self.calls)
-            for reference in (*references_in((call.args, call.kwargs)), *references_in(call.results))
-        }
-        kept = {self._meant(reference) for reference in self.outputs}
-        lines = [f"def {self.name}(inputs):"]
-        if self.inputs:
-            lines.append(f"    {', '.join(self.names[reference] for reference in self.inputs)}, = inputs")
-        for number, reference in enumerate(dictionaries):
-            self.names[reference] = f"shared{number}"
-            lines.append(f"    shared{number} = {{}}")
-        for number, call in enumerate(self.calls):
-            lines.append(f"    {self._line(call)}")
-            over = [
-                self.names[reference]
-                for reference in dict.fromkeys(
-                    self._meant(reference)
-                    for reference in (*references_in((call.args, call.kwargs)), *references_in(call.results))
-                )
-                if last_use[reference] == number and reference not in kept and reference not in self.folded
-            ]
-            if over:
-                lines.append(f"    del {', '.join(over)}")
-        results = "".join(f"{self.names[self._meant(reference)]}, " for reference in self.outputs)
-        lines.append(f"    return ({results.rstrip()})")
-        return "\n".join(lines) + "\n"
+    @property
+    def exact(self) -> bool:
+        """Whether it computes what the recorded calls compute to the last bit: a compiler of the whole may round differently."""
+        return self.body is None
 
-    def _meant(self, reference: Reference) -> Reference:
-        """What a value is called by, if a copy was left out."""
-        while reference in self.renamed:
-            reference = self.renamed[reference]
-        return reference
-
-    def _fold_constants(self) -> None:
-        """Compute once what depends on constants alone, unless it is written to or seen from outside."""
-        group = self.recorder.group
-        exposed = {group(reference) for call in self.calls for reference in call.writes}
-        exposed |= {group(reference) for reference in (*self.inputs, *self.outputs)}
-        calls, self.folded = [], set[Reference]()
-        for call in self.calls:
-            if call.constant is None or group(call.results) in exposed:
-                calls.append(call)
-            else:
-                self.folded.add(call.results)
-                self.names[call.results] = self._global("constant", call.constant)
-        self.calls = calls
-
-    def _line(self, call: Call) -> str:
-        arguments = [self._text(argument) for argument in call.args]
-        arguments += [f"{name}={self._text(value)}" for name, value in call.kwargs.items()]
-        expression = f"{self._function(call)}({', '.join(arguments)})"
-        if call.scalars and type(call.results) is Reference:
-            expression = f"wrap({expression})"
-        if call.kind == CHECK:
-            return f"if {expression} is not {call.expected!r}: raise CheckFailed({call.name!r})"
-        if call.results is None:
-            return expression
-        assignment = f"{self._target(call.results)} = {expression}"
-        if call.scalars and type(call.results) is not Reference:
-            names = [self.names[reference] for reference in call.scalars]
-            assignment += "".join(f"; {name} = wrap({name})" for name in names)
-        return assignment
-
-    def _target(self, results: Any) -> str:
-        if results is None:
-            return "_"
-        if type(results) is Reference:
-            name = self.names.get(results)
-            if name is None:
-                name = self.names[results] = f"v{len(self.names)}"
-            return name
-        inner = ", ".join(map(self._target, results))
-        return f"({inner},)" if len(results) == 1 else f"({inner})"
-
-    def _function(self, call: Call) -> str:
-        base = re.sub(r"\W", "_", call.name).strip("_") or "kernel"
-        base = f"{base}_" if keyword.iskeyword(base) or base in ("wrap", "inputs", self.name) else base
-        return self._global(base, call.function)
-
-    def _global(self, base: str, value: Any) -> str:
-        """A name in the function's namespace that holds a value."""
-        for number in itertools.count():
-            name = f"{base}_{number}" if number else base
-            found = self.namespace.setdefault(name, value)
-            if found is value or (type(value) is MethodType and found == value):
-                return name
-        raise AssertionError
-
-    def _text(self, value: Any) -> str:
-        kind = type(value)
-        if kind is Reference:
-            return self.names[self._meant(value)]
-        if value is None or kind in (bool, int, str) or (kind is float and value - value == 0):
-            return repr(value)
-        if kind is tuple:
-            return f"({', '.join(map(self._text, value))}{',' if len(value) == 1 else ''})"
-        if kind is list:
-            return f"[{', '.join(map(self._text, value))}]"
-        if kind is dict and all(type(key) is str for key in value):
-            return "{" + ", ".join(f"{key!r}: {self._text(item)}" for key, item in value.items()) + "}"
-        if kind is slice:
-            return f"slice({self._text(value.start)}, {self._text(value.stop)}, {self._text(value.step)})"
-        if value is ...:
-            return "..."
-        return self._global(
-            "c" if not hasattr(value, "__name__") else re.sub(r"\W", "_", value.__name__).strip("_") or "c", value
-        )
-
-    def _compiled(self) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-        filename = f"<flambeau graph {next(_numbers)}>"
-        linecache.cache[filename] = len(self.code), None, self.code.splitlines(keepends=True), filename
-        exec(compile(self.code, filename, "exec"), self.namespace)
-        run: Callable[[Sequence[Any]], tuple[Any, ...]] = self.namespace[self.name]
-        return run
+    def separate(self) -> bool:
+        """Make each call by itself again, rather than several in one loop or program; returns whether there were any of these."""
+        if self._plain is None:
+            return False
+        plain, self._plain = self._plain, None
+        had_parts = self.body is not None or any(call.name.startswith("fused_") for call in self.calls)
+        if had_parts:
+            self.body = None
+            self._write(plain)
+        return had_parts
 
     @property
     def checks_before_effects(self) -> bool:
@@ -200,7 +81,8 @@ class Program:
 
     def table(self) -> list[tuple[str, str, str]]:
         """A row for each call: kind, name, and the line of source."""
-        return [(call.kind, call.name, self._line(call)) for call in self.calls]
+        sources = [self._source] if self.body is None else [self.body, self._source]
+        return [(call.kind, call.name, source.line(call)) for source in sources for call in source.calls]
 
     def print_tabular(self) -> None:
         """Print a row for each call: kind, name, and the line of source."""

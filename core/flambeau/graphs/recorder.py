@@ -19,7 +19,7 @@ from ..backend import Backend
 
 __all__ = [
     "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger",
-    "RecordedNumber", "Recorder", "Reference", "is_inside_call", "is_own_file", "is_recording", "place_in_program",
+    "RecordedNumber", "Recorder", "Reference", "is_own_file", "is_recording", "place_in_program",
     "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
@@ -72,7 +72,7 @@ def references_in(value: Any) -> Iterator[Reference]:
 
 @dataclass(slots=True)
 class Recorder:
-    """Records the calls on the arrays of one backend, made by one thread."""
+    """Records the calls on the arrays of one backend, and of the host's beside it, made by one thread."""
 
     backend: Backend
     strict: bool = False  # whether a look at a value is an error at once
@@ -81,16 +81,35 @@ class Recorder:
     active: bool = True
     depth: int = 0  # of recorded calls that are running: what they call in turn is part of them
     group_of: list[int] = field(default_factory=list)  # for each value, the first one known to share its memory
+    kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)  # for each array: its shape and dtype
     dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # those that kernels share, by id
+    watch: Any = None  # what watches the program's code: not that inside a recorded call, which may be a compiler's
+    past_dictionaries: set[Reference] = field(default_factory=set)  # the references to them, once they have been let go
     thread: int = field(default_factory=get_ident)
     constants: set[Reference] = field(default_factory=set)  # values that are computed from constants alone
+    host: Backend | None = None  # another backend whose arrays are recorded: optimizers count steps there
+    on_host: set[Reference] = field(default_factory=set)  # the values that are the host's arrays
 
     # --- values ---
+
+    def backend_of(self, value: Any) -> Backend | None:
+        """The one of the recorded backends that an array, or a scalar of its library, belongs to."""
+        for backend in (self.backend, self.host):
+            if backend is not None and isinstance(value, (backend.array_type, *backend.scalar_types)):
+                return backend
+        return None
 
     def new_reference(self) -> Reference:
         """A reference to a new value, in memory of its own as far as is known."""
         self.group_of.append(len(self.group_of))
+        self.kinds.append(None)
         return Reference(len(self.group_of) - 1)
+
+    def kind(self, reference: Reference) -> tuple[tuple[int, ...], Any]:
+        """The shape and the dtype of an array."""
+        found = self.kinds[reference.index]
+        assert found is not None
+        return found
 
     def group(self, reference: Reference) -> int:
         """A number that values in the same memory have in common."""
@@ -106,11 +125,20 @@ class Recorder:
 
     def lift(self, array: Any) -> RecordedArray:
         """A real array that was there before, as a value of the program."""
-        return RecordedArray(array, self.new_reference(), self)
+        reference = self.new_reference()
+        self.kinds[reference.index] = array.shape, array.dtype
+        if self.host is not None and isinstance(array, self.host.array_type):
+            self.on_host.add(reference)
+        return RecordedArray(array, reference, self)
 
     def shared_dictionaries(self) -> set[Reference]:
         """The references to the dictionaries in which kernels keep what other kernels use."""
-        return {reference for _, reference in self.dictionaries.values()}
+        return {reference for _, reference in self.dictionaries.values()} | self.past_dictionaries
+
+    def forget_dictionaries(self) -> None:
+        """Let go of what kernels have kept in the shared dictionaries: it was for the recorded step."""
+        self.past_dictionaries = self.shared_dictionaries()
+        self.dictionaries.clear()
 
     # --- what cannot be recorded ---
 
@@ -156,10 +184,14 @@ class Recorder:
         real_args, template = self.taken_apart(args, arrays)
         real_kwargs, keywords = self.taken_apart(kwargs, arrays) if kwargs else (kwargs, kwargs)
         self.depth += 1
+        if self.watch is not None:
+            sys.setprofile(None)
         try:
             value = function(*real_args, **real_kwargs)
         finally:
             self.depth -= 1
+            if self.watch is not None:
+                sys.setprofile(self.watch)
         written = [args[position] for position in (writes(args) if callable(writes) else writes)]
         call = Call(name, function, template, keywords, None, kind, expected=expected)
         call.writes = tuple(target._reference for target in written if isinstance(target, RecordedArray))
@@ -225,18 +257,18 @@ class Recorder:
 
     def put_together(self, value: Any, arrays: list[RecordedArray], call: Call) -> Any:
         """The result of a kernel with recorded arrays in place of real ones."""
-        backend = self.backend
-        if isinstance(value, backend.scalar_types):
+        backend = self.backend_of(value)
+        if backend is not None and isinstance(value, backend.scalar_types):
             result = self.lift(backend.wrap(value))
             call.scalars = (*call.scalars, result._reference)
             return result
-        if isinstance(value, backend.array_type):
+        if backend is not None:
             for array in arrays:
                 if array._value is value:
                     return array
             result = self.lift(value)
             for array in arrays:
-                if backend.shares_memory(value, array._value):
+                if isinstance(array._value, backend.array_type) and backend.shares_memory(value, array._value):
                     self.join(array._reference, result._reference)
             return result
         if type(value) in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
@@ -296,7 +328,7 @@ class RecordedArray:
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._value, name)
         recorder = self._recorder
-        if isinstance(attribute, (recorder.backend.array_type, *recorder.backend.scalar_types)):
+        if recorder.backend_of(attribute) is not None:
             return recorder.call(name, operator.attrgetter(name), (self,), {})
         if not callable(attribute) or isinstance(attribute, type):
             return attribute
@@ -367,7 +399,8 @@ def _unary(name: str, function: Callable[[Any], Any]) -> None:
 
 def _in_place(name: str, function: Callable[[Any, Any], Any], plain: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def compute(self: RecordedArray, other: Any) -> Any:
-        mutable = self._recorder.backend.mutable
+        backend = self._recorder.backend_of(self._value)
+        mutable = backend is not None and backend.mutable
         return self._recorder.call(name, function if mutable else plain, (self, other), {}, writes=(0,) if mutable else ())
 
     return compute
@@ -507,11 +540,6 @@ open_recorders: list[Recorder] = []
 def is_recording() -> bool:
     """Whether a step is being recorded."""
     return bool(open_recorders)
-
-
-def is_inside_call() -> bool:
-    """Whether a recorded call is running, whose inside is no part of the program: a kernel that is being compiled, say."""
-    return any(recorder.depth for recorder in open_recorders)
 
 
 def refuse(reason: str) -> None:

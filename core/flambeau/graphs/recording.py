@@ -9,12 +9,16 @@ is as before.
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
+from functools import cache
+from pathlib import Path
+from types import MethodType, ModuleType
+from typing import Any, Final
 
-from ..backend import Backend
+from ..backend import Backend, for_device_type
 from ..calls.tables import OPS
 from ..random import Generator
 from ..runtime.devices import DispatchKey, _keys, device, dispatch_key, kernels_of
@@ -32,6 +36,7 @@ from .recorder import (
     Recorder,
     Reference,
     open_recorders,
+    register_own_folder,
 )
 
 __all__ = ["NotCapturable", "Recording", "TensorState"]
@@ -57,15 +62,25 @@ class RecordingBackend:
     def __init__(self, real: Backend, recorder: Recorder) -> None:
         self._real, self._recorder = real, recorder
         self.array_type = RecordedArray
-        self.xp = RecordingNamespace(real.xp, recorder)
-        self.forward_xp = self.xp
-        self.all_kernels = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
+        self.xp: Final = RecordingNamespace(real.xp, recorder)
+        self.forward_xp: Final = self.xp
+        self.all_kernels: Final = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
         self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
 
-    @staticmethod
-    def _written_by_step(name: str) -> Any:
+    @property
+    def itself(self) -> Backend:
+        """The backend behind the recorder."""
+        return self._real
+
+    def recorded(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel, whose calls are recorded."""
+        return self._recorder.wrapped(kernel, name)
+
+    def _written_by_step(self, name: str) -> Any:
         """An optimizer's kernel writes to all its arrays but the second, which is the gradient; other kernels write to none."""
-        return (lambda args: [i for i in range(len(args)) if i != 1]) if name.endswith("_step") else ()
+        if not self._real.mutable or not name.endswith("_step"):
+            return ()
+        return lambda args: [position for position in range(len(args)) if position != 1]
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._real, name)
@@ -103,7 +118,8 @@ class RecordingBackend:
         owned = self._real.is_own(value)
         array._value = value
         result = recorder.call("copy", self._real.copy, (array,), {})
-        recorder.calls[-1].owned = owned
+        if result is not array:  # immutable arrays are their own copies
+            recorder.calls[-1].owned = owned
         return result
 
     def extremes(self, array: Any) -> tuple[Any, Any]:
@@ -234,8 +250,10 @@ class Recording:
     """
 
     def __init__(self, backend: Backend, numbers: Sequence[tuple[dict[Any, Any], Any]] = (), strict: bool = False) -> None:
-        self.backend, self.recorder = backend, Recorder(backend, strict)
-        self.places = list(numbers)
+        host = for_device_type("cpu")
+        self.backends = [backend] if host is backend or not host.recordable else [backend, host]
+        self.backend, self.recorder = backend, Recorder(backend, strict, host=self.backends[1] if self.backends[1:] else None)
+        self.places: Final = list(numbers)
         self.numbers: list[RecordedNumber] = []  # the recorded ones, in the order of the places
         self.states: dict[int, TensorState] = {}  # of the tensors that were there, by id
         self.generators: list[tuple[Generator, Any]] = []
@@ -252,21 +270,25 @@ class Recording:
             raise NotCapturable("another step is being recorded")
         if open_batches() or state.forward_levels or state.mutation_guards or state.anomaly_mode or state.node_observers:
             raise NotCapturable("a transform, anomaly mode or a profiler is on")
-        for dtype in self.backend.dtypes:
-            dispatch_key(dtype, device(self.backend.device_type))
+        for backend in self.backends:
+            _register_folders(backend)
+            for dtype in backend.dtypes:
+                dispatch_key(dtype, device(backend.device_type))
         gc.unfreeze()  # objects that `gc.freeze` has put aside would not be found
         self._tensors, generators = _instances(Tensor, Generator)
         gc.freeze()  # what is found at the end is then what has been made since, and collections pass over the rest
         self._lift(self._tensors)
         self._replace_keys()
         for generator in generators:
-            if generator.device.type == self.backend.device_type:
+            if any(generator.device.type == backend.device_type for backend in self.backends):
                 self.generators.append((generator, generator.raw))
                 generator._raw = RecordedGenerator(generator.raw, self.recorder)
         for container, key in self.places:
             number = RecordedNumber.of(container[key], self.recorder.new_reference(), self.recorder)
             self.numbers.append(number)
             container[key] = number
+        watch = sys.getprofile()
+        self.recorder.watch = watch if isinstance(watch, MethodType) else None  # a profiler's own cannot be set again
         self.first_seq = next_seq()
         open_recorders.append(self.recorder)
         return self
@@ -276,7 +298,7 @@ class Recording:
         for tensor in tensors:
             array = getattr(tensor, "_array", None)
             key = getattr(tensor, "_key", None)
-            if type(key) is not DispatchKey or key.backend is not self.backend or type(array) is not self.backend.array_type:
+            if type(key) is not DispatchKey or key.backend not in self.backends or type(array) is not key.backend.array_type:
                 continue
             if id(array) not in lifted:
                 lifted[id(array)] = self.recorder.lift(array)
@@ -290,11 +312,11 @@ class Recording:
             tensor_state.tensor._array = tensor_state.lifted
 
     def _replace_keys(self) -> None:
-        backend = RecordingBackend(self.backend, self.recorder)
-        for key in {key for key in _keys.values() if key.backend is self.backend}:
+        recording = [RecordingBackend(backend, self.recorder) for backend in self.backends]
+        for key in {key for key in _keys.values() if key.backend in self.backends}:
             self._keys[key] = _KeyState.of(key)
         for key in self._keys:
-            self._set_up(key, backend)
+            self._set_up(key, recording[self.backends.index(key.backend)])
         self._resolve = DispatchKey.resolve
         DispatchKey.resolve = staticmethod(self._resolve_recorded)
 
@@ -352,7 +374,7 @@ class Recording:
     def _restore(self, tensor: Tensor) -> None:
         array = getattr(tensor, "_array", None)
         if type(array) is RecordedArray:
-            tensor._array = self.backend.wrap(array._value)
+            tensor._array = tensor._key.backend.wrap(array._value)
 
     # --- what was there ---
 
@@ -366,6 +388,15 @@ class Recording:
         return any(container.get(key) is not number for (container, key), number in zip(self.places, self.numbers, strict=True))
 
 
+@cache
+def _register_folders(backend: Backend) -> None:
+    """Count the code of a backend, and of its array library, as the library's own: it is no part of the program."""
+    for name in (type(backend).__module__, getattr(backend.xp, "__name__", backend.array_type.__module__)):
+        file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
+        if file is not None:
+            register_own_folder(f"{Path(file).parent}{os.sep}")
+
+
 def _instances(*classes: type) -> list[list[Any]]:
     """The live objects of each of the classes; an object refers to its class, so that the collector can tell."""
     found = gc.get_referrers(*(subclass for cls in classes for subclass in _with_subclasses(cls)))
@@ -376,7 +407,8 @@ def _with_subclasses(cls: type) -> list[type]:
     found: dict[type, None] = {cls: None}
     waiting = [cls]
     while waiting:
-        new = [subclass for subclass in type.__subclasses__(waiting.pop()) if subclass not in found]
+        below: list[type] = type.__subclasses__(waiting.pop())
+        new = [subclass for subclass in below if subclass not in found]
         found.update(dict.fromkeys(new))
         waiting += new
     return list(found)

@@ -4,6 +4,7 @@
     python -m flambeau.launching.stubs --check    exits with 1 if they are out of date
 
 `_members.pyi` declares what the operations attach to `Tensor`; `_functions.pyi` the functions of the namespace.
+`_functions.py` says where each of these is written, which is where editors go from its name.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..storage import STORAGE_CLASSES
 from ..subclasses.tensor_types import TENSOR_TYPES
 from ..tensors import tensor as _tensor
 
-__all__ = ["functions", "main", "members"]
+__all__ = ["functions", "main", "members", "sources"]
 
 # Tensor has methods called bool, float and int, which hide the types of that name in the class.
 _HEADER = '''"""Written by `python -m flambeau.launching.stubs`."""
@@ -144,6 +145,50 @@ def functions() -> str:
     return "\n".join(lines) + "\n"
 
 
+# --- where they are written ---------------------------------------------------------------------------------------
+
+_SOURCES_HEADING = '''"""Where each function of the namespace is written: its record, or its definition.
+
+Editors read this file; nothing imports it.
+
+Written by `python -m flambeau.launching.stubs`.
+"""
+
+from __future__ import annotations
+
+'''
+
+
+def sources() -> str:
+    """The text of `_functions.py`."""
+    written = _written()
+    lines: dict[str, list[str]] = {}
+    for name in sorted(PUBLIC):
+        plain = PUBLIC.get(name.rstrip("_"), PUBLIC[name])  # in-place forms are written with the plain one
+        place = written.get(id(inspect.unwrap(PUBLIC[name]))) or written.get(id(inspect.unwrap(plain)))
+        if place is not None and not keyword.iskeyword(name):
+            module, original = place
+            lines.setdefault(module, []).append(f"{original} as {name}")
+    text = "".join(f"from {module} import {', '.join(names)}\n" for module, names in sorted(lines.items()))
+    return _SOURCES_HEADING + text
+
+
+def _written() -> dict[int, tuple[str, str]]:
+    """The module and the name under which the source of the core defines each function, by its identity."""
+    package = _tensor.__name__.partition(".")[0]  # this file may be `__main__`
+    found: dict[int, tuple[str, str]] = {}
+    for module_name in sorted(name for name in sys.modules if name.startswith(f"{package}.")):
+        folder = module_name.split(".")[1]
+        if folder not in ("operations", "linalg", "fft", "special", "tensors"):
+            continue
+        module = sys.modules[module_name]
+        text = inspect.getsource(module)
+        for name, value in vars(module).items():
+            if inspect.isfunction(value) and re.search(rf"^(?:def {name}\(|(?:\w+, )*{name}(?:, \w+)* = )", text, re.MULTILINE):
+                found.setdefault(id(inspect.unwrap(value)), (module_name.removeprefix(package), name))
+    return found
+
+
 def _names(names: list[str]) -> str:
     return textwrap.fill(", ".join(f'"{name}"' for name in names) + ",", 120, initial_indent="    ", subsequent_indent="    ")
 
@@ -151,7 +196,7 @@ def _names(names: list[str]) -> str:
 def main(arguments: list[str]) -> int:
     """Write the files, or check them; returns the exit status."""
     folder, stale = Path(__file__).parents[1], []
-    for name, text in (("_members.pyi", members()), ("_functions.pyi", functions())):
+    for name, text in (("_members.pyi", members()), ("_functions.pyi", functions()), ("_functions.py", sources())):
         path = folder / name
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue

@@ -55,7 +55,8 @@ def summary(model: Any, *inputs: Any, depth: int | None = None) -> str:
     """The layers of a model as a table: the shapes of what they return, their parameters, and memory.
 
     The model runs once, without gradients. Without inputs it does not run, and shapes are not known. What layers return counts
-    as memory, but not where a layer returns memory that it was given, as `Flatten` does; training keeps about as much until `backward`.
+    as memory, but not where a layer returns memory that it was given, as `Flatten` does; training keeps about as much until
+    `backward`.
 
     Args:
         model: a module.

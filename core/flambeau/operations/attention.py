@@ -92,6 +92,8 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, sca
 
 # --- in blocks ----------------------------------------------------------------------------------------------------
 
+_LOWEST = -1e30  # as a score it leaves no weight beside others, and has a difference to itself, as minus infinity has not
+
 
 def _attention_forward(
     xp: Any, query: Any, key: Any, value: Any, mask: Any = None, /, causal: bool = False, scale: float = 1.0
@@ -118,7 +120,7 @@ def attention_gradients(
         scores = F.where(mask, scores, zeros - inf) if _is_bool(mask) else scores + mask
     scores = scores + F.triu(zeros - inf, 1) if causal else scores
     seen, last = scores > -inf, len(scores.shape) - 1
-    weights = F.masked(F.softmax(F.where(seen, scores, zeros), last), seen)  # a row of which nothing is seen has weights 0
+    weights = F.masked(F.softmax(F.where(seen, scores, zeros + _LOWEST), last), seen)  # 0 in a row of which nothing is seen
     through = F.mm(g, F.mH_(value))
     slopes = weights * (through - F.sum(weights * through, (last,), True)) * scale
     return F.mm(slopes, key), F.mm(F.mH_(slopes), query), F.mm(F.mH_(weights), g)

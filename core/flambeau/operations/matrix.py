@@ -10,7 +10,7 @@ from ..calls.arguments import Number
 from ..calls.dispatch import require_factor, result_dtype
 from ..calls.inplace import assign, check_writable, snapshot
 from ..calls.op import composite, op
-from ..calls.overriding import offer_operand
+from ..calls.overriding import DIRECT, may_override, offer_operand
 from ..calls.record import Out
 from ..calls.wrappers import checked
 from ..runtime.warning import warn_of_old
@@ -180,7 +180,9 @@ _without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the oper
 
 
 def __matmul__(self: Tensor, other: Any) -> Tensor:
-    return _without_out(self, other) if isinstance(other, Tensor) else offer_operand("__matmul__", self, other)  # type: ignore[no-any-return]  # an override may return anything
+    if isinstance(other, Tensor) and (type(other) in DIRECT or not may_override((other,))):
+        return _without_out(self, other)  # type: ignore[no-any-return]  # an override may return anything
+    return offer_operand("__matmul__", self, other)  # type: ignore[no-any-return]  # as above
 
 
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:

@@ -11,7 +11,10 @@ from ..tape.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from ..values import dtypes
 from .creation import arange, tensor
+from .joining import stack
 from .neural import norm_except_dim
+from .segments import segment_reduce
+from .sorting import searchsorted
 
 __all__: list[str] = []
 
@@ -83,6 +86,34 @@ def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> 
 def _aminmax(self: Tensor) -> tuple[Tensor, Tensor]:
     """The smallest and the greatest element."""
     return self.min(), self.max()
+
+
+def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """Where each of `size` rows begins among sorted row indices, and in the end how many there are."""
+    rows = arange(size + 1, device=self.device, dtype=self.dtype)
+    return searchsorted(self, rows, out_int32=out_int32)
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """The rows and columns, as a tensor of two rows, of elements whose rows begin at `crow_indices`."""
+    lengths = crow_indices[1:] - crow_indices[:-1]
+    rows = arange(lengths.shape[0], device=lengths.device).repeat_interleave(lengths)
+    parts = [col_indices, rows] if transpose else [rows, col_indices]
+    dtype = dtypes.int32 if out_int32 else dtypes.int64
+    return stack([part.to(dtype) for part in parts])
+
+
+def _segment_reduce(
+    data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
+    axis: int = 0, unsafe: bool = False, initial: Any = None,
+) -> Tensor:  # fmt: skip
+    """`segment_reduce`, without checks in Python."""
+    result: Tensor = segment_reduce(
+        data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial
+    )
+    return result
 
 
 @no_grad()

@@ -161,7 +161,7 @@ class device:
     """
 
     def __init__(self, device: Any) -> None:
-        self.idx = device if isinstance(device, int) else -1 if device is None else index_of(device)
+        self.idx: int = device if isinstance(device, int) else -1 if device is None else index_of(device)
         self.prev_idx = -1
 
     def __enter__(self) -> None:

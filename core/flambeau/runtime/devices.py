@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from .. import backend as backends
 from ..backend import Backend
@@ -274,14 +274,14 @@ class DispatchKey(dict[str, tuple[Callable[..., Any], Any]]):
                 + f"the {backend.name} backend has no {dtype!r}, and so no tensors of that dtype on {device}; it has {has}. "
                 "Convert to one of these, such as by .float(), or compute on the CPU: .cpu() keeps the dtype"
             )
-        self.dtype = dtype
-        self.device = device
-        self.backend = backend
+        self.dtype: Final = dtype
+        self.device: Final = device
+        self.backend: Backend = backend
         state.guarded_devices |= backend.guarded
-        self.array_type = backend.array_type
-        self.raw_dtype = backend.dtypes[dtype]
-        self.scalars = _SCALARS_THAT_FIT[dtype.category]
-        self.constant_types = _NONE if dtype in HALF else self.scalars
+        self.array_type: type = backend.array_type
+        self.raw_dtype: Final = backend.dtypes[dtype]
+        self.scalars: frozenset[type] = _SCALARS_THAT_FIT[dtype.category]
+        self.constant_types: frozenset[type] = _NONE if dtype in HALF else self.scalars
         self.constants: dict[Any, Any] = {}
         self.F = kernels or kernels_of(self)
         self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the same entries; lookup in a plain dict is faster

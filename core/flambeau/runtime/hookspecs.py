@@ -7,7 +7,7 @@ entry-point group `flambeau.backends` with the backend's name as the entry's nam
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import pluggy
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .devices import device
 
 PROJECT = "flambeau"
-hookspec = pluggy.HookspecMarker(PROJECT)
-hookimpl = pluggy.HookimplMarker(PROJECT)
+hookspec: Final = pluggy.HookspecMarker(PROJECT)
+hookimpl: Final = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec(firstresult=True)
@@ -42,6 +42,63 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
     Read once.  A kernel is called as `kernel(target, *others, **scalars)` with raw arrays (0-d ones for scalars), and writes
     into `target`.  If it raises, it must not have written anything.  So the library must not raise for infinities inside it, even
     where its user has asked for that; for NumPy, see `flambeau_backends.numpy.quiet`.
+    """
+
+
+class Operand(NamedTuple):
+    """An argument of a step of a loop: an input, or the result of an earlier step, which are counted on from the inputs."""
+
+    number: int
+
+
+class FusionStep(NamedTuple):
+    """One operation in a loop, its arguments (`Operand`, or Python numbers), and the dtype of its result by name."""
+
+    name: str
+    operands: tuple[Any, ...]
+    dtype: str
+
+
+class FusionInput(NamedTuple):
+    """An array that a loop reads: `full`, a `row` or `column` that is repeated, or one number (`scalar`)."""
+
+    layout: str
+    dtype: str
+
+
+class Fusion(Protocol):
+    """Loops that compute chains of element-wise operations, for the steps that `torch.compile` captures.
+
+    Attributes:
+        least: the number of elements from which on a loop pays.
+        operations: the operations that loops compute: what they take and give, as in `"ff>b"` for two arrays of float32 and a
+            result of bool; a number may stand in the place of an `f`.
+    """
+
+    least: int
+    operations: Mapping[str, str]
+
+    def loop(
+        self,
+        steps: Sequence[FusionStep],
+        inputs: Sequence[FusionInput],
+        outputs: Sequence[int],
+        shape: tuple[int, ...],
+        split: int,
+        one_by_one: Callable[..., Any],
+    ) -> Callable[..., Any]:
+        """Return a function of the inputs' arrays, which gives the outputs: one array, or a tuple of several.
+
+        It gives the same bits as the steps, one by one; it may be compiled when it is first called.  Rows have the last `split`
+        dimensions of `shape`.  `one_by_one` is for arrays that a loop does not take, such as those that are not contiguous.
+        """
+
+
+@hookspec(firstresult=True)
+def flambeau_fusion(backend: Backend) -> Fusion | None:
+    """Return what compiles loops for the arrays of an existing backend, or None.
+
+    Read once.  What such a loop gives is compared, bit for bit, with what the operations give, before it is relied on.
     """
 
 

@@ -28,6 +28,12 @@ class SparseArray:
     """
 
     __slots__ = ("coalesced", "key", "layout", "parts", "shape", "values")
+    layout: str
+    parts: tuple[Any, ...]
+    values: Any
+    shape: tuple[int, ...]
+    key: DispatchKey
+    coalesced: bool
     __array_ufunc__ = None  # NumPy's operators give way
     dtype = None  # so that nobody takes it for an array that fits as it is
 

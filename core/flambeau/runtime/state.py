@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["state"]
 
@@ -29,20 +29,21 @@ class State:
     )
 
     def __init__(self) -> None:
-        self.forward_levels = 0  # open forward-mode levels: a backward pass then computes with Tensors, which have tangents
-        self.mutation_guards = 0  # functions being differentiated, which may not write to tensors that they have captured
-        self.anomaly_mode = False  # whether nodes remember where the forward call was made
+        self.forward_levels: int = 0  # open forward-mode levels: a backward pass then computes with Tensors, which have tangents
+        self.mutation_guards: int = 0  # functions being differentiated, which may not write to tensors that they have captured
+        self.anomaly_mode: bool = False  # whether nodes remember where the forward call was made
         self.node_observers: tuple[Callable[[Any], None], ...] = ()  # profilers that are on
         self.observes_records = False  # whether one of the last three wants to see each node as it is made
-        self.checks_nan = True  # whether anomaly mode looks for NaN in gradients
-        self.guarded_devices = False  # whether there are devices that only get work while they are the current device
-        self.dispatching = False  # whether there are tensor subclasses with a `__torch_dispatch__`
-        self.on_tensors = False  # whether there may be graphs with such tensors, whose rules get Tensors, not arrays
-        self.leaf_hooks = False  # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
+        self.checks_nan: bool = True  # whether anomaly mode looks for NaN in gradients
+        self.guarded_devices: bool = False  # whether there are devices that only get work while they are the current device
+        self.dispatching: bool = False  # whether there are tensor subclasses with a `__torch_dispatch__`
+        self.on_tensors: bool = False  # whether there may be graphs with such tensors, whose rules get Tensors, not arrays
+        # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
+        self.leaf_hooks: bool = False
 
     def update_observing(self) -> None:
         """Note whether anybody wants to see nodes."""
         self.observes_records = self.anomaly_mode or self.mutation_guards > 0 or bool(self.node_observers)
 
 
-state = State()
+state: Final = State()

@@ -7,7 +7,7 @@ import struct
 import zlib
 from array import array
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 from zipfile import ZIP64_LIMIT, ZIP_STORED, ZipFile
 
 from ..values.dtypes import dtype
@@ -156,7 +156,7 @@ class ArchiveReader:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.name = described(file)
+        self.name: str = described(file)
         try:
             archive = ZipFile(file)
             records = archive.infolist()
@@ -165,7 +165,7 @@ class ArchiveReader:
                 raise
             raise RuntimeError(f"failed reading zip archive: {error} (directory of {self.name})") from error
         self._records = {record.filename.partition("/")[2]: record for record in records}
-        self.paths = [record.filename for record in records]
+        self.paths: Final = [record.filename for record in records]
         self._directory: int = archive.start_dir
         self._end = file.seek(0, 2)
         self._readinto = getattr(file, "readinto", None)

@@ -30,7 +30,7 @@ class SavedStorage:
             raise pickle.UnpicklingError(f"expected key, location and size of a storage, but got {(key, location, numel)!r}")
         self.dtype: dtypes.dtype = kind.dtype if isinstance(kind, StorageType) else dtypes.uint8
         self.key, self.location = key, location
-        self.nbytes = numel * self.dtype.itemsize
+        self.nbytes: int = numel * self.dtype.itemsize
 
     def of(self, storage: UntypedStorage) -> TypedStorage:
         """A storage of this dtype over memory."""

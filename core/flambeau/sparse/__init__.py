@@ -28,6 +28,15 @@ from .embedding import gather as gather
 from .gradients import as_sparse_gradcheck
 from .invariants import check_sparse_tensor_invariants
 from .layouts import empty as empty
+from .legacy_types import BFloat16Tensor as BFloat16Tensor
+from .legacy_types import ByteTensor as ByteTensor
+from .legacy_types import CharTensor as CharTensor
+from .legacy_types import DoubleTensor as DoubleTensor
+from .legacy_types import FloatTensor as FloatTensor
+from .legacy_types import HalfTensor as HalfTensor
+from .legacy_types import IntTensor as IntTensor
+from .legacy_types import LongTensor as LongTensor
+from .legacy_types import ShortTensor as ShortTensor
 from .products import addmm, mm, sampled_addmm
 from .reductions import log_softmax, softmax, sum
 from .semi_structured import (

@@ -20,7 +20,7 @@ from ..tensors.tensor import Tensor, wrap
 from .layouts import coalesced, convert, indices_of, merged, to_coo
 from .tensors import SparseTensor, build, coordinates, gather, implements, like, values_of
 
-__all__ = ["addmm", "hspmm", "mm", "saddmm", "sampled_addmm", "smm", "spmm", "sspaddmm"]
+__all__ = ["addmm", "dsmm", "hsmm", "hspmm", "mm", "saddmm", "sampled_addmm", "smm", "spmm", "sspaddmm"]
 
 FUSED.add("sparse_product")
 
@@ -343,5 +343,17 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
     return gathered(result, "SparseSampledAddmmBackward0", (input, mat1, mat2))
 
 
-_OF_TORCH = ["hspmm", "saddmm", "smm", "spmm", "sspaddmm"]
+@implements()
+def dsmm(input: Any, mat2: Any) -> Any:
+    """The product of a sparse and a dense matrix; another name of `torch.mm`."""
+    return torch.mm(input, mat2)
+
+
+@implements()
+def hsmm(mat1: Any, mat2: Tensor) -> Any:
+    """The product of a sparse and a dense matrix, as a tensor of rows; another name of `torch.hspmm`."""
+    return hspmm(mat1, mat2)
+
+
+_OF_TORCH = ["dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm"]
 open_to_overrides(globals(), _OF_TORCH, native=_OF_TORCH)

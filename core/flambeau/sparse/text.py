@@ -6,7 +6,7 @@ from typing import Any
 
 import flambeau as torch
 
-from .._tensor_str import _autograd_suffixes, _contents, _is_default_device, _join
+from .._tensor_str import _add_suffixes, _autograd_suffixes, _is_default_device, _tensor_str
 from ..subclasses.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from .tensors import SparseTensor, parts_of
@@ -32,13 +32,13 @@ def sparse_str(tensor: SparseTensor) -> str:
     suffixes = [*_suffixes(tensor), *_autograd_suffixes(tensor)]
     if array.layout == "sparse_coo":  # whose suffixes begin a line
         text += ",\n" + " " * _INDENT + suffixes.pop(0)
-    text = _join(text, suffixes, _INDENT)
+    text = _add_suffixes(text, suffixes, _INDENT)
     return f"Parameter containing:\n{text}" if isinstance(tensor, Parameter) else text
 
 
 def _part(name: str, part: Tensor) -> str:
     prefix = f"{name}=tensor("
-    text = prefix + _contents(part, _INDENT + len(prefix))
+    text = prefix + _tensor_str(part, _INDENT + len(prefix))
     return f"{text}, size={tuple(part.shape)})" if part.numel() == 0 else f"{text})"
 
 

@@ -17,8 +17,8 @@ __all__ = [
 
 _grad = ContextVar("grad_enabled", default=True)
 _inference = ContextVar("inference_mode", default=False)
-is_grad_enabled = _grad.get
-is_inference_mode_enabled = _inference.get
+is_grad_enabled: Callable[[], bool] = _grad.get
+is_inference_mode_enabled: Callable[[], bool] = _inference.get
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -120,7 +120,7 @@ class set_grad_enabled(Mode):
     """
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.mode: bool = bool(mode)
         self._previous = [_grad.get()]
         _grad.set(self.mode)
 
@@ -185,7 +185,8 @@ class inference_mode(Mode):
 class _Setting(Mode):
     """A setting of PyTorch's engine that has no effect here: it is only remembered, and reset at the end of the context."""
 
-    value = ContextVar("setting", default=True)
+    value: ContextVar[bool] = ContextVar("setting", default=True)
+    mode: bool
 
     def __init__(self, mode: bool = True) -> None:
         self.mode, self._previous = bool(mode), self.value.get()
@@ -208,13 +209,13 @@ class _Setting(Mode):
 class set_multithreading_enabled(_Setting):
     """Accepted, as a function and as a context: a backward pass runs in the thread that asks for it."""
 
-    value = ContextVar("multithreading", default=True)
+    value: ContextVar[bool] = ContextVar("multithreading", default=True)
 
 
 class enforce_grad_layout_policy(_Setting):
     """Accepted, as a function and as a context: gradients are laid out as they are computed."""
 
-    value = ContextVar("grad_layout", default=True)
+    value: ContextVar[bool] = ContextVar("grad_layout", default=True)
 
 
-is_multithreading_enabled = set_multithreading_enabled.value.get
+is_multithreading_enabled: Callable[[], bool] = set_multithreading_enabled.value.get

@@ -127,8 +127,8 @@ class Output:
     __slots__ = ("index", "node")
 
     def __init__(self, node: Node, index: int) -> None:
-        self.node = node
-        self.index = index
+        self.node: Node = node
+        self.index: int = index
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Output and self.node is other.node and self.index == other.index
@@ -154,9 +154,11 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self._variable = weakref.ref(variable)
-        self.hooks = self.outputs = None
-        self.edges = ()
-        self.dispatch_key, self.shape = variable._key, tuple(variable._array.shape)
+        self.hooks: Hooks | None = None
+        self.outputs: tuple[tuple[DispatchKey, tuple[int, ...]], ...] | None = None
+        self.edges: tuple[Any, ...] = ()
+        self.dispatch_key: DispatchKey = variable._key
+        self.shape: tuple[int, ...] = tuple(variable._array.shape)
 
     @property
     def variable(self) -> Tensor | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ..runtime.state import state
 from ..values.dtypes import FLOATING
@@ -167,12 +167,14 @@ class Packed:
     """A tensor as packed by a hook, and the history that the unpacked tensor is given."""
 
     __slots__ = ("index", "leaf", "node", "packed", "unpack_hook")
+    packed: Any
+    unpack_hook: Callable[[Any], Tensor]
 
     def __init__(self, packed: Any, unpack_hook: Callable[[Any], Tensor], tensor: Tensor) -> None:
         self.packed, self.unpack_hook = packed, unpack_hook
-        self.index = tensor.__dict__.get("_output_of")
-        self.node = tensor._node
-        self.leaf = weakref.ref(tensor) if tensor._requires_grad and tensor._node is None else None
+        self.index: Final = tensor.__dict__.get("_output_of")
+        self.node: Final = tensor._node
+        self.leaf: Final = weakref.ref(tensor) if tensor._requires_grad and tensor._node is None else None
 
     def unpack(self, node: Node) -> Tensor:
         with no_grad():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from ..runtime.devices import DispatchKey
@@ -29,4 +29,4 @@ class TensorClass:
         self.Tensor, self.wrap, self.alias = cls, wrap, alias
 
 
-tensor_class = TensorClass()
+tensor_class: Final = TensorClass()

@@ -9,7 +9,7 @@ results.  At other times nothing is marked, at no cost.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -32,10 +32,10 @@ VMAP_WRITES_TO_ALL = (
     "PyTorch framework, please file a bug report instead."
 )
 batches: ContextVar[tuple[Any, ...]] = ContextVar("open_batches", default=())  # the levels of `vmap`, outermost first
-open_batches = batches.get
+open_batches: Callable[[], tuple[Any, ...]] = batches.get
 
 _in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
-in_transform = _in_transform.get  # whether a `torch.func` transform, `vmap` included, is calling a function
+in_transform: Callable[[], bool] = _in_transform.get  # whether a `torch.func` transform, `vmap` included, is calling a function
 _depth: ContextVar[int] = ContextVar("depth_of_transforms", default=0)
 _lock = threading.Lock()
 

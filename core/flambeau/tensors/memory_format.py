@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from .. import backend as backends
 from .tensor import Tensor
@@ -18,7 +18,7 @@ class memory_format:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self.is_channels_last = name.startswith("channels_last")
+        self.is_channels_last: bool = name.startswith("channels_last")
 
     def order(self, ndim: int) -> tuple[int, ...]:
         """The dimensions of a tensor, from the slowest in memory to the fastest.
@@ -40,10 +40,11 @@ class memory_format:
         return self._name
 
 
-contiguous_format = legacy_contiguous_format = memory_format("contiguous_format")
-preserve_format = memory_format("preserve_format")
-channels_last = memory_format("channels_last")
-channels_last_3d = memory_format("channels_last_3d")
+contiguous_format: Final = memory_format("contiguous_format")
+legacy_contiguous_format: Final = contiguous_format
+preserve_format: Final = memory_format("preserve_format")
+channels_last: Final = memory_format("channels_last")
+channels_last_3d: Final = memory_format("channels_last_3d")
 
 
 def memory_order(tensor: Tensor, target: memory_format | None = None) -> tuple[int, ...]:
@@ -69,9 +70,12 @@ class layout:
         return self._name
 
 
-strided = layout("strided")
-sparse_coo, sparse_csr, sparse_csc = layout("sparse_coo"), layout("sparse_csr"), layout("sparse_csc")
-sparse_bsr, sparse_bsc = layout("sparse_bsr"), layout("sparse_bsc")
+strided: Final = layout("strided")
+sparse_coo: Final = layout("sparse_coo")
+sparse_csr: Final = layout("sparse_csr")
+sparse_csc: Final = layout("sparse_csc")
+sparse_bsr: Final = layout("sparse_bsr")
+sparse_bsc: Final = layout("sparse_bsc")
 Tensor.layout = strided
 
 

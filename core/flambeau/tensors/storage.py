@@ -29,7 +29,7 @@ class Storage:
     put_view: ClassVar[Callable[..., Any]]  # puts a view's new array into its parent's; set by the operations on views
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version: int = 0
         self.views: list[weakref.ref[Tensor]] = []
         self._prune_at = 16
 

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from html import escape
+from itertools import pairwise
 
 __all__ = ["draw"]
 
 _CHARACTER, _LINE, _PADDING = 6.4, 13.0, 8.0  # of text at 10.5 px
 _BETWEEN, _BELOW = 16.0, 30.0  # between nodes of a layer, and between layers
+
+_TIP = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
+    '<path d="M0 0 8 4 0 8z" fill="#808080"/></marker></defs>'
+)
 
 
 def draw(
@@ -31,18 +37,16 @@ def draw(
     edges = list(dict.fromkeys(edges))
     layers = _layers(list(nodes), edges)
     sizes = {key: _size(label) for key, (label, _) in nodes.items()}
-    centres = _places(layers, edges, sizes)
+    ways = _ways(layers, edges, sizes)
+    centres = _places(layers, [pair for way in ways for pair in pairwise(way)], sizes)
     width = max(x + sizes[key][0] / 2 for key, (x, _) in centres.items()) + _PADDING
     height = max(y + sizes[key][1] / 2 for key, (_, y) in centres.items()) + _PADDING
-    parts = [_edge(centres[start], sizes[start], centres[end], sizes[end]) for start, end in edges]
+    parts = [_edge([centres[key] for key in way], sizes[way[0]][1], sizes[way[-1]][1]) for way in ways]
     parts += [_node(centres[key], sizes[key], label, colours.get(kind, "white")) for key, (label, kind) in nodes.items()]
-    tip = (
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
-        '<path d="M0 0 8 4 0 8z" fill="#808080"/></marker></defs>'
-    )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'style="max-width:100%;height:auto" font-family="monospace" font-size="10.5">\n{tip}\n' + "\n".join(parts) + "\n</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:100%;height:auto" font-family="monospace" font-size="10.5">\n'
+        + "\n".join([_TIP, *parts, "</svg>\n"])
     )
 
 
@@ -70,6 +74,21 @@ def _layers(keys: list[Hashable], edges: Sequence[tuple[Hashable, Hashable]]) ->
     for key in order:
         layers[depth[key]].append(key)
     return layers
+
+
+def _ways(
+    layers: list[list[Hashable]], edges: Sequence[tuple[Hashable, Hashable]], sizes: dict[Hashable, tuple[float, float]]
+) -> list[list[Hashable]]:
+    """For each edge the places that it goes through: one in each layer between, which are added to the layers."""
+    depth = {key: number for number, layer in enumerate(layers) for key in layer}
+    ways = []
+    for start, end in edges:
+        between = [("through", start, end, number) for number in range(depth[start] + 1, depth[end])]
+        for place in between:
+            layers[place[-1]].append(place)
+            sizes[place] = (0.0, 0.0)
+        ways.append([start, *between, end])
+    return ways
 
 
 def _size(label: str) -> tuple[float, float]:
@@ -124,15 +143,14 @@ def _spread(
         across[key] -= excess
 
 
-def _edge(
-    start: tuple[float, float], start_size: tuple[float, float], end: tuple[float, float], end_size: tuple[float, float]
-) -> str:
-    (x1, y1), (x2, y2) = (start[0], start[1] + start_size[1] / 2), (end[0], end[1] - end_size[1] / 2)
-    middle = (y1 + y2) / 2
-    return (
-        f'<path d="M{x1:.0f} {y1:.0f}C{x1:.0f} {middle:.0f} {x2:.0f} {middle:.0f} {x2:.0f} {y2 - 1:.0f}" '
-        'fill="none" stroke="#808080" marker-end="url(#tip)"/>'
-    )
+def _edge(centres: Sequence[tuple[float, float]], start_height: float, end_height: float) -> str:
+    points = list(centres)
+    points[0] = points[0][0], points[0][1] + start_height / 2
+    points[-1] = points[-1][0], points[-1][1] - end_height / 2 - 1
+    path = f"M{points[0][0]:.0f} {points[0][1]:.0f}"
+    for (x1, y1), (x2, y2) in pairwise(points):
+        path += f"C{x1:.0f} {(y1 + y2) / 2:.0f} {x2:.0f} {(y1 + y2) / 2:.0f} {x2:.0f} {y2:.0f}"
+    return f'<path d="{path}" fill="none" stroke="#808080" marker-end="url(#tip)"/>'
 
 
 def _node(centre: tuple[float, float], size: tuple[float, float], label: str, colour: str) -> str:
@@ -143,6 +161,6 @@ def _node(centre: tuple[float, float], size: tuple[float, float], label: str, co
         f'<tspan x="{x:.0f}" y="{first + number * _LINE:.1f}">{escape(line)}</tspan>' for number, line in enumerate(lines)
     )
     return (
-        f'<rect x="{x - width / 2:.0f}" y="{y - height / 2:.0f}" width="{width:.0f}" height="{height:.0f}" rx="5" fill="{colour}" '
-        f'stroke="#808080"/><text text-anchor="middle" fill="black">{text}</text>'
+        f'<rect x="{x - width / 2:.0f}" y="{y - height / 2:.0f}" width="{width:.0f}" height="{height:.0f}" rx="5" '
+        f'fill="{colour}" stroke="#808080"/><text text-anchor="middle" fill="black">{text}</text>'
     )

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
 import flambeau as torch
 
@@ -149,9 +149,9 @@ class FlopCounterMode(TorchFunctionMode):
             operator: formula if getattr(formula, "_get_raw", False) else shape_wrapper(formula)
             for operator, formula in (custom_mapping or {}).items()
         }
-        self.flop_registry = {**flop_registry, **mapping}
+        self.flop_registry: Final = {**flop_registry, **mapping}
         self.flop_counts: defaultdict[str, defaultdict[Any, int]] = defaultdict(lambda: defaultdict(int))
-        self.mod_tracker = ModuleTracker()
+        self.mod_tracker: Final = ModuleTracker()
         self._is_open = False
 
     def __enter__(self) -> FlopCounterMode:

@@ -51,7 +51,7 @@ class Picture:
             colour = _COLOURS.get(kind, "white")
             lines.append(f"    {numbers[key]} [label={_quoted(label)}{'' if colour == 'white' else f', fillcolor={colour}'}]")
         lines += [f"    {numbers[start]} -> {numbers[end]}" for start, end in self._edges]
-        self.source = "\n".join(["digraph {", *lines, "}"])
+        self.source: str = "\n".join(["digraph {", *lines, "}"])
 
     def svg(self) -> str:
         """The picture as SVG.

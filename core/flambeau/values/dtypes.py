@@ -92,36 +92,45 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return {"bool": "bool_"}.get(self.name, self.name)
+        return "bool_" if self.name == "bool" and type(self).__module__ == __name__ else self.name  # or as `torch.bool`
 
 
-bool_ = dtype("bool", 1, BOOL, "Bool", is_signed=False)
-uint8 = dtype("uint8", 1, INTEGER, "Byte", is_signed=False)
-int8 = dtype("int8", 1, INTEGER, "Char")
-int16 = short = dtype("int16", 2, INTEGER, "Short")
-int32 = int_ = dtype("int32", 4, INTEGER, "Int")
-int64 = long = dtype("int64", 8, INTEGER, "Long")
-uint16 = dtype("uint16", 2, INTEGER, "UInt16", is_signed=False)
-uint32 = dtype("uint32", 4, INTEGER, "UInt32", is_signed=False)
-uint64 = dtype("uint64", 8, INTEGER, "UInt64", is_signed=False)
-float16 = half = dtype("float16", 2, FLOATING, "Half")
-bfloat16 = dtype("bfloat16", 2, FLOATING, "BFloat16")
-float32 = float_ = dtype("float32", 4, FLOATING, "Float")
-float64 = double = dtype("float64", 8, FLOATING, "Double")
-complex64 = cfloat = dtype("complex64", 8, COMPLEX, "ComplexFloat")
-complex128 = cdouble = dtype("complex128", 16, COMPLEX, "ComplexDouble")
+bool_: Final = dtype("bool", 1, BOOL, "Bool", is_signed=False)
+uint8: Final = dtype("uint8", 1, INTEGER, "Byte", is_signed=False)
+int8: Final = dtype("int8", 1, INTEGER, "Char")
+int16: Final = dtype("int16", 2, INTEGER, "Short")
+short: Final = int16
+int32: Final = dtype("int32", 4, INTEGER, "Int")
+int_: Final = int32
+int64: Final = dtype("int64", 8, INTEGER, "Long")
+long: Final = int64
+uint16: Final = dtype("uint16", 2, INTEGER, "UInt16", is_signed=False)
+uint32: Final = dtype("uint32", 4, INTEGER, "UInt32", is_signed=False)
+uint64: Final = dtype("uint64", 8, INTEGER, "UInt64", is_signed=False)
+float16: Final = dtype("float16", 2, FLOATING, "Half")
+half: Final = float16
+bfloat16: Final = dtype("bfloat16", 2, FLOATING, "BFloat16")
+float32: Final = dtype("float32", 4, FLOATING, "Float")
+float_: Final = float32
+float64: Final = dtype("float64", 8, FLOATING, "Double")
+double: Final = float64
+complex64: Final = dtype("complex64", 8, COMPLEX, "ComplexFloat")
+cfloat: Final = complex64
+complex128: Final = dtype("complex128", 16, COMPLEX, "ComplexDouble")
+cdouble: Final = complex128
 
 # To store numbers in, and to multiply matrices: the names say how many bits exponent and mantissa have, and that there are only
 # finite values (`fn`), only one zero (`uz`) or no sign (`u`).
-float8_e4m3fn = dtype("float8_e4m3fn", 1, FLOATING, "Float8_e4m3fn")
-float8_e5m2 = dtype("float8_e5m2", 1, FLOATING, "Float8_e5m2")
-float8_e4m3fnuz = dtype("float8_e4m3fnuz", 1, FLOATING, "Float8_e4m3fnuz")
-float8_e5m2fnuz = dtype("float8_e5m2fnuz", 1, FLOATING, "Float8_e5m2fnuz")
-float8_e8m0fnu = dtype("float8_e8m0fnu", 1, FLOATING, "Float8_e8m0fnu", is_signed=False)
+float8_e4m3fn: Final = dtype("float8_e4m3fn", 1, FLOATING, "Float8_e4m3fn")
+float8_e5m2: Final = dtype("float8_e5m2", 1, FLOATING, "Float8_e5m2")
+float8_e4m3fnuz: Final = dtype("float8_e4m3fnuz", 1, FLOATING, "Float8_e4m3fnuz")
+float8_e5m2fnuz: Final = dtype("float8_e5m2fnuz", 1, FLOATING, "Float8_e5m2fnuz")
+float8_e8m0fnu: Final = dtype("float8_e8m0fnu", 1, FLOATING, "Float8_e8m0fnu", is_signed=False)
 FLOAT8: Final = (float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu)
 
 # Known by name, for tables of dtypes: no array library has it.
-complex32 = chalf = dtype("complex32", 4, COMPLEX, "ComplexHalf")
+complex32: Final = dtype("complex32", 4, COMPLEX, "ComplexHalf")
+chalf: Final = complex32
 
 # The dtypes that are computed in.
 ALL: Final = (
@@ -252,10 +261,10 @@ class iinfo:
     def __init__(self, type: dtype) -> None:
         if type.category != INTEGER:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type!r}'")
-        self.bits = 8 * type.itemsize
+        self.bits: int = 8 * type.itemsize
         self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
-        self.max = 2 ** (self.bits - type.is_signed) - 1
-        self.dtype = type.name
+        self.max: Final = 2 ** (self.bits - type.is_signed) - 1
+        self.dtype: str = type.name
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
@@ -293,8 +302,8 @@ class finfo:
         if type.category < FLOATING:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type!r}'")
         type = type.to_real()
-        self.bits = 8 * type.itemsize
-        self.dtype = type.name
+        self.bits: int = 8 * type.itemsize
+        self.dtype: str = type.name
         if type in FLOAT8:
             self.eps, self.max, self.min, self.tiny = _LIMITS_OF_FLOAT8[type]
             self.smallest_normal, self.resolution = self.tiny, 1.0

@@ -22,7 +22,7 @@ class RemovableHandle:
     """
 
     def __init__(self, hooks: MutableMapping[int, Any], *, extra_dict: Any = ()) -> None:
-        self.id = _next_id()
+        self.id: int = _next_id()
         extra: Iterable[MutableMapping[int, Any]] = [extra_dict] if isinstance(extra_dict, MutableMapping) else extra_dict
         self._tables = [hooks, *extra]
 

@@ -55,7 +55,8 @@ class Size(tuple[int, ...]):
     def __mul__(self, times: Any) -> Size:
         return Size(tuple.__mul__(self, times))
 
-    __rmul__ = __mul__
+    def __rmul__(self, times: Any) -> Size:
+        return self.__mul__(times)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)

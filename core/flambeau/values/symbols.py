@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 __all__ = ["SymBool", "SymFloat", "SymInt", "is_symbolic", "plain"]
 
@@ -35,6 +35,9 @@ class _Symbolic:
     """
 
     __slots__ = ("origin", "recorder", "value")
+    recorder: Recorder
+    value: Any
+    origin: Any
 
     def __init__(self, recorder: Recorder, value: Any, origin: Any) -> None:
         self.recorder, self.value, self.origin = recorder, value, origin
@@ -50,7 +53,7 @@ class _Symbolic:
         """A call that no recorder sees: it gets plain numbers, on which the program depends from then on."""
         return func(*map(_decided, args), **{name: _decided(value) for name, value in (kwargs or {}).items()})
 
-    __hash__ = None  # type: ignore[assignment]  # equality is not known
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equality is not known
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self

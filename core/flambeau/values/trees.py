@@ -30,6 +30,9 @@ class Spec:
     """The structure of a tree: the type of its root (None for a leaf), a context (a dict's keys), and the structures below."""
 
     __slots__ = ("children_specs", "context", "num_leaves", "type")
+    type: Any
+    context: Any
+    children_specs: list[Spec]
     num_leaves: int
 
     def __init__(self, type: Any, context: Any, children_specs: Iterable[Spec]) -> None:

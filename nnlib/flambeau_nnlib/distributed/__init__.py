@@ -9,6 +9,7 @@ What carries the bytes is an `engine`; everything else is made of it.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from . import breakpoints, collectives, debugging, errors, objects, options, point_to_point, store, world
@@ -18,6 +19,7 @@ from .debugging import *  # noqa: F403
 from .device_mesh import DeviceMesh, init_device_mesh
 from .errors import *  # noqa: F403
 from .group import ProcessGroup, ProcessGroupGloo, Work
+from .logger import Logger
 from .objects import *  # noqa: F403
 from .options import *  # noqa: F403
 from .point_to_point import *  # noqa: F403
@@ -25,7 +27,7 @@ from .reduction import ReduceOp
 from .store import *  # noqa: F403
 from .world import *  # noqa: F403
 
-__all__ = ["DeviceMesh", "ProcessGroup", "ProcessGroupGloo", "ReduceOp", "Work", "init_device_mesh"]
+__all__ = ["DeviceMesh", "Logger", "ProcessGroup", "ProcessGroupGloo", "ReduceOp", "Work", "init_device_mesh"]
 for _part in (breakpoints, collectives, debugging, errors, objects, options, point_to_point, store, world):
     __all__ += _part.__all__
 
@@ -38,10 +40,8 @@ def __getattr__(name: str) -> Any:
         from ..nn.parallel import reducer
 
         return getattr(reducer, _OF_DATA_PARALLEL[name])
-    if name == "distributed_c10d":  # which looks for names here
-        from importlib import import_module
-
-        return import_module(f"{__name__}.distributed_c10d")
+    if name in ("algorithms", "distributed_c10d", "rpc"):  # which PyTorch has without an import of its own
+        return import_module(f".{name}", __name__)
     if name == "reduce_op":
         import warnings
 

@@ -111,8 +111,8 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether processes can talk by NCCL; devices of one process can (`nn.DataParallel`)."""
-    return False
+    """Whether processes can talk by NCCL: whether CuPy is installed with it, and there is a device."""
+    return is_backend_available(Backend.NCCL)
 
 
 def is_mpi_available() -> bool:

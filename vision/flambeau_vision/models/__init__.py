@@ -1,8 +1,10 @@
-"""Models with their published weights: of images here, of parts of them in `.segmentation` and `.detection`, and `.video`."""
+"""Models with their published weights: of images here, of parts of them in `.segmentation` and
+`.detection`, of videos in `.video`, and of what moves in `.optical_flow`.
+"""
 
 from __future__ import annotations
 
-from . import detection, segmentation, video
+from . import detection, optical_flow, quantization, segmentation, video
 from ._api import (
     Weights,
     WeightsEnum,
@@ -77,6 +79,7 @@ from .inception import (
     InceptionOutputs,
     inception_v3,
 )
+from .maxvit import MaxVit, MaxVit_T_Weights, maxvit_t
 from .mnasnet import (
     MNASNet,
     MNASNet0_5_Weights,
@@ -261,6 +264,8 @@ __all__ = [
     "MNASNet0_75_Weights",
     "MNASNet1_0_Weights",
     "MNASNet1_3_Weights",
+    "MaxVit",
+    "MaxVit_T_Weights",
     "MobileNetV2",
     "MobileNetV3",
     "MobileNet_V2_Weights",
@@ -353,6 +358,7 @@ __all__ = [
     "inception_v3",
     "interpolate_embeddings",
     "list_models",
+    "maxvit_t",
     "mnasnet0_5",
     "mnasnet0_75",
     "mnasnet1_0",
@@ -360,6 +366,8 @@ __all__ = [
     "mobilenet_v2",
     "mobilenet_v3_large",
     "mobilenet_v3_small",
+    "optical_flow",
+    "quantization",
     "regnet_x_1_6gf",
     "regnet_x_3_2gf",
     "regnet_x_8gf",

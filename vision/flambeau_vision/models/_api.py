@@ -106,13 +106,17 @@ class WeightsEnum(Enum):
         return self.value.meta
 
 
-def _resolve(weights_class: type[WeightsEnum], weights: Any, pretrained: bool | None) -> WeightsEnum | None:
+def _resolve(
+    weights_class: type[WeightsEnum], other: type[WeightsEnum] | None, weights: Any, pretrained: bool | None
+) -> WeightsEnum | None:
     """The member that the arguments stand for; `pretrained` is a deprecated argument, as is a bool for `weights`."""
     if isinstance(weights, bool):
         weights, pretrained = None, weights
     if pretrained is not None:
         warnings.warn("The parameter 'pretrained' is deprecated, please use 'weights' instead.", stacklevel=3)
         weights = next(iter(weights_class)) if pretrained else weights
+    if other is not None and (isinstance(weights, other) or weights in other.__members__.keys() - {"DEFAULT"}):
+        return other.verify(weights)
     return weights_class.verify(weights)
 
 
@@ -155,9 +159,17 @@ Example:
     >>> from {package} import {model}
     >>> from flambeau_vision.models import get_model_weights
     >>> weights = get_model_weights({model}).DEFAULT
-    >>> weights, len(weights.meta["categories"])
-    ({best!r}, {num_classes})
+    >>> weights, weights.meta["num_params"]
+    ({best!r}, {num_params})
 """
+
+
+def _package_of(build: Callable) -> str:
+    """The package that a builder is public in: the one of its module, unless that is a package itself."""
+    import sys
+
+    name = build.__module__
+    return name if hasattr(sys.modules[name], "__path__") else name.rpartition(".")[0]
 
 
 def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
@@ -166,26 +178,28 @@ def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
     facts = {
         "model": builder.__name__,
         "weights": weights_class.__name__,
-        "package": builder.__module__.rpartition(".")[0],
+        "package": _package_of(builder),
         "best": best,
         "num_params": best.meta["num_params"],
-        "num_classes": len(best.meta["categories"]),
     }
     builder.__doc__ = _BUILDER_DOC.format(summary=inspect.cleandoc(builder.__doc__ or ""), **facts)
     weights_class.__doc__ = _WEIGHTS_DOC.format(**facts)
 
 
-def register_model(weights_class: type[WeightsEnum], loads: bool = False) -> Callable:
+def register_model(
+    weights_class: type[WeightsEnum], loads: bool = False, name: str | None = None, other: type[WeightsEnum] | None = None
+) -> Callable:
     """A decorator that makes a public builder, with arguments `weights` and `progress`, of a function that builds a model.
 
     The builder loads the weights into the model; with `loads` the function does that itself, and is called with `weights`
-    and `progress` too.
+    and `progress` too. The model is listed as `name`, by default that of the function, and takes weights of the enum `other`
+    as well.
     """
 
     def decorate(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
         @wraps(build)
         def builder(weights: Any = None, progress: bool = True, *, pretrained: bool | None = None, **kwargs: Any) -> nn.Module:
-            weights = _resolve(weights_class, weights, pretrained)
+            weights = _resolve(weights_class, other, weights, pretrained)
             if loads:
                 return build(weights=weights, progress=progress, **kwargs)
             if weights is None:
@@ -198,8 +212,8 @@ def register_model(weights_class: type[WeightsEnum], loads: bool = False) -> Cal
 
         del builder.__wrapped__  # so that inspect shows the signature of the public builder
         _document(builder, weights_class)
-        _builders[build.__name__] = builder
-        _weights[build.__name__] = weights_class
+        _builders[name or build.__name__] = builder
+        _weights[name or build.__name__] = weights_class
         return builder
 
     return decorate
@@ -233,10 +247,10 @@ def list_models(
 
 
 def _module_of(build: Callable) -> ModuleType:
-    """The package of models that a builder belongs to: `models`, `models.segmentation` or `models.detection`."""
+    """The package of models that a builder belongs to: `models`, `models.segmentation`, `models.detection` and so on."""
     import sys
 
-    return sys.modules[build.__module__.rpartition(".")[0]]
+    return sys.modules[_package_of(build)]
 
 
 def get_model_builder(name: str) -> Callable[..., nn.Module]:
@@ -292,7 +306,8 @@ def get_model_weights(name: str | Callable) -> type[WeightsEnum]:
         >>> models.get_model_weights("resnet18").DEFAULT
         ResNet18_Weights.IMAGENET1K_V1
     """
-    name = name if isinstance(name, str) else name.__name__
+    if not isinstance(name, str):
+        name = next((key for key, builder in _builders.items() if builder is name), name.__name__)
     get_model_builder(name)
     return _weights[name.lower()]
 

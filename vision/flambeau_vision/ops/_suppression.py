@@ -13,6 +13,7 @@ import numpy as np
 
 __all__ = ["suppress", "suppress_by_category"]
 
+_MOST_PAIRS = 40_000  # within categories, up to which all are looked at at once
 _ONE_BLOCK = 300  # boxes that are decided all at once
 _FIRST, _BLOCK = 64, 256  # boxes of a block: few at first, since the best boxes suppress most of the others
 _PIECE = 256  # boxes behind a block that are compared with it at once
@@ -61,16 +62,39 @@ def _suppressed(kept: Any, behind: Any, columns: Any, limit: Any) -> Any:
         places = behind[start : start + _PIECE]
         piece = columns[:, places]
         near = (kept[0] <= piece[2].max()) & (kept[2] >= piece[0, 0])
-        found.append(places[_overlap(kept[:, near], piece, limit).any(0)])
+        found.append(places[_overlap(kept[:, near, None], piece, limit).any(0)])
     return np.concatenate(found) if found else behind
 
 
 def suppress_by_category(boxes: Any, categories: Any, iou_threshold: float) -> Any:
     """`suppress` for each category by itself: the places of all boxes that are kept, in their order."""
     order = categories.argsort(kind="stable")
-    ends = np.flatnonzero(np.diff(categories[order])) + 1
-    parts = np.split(order, ends)
+    ends = np.flatnonzero(np.diff(categories[order], append=-1)) + 1 if len(order) else order
+    sizes = np.diff(ends, prepend=0)
+    if (sizes * (sizes - 1)).sum() <= 2 * _MOST_PAIRS:
+        return np.sort(order[_decide_pairs(boxes[order], np.repeat(ends, sizes), iou_threshold)])
+    parts = np.split(order, ends[:-1])
     return np.sort(np.concatenate([part[suppress(boxes[part], iou_threshold)] for part in parts]))
+
+
+def _decide_pairs(boxes: Any, ends: Any, iou_threshold: float) -> Any:
+    """Which boxes are kept, where each is compared with those behind it up to its end."""
+    places = np.arange(len(boxes))
+    behind = ends - places - 1
+    first = np.repeat(places, behind)
+    second = np.arange(len(first)) - np.repeat(behind.cumsum() - behind, behind) + first + 1
+    x1, y1, x2, y2 = boxes.T
+    columns = np.stack([x1, y1, x2, y2, (x2 - x1) * (y2 - y1)])
+    with np.errstate(all="ignore"):
+        above = _overlap(columns[:, first], columns[:, second], _limit(iou_threshold, boxes.dtype))
+    first, second = first[above], second[above]
+    chosen = np.ones(len(boxes), bool)
+    while True:  # as in `_decide`
+        again = np.ones(len(boxes), bool)
+        again[second[chosen[first]]] = False
+        if (again == chosen).all():
+            return chosen
+        chosen = again
 
 
 def _limit(iou_threshold: float, dtype: Any) -> Any:
@@ -80,8 +104,8 @@ def _limit(iou_threshold: float, dtype: Any) -> Any:
 
 
 def _overlap(rows: Any, columns: Any, limit: Any) -> Any:
-    """Whether each pair of boxes, given by sides and area, overlaps by more than the limit."""
-    x1, y1, x2, y2, area = rows[:, :, None]
+    """Whether boxes, given by sides and area in forms that broadcast, overlap by more than the limit."""
+    x1, y1, x2, y2, area = rows
     wide = np.minimum(x2, columns[2])
     wide -= np.maximum(x1, columns[0])
     high = np.minimum(y2, columns[3])
@@ -102,7 +126,7 @@ def _overlap_above(block: Any, limit: Any) -> Any:
     above = np.zeros((size, size), bool)
     for start in range(0, size, _ROWS):
         rows = slice(start, start + _ROWS)
-        above[rows, start:] = _overlap(block[:, rows], block[:, start:], limit)
+        above[rows, start:] = _overlap(block[:, rows, None], block[:, start:], limit)
         above[rows, rows] &= _BEHIND[: min(_ROWS, size - start), : min(_ROWS, size - start)]
     return above
 

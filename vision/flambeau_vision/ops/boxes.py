@@ -26,8 +26,6 @@ __all__ = [
 
 Tensor = torch.Tensor
 
-_FEW = 1000  # boxes up to which one look at all categories is faster than one at each
-
 
 def _wide(boxes: Tensor) -> Tensor:
     """A dtype in which areas do not overflow: float32 for halves, int64 for small integers."""
@@ -286,12 +284,6 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         >>> batched_nms(boxes, torch.tensor([0.7, 0.9, 0.8]), torch.tensor([0, 0, 1]), iou_threshold=0.5)
         tensor([1, 2])
     """
-    if len(boxes) <= _FEW:
-        if len(boxes) == 0:
-            return torch.empty(0, dtype=torch.int64, device=boxes.device)
-        # Moved far apart, boxes of different categories do not overlap.
-        offsets = idxs.to(boxes) * (boxes.max() + 1)
-        return nms(boxes + offsets[:, None], scores, iou_threshold)
     order = _by_falling_score(scores)
     best = suppress_by_category(_as_array(boxes)[order], idxs.cpu().numpy()[order], iou_threshold)
     return torch.from_numpy(order[best]).to(boxes.device)

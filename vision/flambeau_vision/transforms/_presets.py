@@ -11,7 +11,7 @@ from .._extras import is_pil_image
 from . import functional as F
 from ._geometry import InterpolationMode
 
-__all__ = ["ImageClassification", "ObjectDetection", "SemanticSegmentation", "VideoClassification"]
+__all__ = ["ImageClassification", "ObjectDetection", "OpticalFlow", "SemanticSegmentation", "VideoClassification"]
 
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of the colours of ImageNet
 
@@ -118,3 +118,11 @@ class VideoClassification(nn.Module):
     def extra_repr(self) -> str:
         names = ("crop_size", "resize_size", "mean", "std", "interpolation")
         return "\n".join(f"{name}={getattr(self, name)}" for name in names)
+
+
+class OpticalFlow(nn.Module):
+    """Two pictures in floats from -1 to 1; called with both, and returns both."""
+
+    def forward(self, img1: Any, img2: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        first, second = ((_as_float(img) - 0.5) / 0.5 for img in (img1, img2))
+        return first.contiguous(), second.contiguous()

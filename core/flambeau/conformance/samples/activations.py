@@ -120,6 +120,12 @@ SAMPLES = [
           lambda np, q, k, v, m: np.where(m.any(-1, keepdims=True), np.nan_to_num(
               _softmax(np, np.where(m, q @ k.T / np.sqrt(2), -1e300), -1)) @ v, 0), real(3, 2), real(4, 2), real(4, 5),
               mask(3, 4)),
+    _with("scaled_dot_product_attention", lambda F, q, k, v, m: F.scaled_dot_product_attention(q, k, v, m),
+          lambda np, q, k, v, m: _softmax(np, np.where(m, q @ k.swapaxes(-1, -2) / 2, -1e300), -1) @ v, real(2, 3, 2, 4),
+          real(2, 3, 5, 4), real(2, 3, 5, 4), fixed([[1, 1, 0, 1, 0], [0, 1, 1, 1, 1]], "bool")),
+    _with("scaled_dot_product_attention", lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+          lambda np, q, k, v: _softmax(np, np.where(np.tri(3, 5) > 0, q @ k.swapaxes(-1, -2) / 2, -1e300), -1) @ v,
+          real(2, 3, 3, 4), real(2, 3, 5, 4), real(2, 3, 5, 4)),
 ]  # fmt: skip
 
 

@@ -196,7 +196,7 @@ class BatchedKey(DispatchKey):
     def __init__(self, plain: DispatchKey, levels: tuple[Level, ...]) -> None:
         place = levels[-1].device_for(levels, plain.device)
         super().__init__(plain.dtype, place, _backend(plain.backend, len(levels)), _shared(plain, len(levels)))
-        self.plain = plain
+        self.plain: DispatchKey = plain
         self.levels = levels
         if levels[-1].keys is not None:
             levels[-1].keys.add(self)

@@ -21,9 +21,9 @@ class Level:
     __slots__ = ("__weakref__", "_devices", "keys", "number", "randomness", "size")
 
     def __init__(self, number: int, size: int, randomness: str = "error") -> None:
-        self.number = number  # an inner level, which starts later, has a larger number
-        self.size = size
-        self.randomness = randomness
+        self.number: int = number  # an inner level, which starts later, has a larger number
+        self.size: int = size
+        self.randomness: str = randomness
         self.keys: weakref.WeakSet[Any] | None = weakref.WeakSet()  # dispatch keys with this innermost level; None after the end
         self._devices: dict[Any, BatchDevice] = {}
 

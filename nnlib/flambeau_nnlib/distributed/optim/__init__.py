@@ -1,7 +1,10 @@
-"""Optimizers of which every process holds a part."""
+"""Optimizers of which every process holds a part, or whose parameters are averaged."""
 
 from __future__ import annotations
 
+from .optimizer import DistributedOptimizer
+from .post_localSGD_optimizer import PostLocalSGDOptimizer
+from .utils import as_functional_optim
 from .zero_redundancy_optimizer import ZeroRedundancyOptimizer
 
-__all__ = ["ZeroRedundancyOptimizer"]
+__all__ = ["DistributedOptimizer", "PostLocalSGDOptimizer", "ZeroRedundancyOptimizer", "as_functional_optim"]

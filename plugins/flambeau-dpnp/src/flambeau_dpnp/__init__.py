@@ -5,7 +5,8 @@ It is the worked example of a mutable library: `# --- memory` has what the defau
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import dpnp
@@ -18,6 +19,11 @@ from .kernels import KERNELS
 
 __all__ = ["DpnpBackend"]
 
+# SYCL compiles a kernel when it is first called, which takes longer than the call: it keeps kernels for later programs.
+os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1")
+if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
+    os.environ.setdefault("SYCL_PROGRAM_COMPILE_OPTIONS", "-cl-opt-disable")
+
 
 class DpnpBackend(Backend):
     """Arrays are `dpnp.ndarray` on dpctl's default device, which the variable `ONEAPI_DEVICE_SELECTOR` selects."""
@@ -26,11 +32,8 @@ class DpnpBackend(Backend):
     device_type = "dpnp"
     xp = namespace
     array_type = dpnp.ndarray
+    kernels = KERNELS
     mutable = True
-
-    @property
-    def kernels(self) -> Mapping[str, Callable[..., Any]]:
-        return KERNELS
 
     # --- arrays ---
 
@@ -39,21 +42,8 @@ class DpnpBackend(Backend):
             return dpnp.asarray(data, dtype=raw_dtype, copy=copy)
         return dpnp.asarray(numpy.ascontiguousarray(data, dtype=raw_dtype).reshape(numpy.shape(data)))
 
-    def wrap(self, array: Any) -> Any:
-        return array if isinstance(array, dpnp.ndarray) else dpnp.asarray(array)
-
     def to_host(self, array: Any) -> Any:
         return dpnp.asnumpy(array)
-
-    def tolist(self, array: Any) -> Any:
-        return dpnp.asnumpy(array).tolist()
-
-    def item(self, array: Any) -> Any:
-        return array.item()
-
-    def astype(self, array: Any, raw_dtype: Any) -> Any:
-        real = array.dtype.kind == "c" and numpy.dtype(raw_dtype).kind not in "cb"
-        return (array.real if real else array).astype(raw_dtype, copy=True)
 
     def copy(self, array: Any) -> Any:
         return dpnp.array(array, copy=True, order="C")

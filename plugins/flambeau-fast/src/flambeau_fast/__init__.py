@@ -10,7 +10,7 @@ from typing import Any
 
 from flambeau.backend import Backend, hookimpl
 
-__all__ = ["flambeau_inplace_kernels", "flambeau_kernels", "flambeau_report_header"]
+__all__ = ["flambeau_fusion", "flambeau_inplace_kernels", "flambeau_kernels", "flambeau_report_header"]
 
 
 @hookimpl
@@ -47,6 +47,15 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
     from .choice import IN_PLACE
 
     return IN_PLACE
+
+
+@hookimpl
+def flambeau_fusion(backend: Backend) -> Any:
+    if backend.name != "numpy":
+        return None
+    from .fusion import Loops
+
+    return Loops()
 
 
 @hookimpl

@@ -15,14 +15,15 @@ import numpy as np
 
 from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
-__all__ = ["IN_PLACE", "KERNELS", "Declined", "fast", "fast_in_place", "is_dense", "process"]
+__all__ = ["IN_PLACE", "KERNELS", "LEAST", "Declined", "fast", "fast_in_place", "is_dense", "process"]
 
 Kernel = Callable[..., Any]
 
 KERNELS: dict[str, Kernel] = {}
 IN_PLACE: dict[str, Kernel] = {}
 FLOAT = np.dtype(np.float32)
-_LEAST = os.environ.get("FLAMBEAU_FAST_LEAST")  # replaces every kernel's least number of elements, for tests
+_ASKED = os.environ.get("FLAMBEAU_FAST_LEAST")
+LEAST = None if _ASKED is None else int(_ASKED)  # replaces every kernel's least number of elements, for tests
 
 
 class Declined(Exception):
@@ -68,8 +69,8 @@ def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
 def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
     """The function that chooses; kernels of one or two arrays get one with less overhead for small arrays."""
 
-    if _LEAST is not None:
-        least = int(_LEAST)
+    if LEAST is not None:
+        least = LEAST
 
     def tried(*args: Any, **options: Any) -> Any:
         try:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy
 
-from flambeau.backend import Backend, hookimpl
+from flambeau.backend import Backend, Creating, hookimpl
 
 from .compiled import PROGRAMS, Compiled
 from .kernels import KERNELS, cast
+from .whole import WholeProgram, number_in_program
 
 __all__ = ["JaxBackend"]
 
@@ -23,29 +24,22 @@ if jax.config.jax_compilation_cache_dir is None:
     jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "flambeau-jax"))
 if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # programs are small and many, and the same in every run
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
+    jax.config.update("jax_disable_most_optimizations", True)
 
 
 def on_device(host: Any) -> Any:
-    """A NumPy array's elements as JAX's array.  `jnp.asarray` is faster, and compiles a program for each shape: numbers have one."""
+    """The elements of a NumPy array as JAX's.  `jnp.asarray` is faster, but compiles for each shape: numbers have only one."""
     return jax.device_put(host) if host.ndim else jnp.asarray(host)
 
 
-class _New:
-    """`jax.numpy`, but new arrays are created by NumPy: XLA would compile a program for each shape to fill."""
-
-    def __getattr__(self, name: str) -> Any:
-        function = getattr(jnp, name)
-        if name in ("arange", "empty", "eye", "full", "linspace", "ones", "zeros"):
-            make = getattr(numpy, name)
-
-            def function(*args: Any, **kwargs: Any) -> Any:
-                return on_device(make(*args, **kwargs))
-
-        setattr(self, name, function)
-        return function
+def by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that creates arrays, by way of NumPy: XLA would compile a program for each shape to fill."""
+    make = getattr(numpy, function.__name__)
+    return lambda *args, **kwargs: on_device(make(*args, **kwargs))
 
 
-_NEW = _New()
+_CREATING = Creating(jnp, by_numpy)
 
 
 class JaxBackend(Backend):
@@ -54,15 +48,16 @@ class JaxBackend(Backend):
     name = "jax"
     device_type = "jax"
     complete = True
+    recordable = True
     xp = jnp
     array_type = type(jnp.zeros(()))
-
-    @property
-    def kernels(self) -> Mapping[str, Callable[..., Any]]:
-        return KERNELS
+    kernels = KERNELS
 
     def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return Compiled(name, function)
+
+    def whole_program(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        return WholeProgram(function, name)
 
     def forget(self) -> None:
         PROGRAMS.forget()
@@ -75,23 +70,14 @@ class JaxBackend(Backend):
             return data if raw_dtype in (None, data.dtype) else self.astype(data, raw_dtype)
         return on_device(numpy.array(data, dtype=raw_dtype))  # a copy, because JAX may keep using the memory
 
-    def wrap(self, array: Any) -> Any:
-        return self.asarray(array)
-
     def on(self, index: int | None) -> Any:
-        return _NEW
+        return _CREATING
 
     def to_host(self, array: Any) -> Any:
         return numpy.asarray(array)
 
-    def from_host(self, data: Any, index: int = 0) -> Any:
-        return self.asarray(data)
-
-    def tolist(self, array: Any) -> Any:
-        return numpy.asarray(array).tolist()
-
     def item(self, array: Any) -> Any:
-        return array.item()
+        return number_in_program(array) if isinstance(array, jax.core.Tracer) else array.item()
 
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         return cast(array, raw_dtype)

@@ -37,7 +37,7 @@ class _Slice(NamedTuple):
 
 @cache
 def _is_array(kind: type) -> bool:
-    return issubclass(kind, (jax.Array, numpy.ndarray, numpy.generic))
+    return issubclass(kind, (jax.Array, jax.core.Tracer, numpy.ndarray, numpy.generic))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,10 +24,7 @@ class MLXBackend(Backend):
     device_type = "mlx"
     xp = namespace
     array_type = mx.array
-
-    @property
-    def kernels(self) -> Mapping[str, Callable[..., Any]]:
-        return KERNELS
+    kernels = KERNELS
 
     @cached_property
     def dtypes(self) -> Mapping[Any, Any]:
@@ -42,24 +39,12 @@ class MLXBackend(Backend):
             return mx.array(host.astype(numpy.float32)).astype(raw_dtype or mx.bfloat16)
         return mx.array(host, dtype=raw_dtype)
 
-    def wrap(self, array: Any) -> Any:
-        return self.asarray(array)
-
     def to_host(self, array: Any) -> Any:
         if array.dtype == mx.bfloat16:
             import ml_dtypes
 
             return numpy.array(array.astype(mx.float32)).astype(ml_dtypes.bfloat16)
         return numpy.asarray(array)
-
-    def item(self, array: Any) -> Any:
-        return array.item()
-
-    def tolist(self, array: Any) -> Any:
-        return array.tolist()
-
-    def astype(self, array: Any, raw_dtype: Any) -> Any:
-        return array.astype(raw_dtype)
 
     def copy(self, array: Any) -> Any:
         return array  # immutable

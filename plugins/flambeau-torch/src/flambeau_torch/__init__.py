@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import array_api_compat
@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy
 import torch
 
-from flambeau.backend import Backend, hookimpl, without_aliases
+from flambeau.backend import Backend, Creating, hookimpl, without_aliases
 
 from .kernels import KERNELS
 
@@ -35,6 +35,7 @@ class TorchBackend(Backend):
     device_type = "torch"
     xp = xp
     array_type = torch.Tensor
+    kernels = KERNELS
     mutable = True
 
     def __init__(self, place: str = "cpu") -> None:
@@ -42,12 +43,7 @@ class TorchBackend(Backend):
 
     @cached_property
     def dtypes(self) -> Any:
-        found = {dtype: getattr(torch, dtype.name, None) for dtype in super().dtypes}
-        return {dtype: raw for dtype, raw in found.items() if raw is not None and dtype.name != "complex32"}
-
-    @property
-    def kernels(self) -> Mapping[str, Callable[..., Any]]:
-        return KERNELS
+        return {dtype: raw for dtype, raw in super().dtypes.items() if raw != torch.complex32}  # with which few functions compute
 
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
         """The kernel, run again with `torch` being PyTorch if it failed to import a part of it."""
@@ -74,11 +70,8 @@ class TorchBackend(Backend):
                 data = torch.from_numpy(numpy.array(data))  # a copy, with positive strides and its own memory
         return data.to(self._place, raw_dtype, copy=bool(copy))
 
-    def wrap(self, array: Any) -> Any:
-        return array if isinstance(array, torch.Tensor) else self.asarray(array)
-
     def on(self, index: int | None) -> Any:
-        return self.xp if self._place.type == "cpu" else _On(self._place)
+        return self.xp if self._place.type == "cpu" else Creating(xp, lambda function: partial(function, device=self._place))
 
     def to_host(self, array: Any) -> Any:
         array = array.detach().cpu().resolve_conj().resolve_neg()
@@ -86,18 +79,8 @@ class TorchBackend(Backend):
             return array.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
         return array.numpy()
 
-    def tolist(self, array: Any) -> Any:
-        return array.tolist()
-
-    def item(self, array: Any) -> Any:
-        return array.item()
-
     def copy(self, array: Any) -> Any:
         return array.clone()
-
-    def astype(self, array: Any, raw_dtype: Any) -> Any:
-        real = array.is_complex() and not raw_dtype.is_complex and raw_dtype != torch.bool
-        return (array.real if real else array).to(raw_dtype, copy=True)
 
     def reinterpret(self, array: Any, wanted: Any) -> Any:
         return array.view(self.dtypes[wanted])
@@ -129,19 +112,6 @@ class TorchBackend(Backend):
 
     def report(self) -> str:
         return f"torch {torch.__version__} on {self._place}"
-
-
-class _On:
-    """The namespace whose functions create arrays on a device."""
-
-    def __init__(self, place: Any) -> None:
-        self._place = place
-
-    def __getattr__(self, name: str) -> Any:
-        function = getattr(xp, name)
-        if name not in ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros"):
-            return function
-        return lambda *args, **kwargs: function(*args, device=self._place, **kwargs)
 
 
 _backend = TorchBackend(os.environ.get("FLAMBEAU_TORCH_DEVICE", "cpu"))

@@ -20,9 +20,6 @@ class MutableBackend(Backend):
     array_type = numpy.ndarray
     mutable = True
 
-    def wrap(self, array: Any) -> Any:
-        return numpy.asarray(array)  # of a scalar, which NumPy's functions may return
-
     def copy(self, array: Any) -> Any:
         return numpy.array(array, order="C")
 

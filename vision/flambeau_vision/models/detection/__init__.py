@@ -34,6 +34,7 @@ from .retinanet import (
     retinanet_resnet50_fpn_v2,
 )
 from .ssd import SSD, SSD300_VGG16_Weights, ssd300_vgg16
+from .ssdlite import SSDLite320_MobileNet_V3_Large_Weights, ssdlite320_mobilenet_v3_large
 
 __all__ = [
     "FCOS",
@@ -53,6 +54,7 @@ __all__ = [
     "RetinaNet_ResNet50_FPN_V2_Weights",
     "RetinaNet_ResNet50_FPN_Weights",
     "SSD300_VGG16_Weights",
+    "SSDLite320_MobileNet_V3_Large_Weights",
     "fasterrcnn_mobilenet_v3_large_320_fpn",
     "fasterrcnn_mobilenet_v3_large_fpn",
     "fasterrcnn_resnet50_fpn",
@@ -64,4 +66,5 @@ __all__ = [
     "retinanet_resnet50_fpn",
     "retinanet_resnet50_fpn_v2",
     "ssd300_vgg16",
+    "ssdlite320_mobilenet_v3_large",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import flambeau.nn.functional as F
@@ -33,16 +33,25 @@ def _xavier(layers: nn.Module) -> None:
             nn.init.constant_(module.bias, 0.0)
 
 
-class SSDScoringHead(nn.Module):
-    """Predicts `values` numbers for each default box at each place of each feature map."""
+def _predict(channels: int, values: int) -> nn.Module:
+    conv = nn.Conv2d(channels, values, kernel_size=3, padding=1)
+    _xavier(conv)
+    return conv
 
-    def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], values: int) -> None:
+
+class SSDScoringHead(nn.Module):
+    """Predicts `values` numbers for each default box at each place of each feature map, by layers that `layer` makes."""
+
+    def __init__(
+        self,
+        in_channels: Sequence[int],
+        num_anchors: Sequence[int],
+        values: int,
+        layer: Callable[[int, int], nn.Module] = _predict,
+    ) -> None:
         super().__init__()
         pairs = zip(in_channels, num_anchors, strict=True)
-        self.module_list = nn.ModuleList(
-            nn.Conv2d(channels, values * anchors, kernel_size=3, padding=1) for channels, anchors in pairs
-        )
-        _xavier(self)
+        self.module_list = nn.ModuleList(layer(channels, values * anchors) for channels, anchors in pairs)
         self.values = values
 
     def forward(self, x: list[Tensor]) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from ...transforms._presets import VideoClassification
 from .._api import SITE, Weights
@@ -11,8 +12,10 @@ from .._meta import CategoriesInFile
 __all__ = ["kinetics"]
 
 
-def kinetics(file: str, num_params: int, crop_size: tuple[int, int], resize_size: tuple[int, int]) -> Weights:
-    """Weights for the 400 classes of Kinetics, published as `file.pth`."""
-    prepare = partial(VideoClassification, crop_size=crop_size, resize_size=resize_size)
+def kinetics(
+    file: str, num_params: int, crop_size: tuple[int, int], resize_size: tuple[int] | tuple[int, int], **colours: Any
+) -> Weights:
+    """Weights for the 400 classes of Kinetics, published as `file.pth`; `colours` are their `mean` and `std`."""
+    prepare = partial(VideoClassification, crop_size=crop_size, resize_size=resize_size, **colours)
     categories = CategoriesInFile("kinetics400_categories.txt", 400)
     return Weights(f"{SITE}{file}.pth", prepare, {"categories": categories, "num_params": num_params})

@@ -19,7 +19,7 @@ __all__ = [
 Hook = Callable[[Any, Any], Any]
 
 
-def _averaged(tensor: Tensor, group: Any) -> Any:
+def averaged(tensor: Tensor, group: Any) -> Any:
     tensor.div_(torch.distributed.get_world_size(group))
     work = torch.distributed.all_reduce(tensor, group=group, async_op=True)
     return work.get_future().then(lambda done: done.value()[0])
@@ -27,12 +27,12 @@ def _averaged(tensor: Tensor, group: Any) -> Any:
 
 def allreduce_hook(process_group: Any, bucket: Any) -> Any:
     """The average, as DistributedDataParallel takes it without a hook."""
-    return _averaged(bucket.buffer(), process_group)
+    return averaged(bucket.buffer(), process_group)
 
 
 def _compressed(process_group: Any, bucket: Any, dtype: torch.dtype) -> Any:
     buffer = bucket.buffer()
-    future = _averaged(buffer.to(dtype), process_group)
+    future = averaged(buffer.to(dtype), process_group)
     return future.then(lambda done: buffer.copy_(done.value()))
 
 

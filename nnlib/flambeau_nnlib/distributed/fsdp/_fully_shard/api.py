@@ -174,8 +174,8 @@ def fully_shard(
     """Split a module's parameters over processes, each of which trains it on batches of its own (FSDP2, ZeRO stage 3).
 
     Apply it to submodules first, as to the blocks of a transformer, and to the whole network last: what a module's forward needs
-    is gathered before it, in one exchange, and given up after it. The backward sums gradients over the processes and leaves each its
-    part, so that optimizers, which see `DTensor`s, have states of that size.
+    is gathered before it, in one exchange, and given up after it. The backward sums gradients over the processes and leaves each
+    its part, so that optimizers, which see `DTensor`s, have states of that size.
 
     Args:
         module: the module, which is changed, or several whose parameters travel together.

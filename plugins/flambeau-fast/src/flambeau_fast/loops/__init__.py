@@ -17,7 +17,7 @@ from numba.core.codegen import get_host_cpu_features
 
 from .. import threads
 
-__all__ = ["compiled", "compiled_for", "inlined", "loop"]
+__all__ = ["compiled", "compiled_for", "exactly", "inlined", "loop"]
 
 if numba.config.THREADING_LAYER == "default":
     numba.config.THREADING_LAYER = "threadsafe"  # numba's own scheduler aborts if two threads use it at once
@@ -32,6 +32,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {
 
 compiled = numba.njit(parallel=True, cache=True, **_OPTIONS)
 loop = numba.njit(cache=True, **_OPTIONS)
+exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # each operation rounds, as if it stood alone
 
 
 def compiled_for(signature: Any) -> Callable[..., Any]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from . import compiled, inlined
+from . import compiled
 from .scalar import exp as _exp
-from .scalar import f32, normal_density, normal_share_below
+from .scalar import f32
+from .scalar import gelu as _gelu
+from .scalar import gelu_backward as _gelu_backward
+from .scalar import gelu_tanh as _gelu_tanh
+from .scalar import gelu_tanh_backward as _gelu_tanh_backward
 from .scalar import sigmoid as _sigmoid
+from .scalar import silu as _silu
+from .scalar import silu_backward as _silu_backward
 from .scalar import tanh as _tanh
-
-_SCALE, _CUBE = f32(0.7978845608028654), f32(0.044715)  # sqrt(2 / pi)
-
 
 # --- arithmetic ---
 
@@ -112,45 +115,37 @@ def masked(out, x, mask):
 @compiled
 def silu(out, x):
     for i in prange(out.size):
-        out[i] = x[i] * _sigmoid(x[i])
+        out[i] = _silu(x[i])
 
 
 @compiled
 def silu_backward(out, g, x):
     for i in prange(out.size):
-        s = _sigmoid(x[i])
-        out[i] = g[i] * s * (f32(1) + x[i] * (f32(1) - s))
+        out[i] = _silu_backward(g[i], x[i])
 
 
 @compiled
 def gelu(out, x):
     for i in prange(out.size):
-        out[i] = x[i] * normal_share_below(x[i])
+        out[i] = _gelu(x[i])
 
 
 @compiled
 def gelu_backward(out, g, x):
     for i in prange(out.size):
-        out[i] = g[i] * (normal_share_below(x[i]) + x[i] * normal_density(x[i]))
-
-
-@inlined
-def _bent(x):
-    return _tanh(_SCALE * x * (f32(1) + _CUBE * x * x))
+        out[i] = _gelu_backward(g[i], x[i])
 
 
 @compiled
 def gelu_tanh(out, x):
     for i in prange(out.size):
-        out[i] = f32(0.5) * x[i] * (f32(1) + _bent(x[i]))
+        out[i] = _gelu_tanh(x[i])
 
 
 @compiled
 def gelu_tanh_backward(out, g, x):
     for i in prange(out.size):
-        t = _bent(x[i])
-        steep = _SCALE * (f32(1) + f32(3) * _CUBE * x[i] * x[i])
-        out[i] = g[i] * f32(0.5) * (f32(1) + t + x[i] * (f32(1) - t * t) * steep)
+        out[i] = _gelu_tanh_backward(g[i], x[i])
 
 
 @compiled

@@ -17,6 +17,7 @@ _LN2_HIGH, _LN2_LOW = f32(0.693359375), f32(-2.12194440e-4)
 _LEAST_LOG = f32(-87.0)  # logarithms below it belong to denormal numbers
 _TANH_IS_ONE = f32(7.90531110763549805)
 _SQRT_HALF = f32(0.7071067811865476)
+_SCALE, _CUBE = f32(0.7978845608028654), f32(0.044715)  # of GELU by tanh; the first is sqrt(2 / pi)
 _DENSITY = f32(0.3989422804014327)  # of the normal distribution at 0
 
 
@@ -112,6 +113,50 @@ def normal_share_below(x):
 @inlined
 def normal_density(x):
     return _DENSITY * exp(f32(-0.5) * x * x)
+
+
+# --- activations, and their gradients ---
+
+
+@inlined
+def silu(x):
+    return x * sigmoid(x)
+
+
+@inlined
+def silu_backward(g, x):
+    s = sigmoid(x)
+    return g * s * (f32(1) + x * (f32(1) - s))
+
+
+@inlined
+def gelu(x):
+    return x * normal_share_below(x)
+
+
+@inlined
+def gelu_backward(g, x):
+    return g * (normal_share_below(x) + x * normal_density(x))
+
+
+@inlined
+def _bent(x):
+    return tanh(_SCALE * x * (f32(1) + _CUBE * x * x))
+
+
+@inlined
+def gelu_tanh(x):
+    return f32(0.5) * x * (f32(1) + _bent(x))
+
+
+@inlined
+def gelu_tanh_backward(g, x):
+    t = _bent(x)
+    steep = _SCALE * (f32(1) + f32(3) * _CUBE * x * x)
+    return g * f32(0.5) * (f32(1) + t + x * (f32(1) - t * t) * steep)
+
+
+# --- order ---
 
 
 @inlined

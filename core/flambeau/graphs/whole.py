@@ -1,0 +1,81 @@
+"""All calls in one, for array libraries that compile whole programs, such as JAX.
+
+Random numbers are drawn before it, and what the host does, such as counting an optimizer's steps, is done before it, too; what
+was checked is checked behind it.  A compiled program can do none of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
+from .source import Source
+
+__all__ = ["as_one"]
+
+
+def as_one(
+    recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference], outputs: Sequence[Reference]
+) -> tuple[list[Call], Source | None]:
+    """The calls with one in place of all that the backend can compile together, and the source of that one.
+
+    Where the backend compiles no whole programs, these are the calls as they are, and None.
+    """
+    compile_whole = recorder.backend.whole_program
+    if compile_whole is None:
+        return list(calls), None
+    before = _before(recorder, calls)
+    chosen = set(map(id, before))
+    last = {reference for call in calls if id(call) not in chosen for reference in references_in(call.results)}
+    if any(reference in last for call in before for reference in references_in((call.args, call.kwargs))):
+        return list(calls), None
+    checks: list[tuple[Reference, Call]] = []
+    inside = []
+    for call in calls:
+        if id(call) not in chosen and call.kind == CHECK:
+            checks.append((recorder.new_reference(), call))
+            inside.append(replace(call, kind=COMPUTE, results=checks[-1][0]))
+        elif id(call) not in chosen:
+            inside.append(call)
+    if not inside:
+        return list(calls), None
+    made = {reference for call in inside for reference in references_in(call.results)}
+    dictionaries = recorder.shared_dictionaries()
+    used = dict.fromkeys(reference for call in inside for reference in references_in((call.args, call.kwargs)))
+    given = [reference for reference in used if reference not in made and reference not in dictionaries]
+    results = [*dict.fromkeys(reference for reference in outputs if reference in made), *(truth for truth, _ in checks)]
+    body = Source(recorder, inside, given, results, "compiled_together")
+    whole = Call(body.name, compile_whole(body.run, body.name), (given,), {}, tuple(results))
+    after = [Call(check.name, bool, (truth,), {}, None, CHECK, expected=check.expected) for truth, check in checks]
+    return [*before, whole, *after], body
+
+
+def _before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+    """The draws of random numbers, what the host computes, checks of numbers, such as a learning rate, and what these need."""
+    maker = {reference: call for call in calls for reference in references_in(call.results)}
+    chosen: set[int] = set()
+    for call in calls:
+        if call.kind == EFFECT or _is_on_host(recorder, call) or (call.kind == CHECK and _of_numbers(recorder, call, maker)):
+            waiting = [call]
+            while waiting:
+                needed = waiting.pop()
+                if id(needed) not in chosen:
+                    chosen.add(id(needed))
+                    arguments = references_in((needed.args, needed.kwargs))
+                    waiting += [maker[reference] for reference in arguments if reference in maker]
+    return [call for call in calls if id(call) in chosen]
+
+
+def _is_on_host(recorder: Recorder, call: Call) -> bool:
+    return any(reference in recorder.on_host for reference in references_in((call.args, call.kwargs, call.results)))
+
+
+def _of_numbers(recorder: Recorder, call: Call, maker: dict[Reference, Call]) -> bool:
+    """Whether nothing that a call needs is an array."""
+    for reference in references_in((call.args, call.kwargs)):
+        if recorder.kinds[reference.index] is not None:
+            return False
+        if reference in maker and not _of_numbers(recorder, maker[reference], maker):
+            return False
+    return True

@@ -1,0 +1,63 @@
+"""Legacy types of sparse tensors: `torch.sparse.FloatTensor(indices, values, size)`, also for `isinstance`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+
+from .construction import sparse_coo_tensor
+from .tensors import SparseTensor
+
+__all__ = [
+    "BFloat16Tensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",
+    "ShortTensor",
+]  # fmt: skip
+
+
+class SparseType(type):
+    """Metaclass of the legacy types: a type stands for a dtype of COO tensors."""
+
+    dtype: torch.dtype
+
+    def __new__(mcs, name: str, dtype: torch.dtype) -> SparseType:
+        cls = super().__new__(mcs, name, (), {"__module__": "flambeau.sparse"})
+        cls.dtype = dtype
+        return cls
+
+    def __init__(cls, *arguments: Any) -> None:
+        pass
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, SparseTensor) and instance.is_sparse and instance.dtype is cls.dtype and instance.is_cpu
+
+    def __call__(cls, *args: Any, device: Any = None) -> Any:
+        """A COO tensor of indices, values and a size; or an empty one of a size, given as numbers or as one tuple.
+
+        The values keep their dtype.
+
+        >>> import flambeau as torch
+        >>> torch.sparse.FloatTensor(torch.tensor([[0, 2]]), torch.tensor([3.0, 4.0]), torch.Size([3])).to_dense()
+        tensor([3., 0., 4.])
+        """
+        if args and isinstance(args[0], torch.Tensor):
+            indices, values, *shape = args
+            return sparse_coo_tensor(indices, values, *shape, device=device)
+        size = args[0] if len(args) == 1 and not isinstance(args[0], int) else args or (0,)
+        if not all(isinstance(length, int) for length in size):
+            raise TypeError(f"{cls.__name__}() takes tensors of indices and values and a size, or a size, but got {args}")
+        return sparse_coo_tensor(tuple(size), dtype=cls.dtype, device=device)
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.sparse.{cls.__name__}'>"
+
+
+BFloat16Tensor = SparseType("BFloat16Tensor", torch.bfloat16)
+ByteTensor = SparseType("ByteTensor", torch.uint8)
+CharTensor = SparseType("CharTensor", torch.int8)
+DoubleTensor = SparseType("DoubleTensor", torch.float64)
+FloatTensor = SparseType("FloatTensor", torch.float32)
+HalfTensor = SparseType("HalfTensor", torch.float16)
+IntTensor = SparseType("IntTensor", torch.int32)
+LongTensor = SparseType("LongTensor", torch.int64)
+ShortTensor = SparseType("ShortTensor", torch.int16)

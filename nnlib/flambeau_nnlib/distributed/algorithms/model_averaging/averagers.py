@@ -1,0 +1,62 @@
+"""When parameters are averaged: every few steps (Lin et al., 2018, "Don't Use Large Mini-Batches, Use Local SGD")."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from ...world import default_group
+from . import utils
+
+__all__ = ["ModelAverager", "PeriodicModelAverager"]
+
+
+class ModelAverager(ABC):
+    """What averages parameters over a group.
+
+    Args:
+        process_group: the processes; all by default.
+    """
+
+    def __init__(self, process_group: Any = None) -> None:
+        self.process_group = default_group() if process_group is None else process_group
+        self.step = 0
+
+    @abstractmethod
+    def average_parameters(self, params: Iterable[Any]) -> None:
+        """Average parameters, or not, after a step."""
+
+
+class PeriodicModelAverager(ModelAverager):
+    """Averages parameters in each `period`-th step.
+
+    Args:
+        period: every how many steps.
+        warmup_steps: how many steps there are before the first.
+        process_group: the processes; all by default.
+
+    Raises:
+        ValueError: the period is not positive, or `warmup_steps` negative.
+    """
+
+    def __init__(self, period: int, warmup_steps: int = 0, process_group: Any = None) -> None:
+        super().__init__(process_group)
+        if warmup_steps < 0:
+            raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
+        if period < 1:
+            raise ValueError("Arg ``period`` must be a positive value.")
+        if period == 1:
+            warnings.warn(
+                "When period is 1, no need to use model averaging because the communication cost of all-reducing parameters will "
+                "be no less than the cost of all-reducing gradients by DistributedDataParallel in the backward pass.",
+                stacklevel=2,
+            )
+        self.period, self.warmup_steps = period, warmup_steps
+
+    def average_parameters(self, params: Iterable[Any]) -> None:
+        """Average parameters, if this is the step for it, and count it."""
+        if self.step >= self.warmup_steps and (self.step - self.warmup_steps) % self.period == 0:
+            utils.average_parameters_or_parameter_groups(params, self.process_group)
+        self.step += 1

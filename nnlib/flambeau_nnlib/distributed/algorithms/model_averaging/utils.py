@@ -1,0 +1,42 @@
+"""The average of parameters over processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ...collectives import all_reduce
+from ...world import get_rank, get_world_size
+
+__all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_params_to_average"]
+
+
+@torch.no_grad()
+def average_parameters(params: Iterator[Any], process_group: Any) -> None:
+    """Replace parameters by their averages over a group, in one exchange.  Does nothing in a process that is not in it."""
+    parameters = list(params)
+    if not parameters or get_rank(process_group) < 0:
+        return
+    row = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
+    row /= get_world_size(process_group)
+    all_reduce(row, group=process_group)
+    for parameter, part in zip(parameters, row.split([p.numel() for p in parameters]), strict=True):
+        parameter.copy_(part.view_as(parameter))
+
+
+def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
+    """The parameters that have gradients, of a network or of an optimizer's groups.  NotImplementedError for anything else."""
+    found: list[Tensor] = []
+    for given in params:
+        if not isinstance(given, (Tensor, dict)):
+            raise NotImplementedError(f"Parameter input of type {type(given)} is not supported")
+        found += [p for p in (given["params"] if isinstance(given, dict) else [given]) if p.grad is not None]
+    return found
+
+
+def average_parameters_or_parameter_groups(params: Iterable[Any], process_group: Any) -> None:
+    """Replace parameters that have gradients, of a network or of an optimizer's groups, by their averages over a group."""
+    average_parameters(iter(get_params_to_average(params)), process_group)

@@ -1,0 +1,117 @@
+"""Collectives that gradients flow through: the loss is the sum of those of all processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.autograd import Function
+
+from .. import collectives
+from ..reduction import ReduceOp
+from ..world import get_group_rank, get_rank, get_world_size, group_of
+
+__all__ = ["all_gather", "all_reduce", "all_to_all_single", "broadcast", "reduce_scatter"]
+
+
+class _AllReduce(Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, op: ReduceOp, group: Any) -> Tensor:
+        ctx.op, ctx.group = op, group
+        result = tensor.clone(memory_format=torch.contiguous_format)
+        collectives.all_reduce(result, op, group)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return _AllReduce.apply(gradient, ctx.op, ctx.group), None, None
+
+
+class _AllGather(Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, group: Any) -> tuple[Tensor, ...]:
+        ctx.group = group
+        parts = [torch.empty_like(tensor) for _ in range(get_world_size(group))]
+        collectives.all_gather(parts, tensor.contiguous(), group)
+        return tuple(parts)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        return reduce_scatter(torch.empty_like(gradients[0]), list(gradients), group=ctx.group), None
+
+
+class _ReduceScatter(Function):
+    @staticmethod
+    def forward(ctx: Any, output: Tensor, op: ReduceOp, group: Any, *inputs: Tensor) -> Tensor:
+        ctx.group = group
+        result = torch.empty_like(output)
+        collectives.reduce_scatter(result, [tensor.contiguous() for tensor in inputs], op, group)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return None, None, None, *all_gather(gradient, ctx.group)
+
+
+class _Broadcast(Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, src: int, group: Any) -> Tensor:
+        ctx.src, ctx.group = src, group
+        result = tensor.clone(memory_format=torch.contiguous_format)
+        collectives.broadcast(result, src, group)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        total = gradient.clone(memory_format=torch.contiguous_format)
+        collectives.all_reduce(total, group=ctx.group)
+        process_group = group_of(ctx.group)
+        own = process_group is not None and get_rank(ctx.group) == get_group_rank(process_group, ctx.src)
+        return total if own else torch.zeros_like(total), None, None
+
+
+class _AllToAll(Function):
+    @staticmethod
+    def forward(ctx: Any, output: Tensor, tensor: Tensor, outputs: Any, inputs: Any, group: Any) -> Tensor:
+        ctx.shape, ctx.sizes, ctx.group = tensor.shape, (outputs, inputs), group
+        result = torch.empty_like(output)
+        collectives.all_to_all_single(result, tensor.contiguous(), outputs, inputs, group)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        outputs, inputs = ctx.sizes
+        return None, _AllToAll.apply(gradient.new_empty(ctx.shape), gradient, inputs, outputs, ctx.group), None, None, None
+
+
+def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
+    """The reduced tensors of all processes."""
+    return _AllReduce.apply(tensor, op, group)  # type: ignore[no-any-return]  # what `forward` returns
+
+
+def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
+    """The tensors of all processes."""
+    return _AllGather.apply(tensor, group)  # type: ignore[no-any-return]  # likewise
+
+
+def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
+    """The reduced tensors of all processes at this one's place; `output` says shape and dtype."""
+    return _ReduceScatter.apply(output, op, group, *input_list)  # type: ignore[no-any-return]  # likewise
+
+
+def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
+    """The tensor of process `src`."""
+    return _Broadcast.apply(tensor, src, group)  # type: ignore[no-any-return]  # likewise
+
+
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: Any = None,
+) -> Tensor:
+    """Parts of the tensors of all processes, as `torch.distributed.all_to_all_single`; `output` says shape and dtype."""
+    return _AllToAll.apply(output, input, output_split_sizes, input_split_sizes, group)  # type: ignore[no-any-return]  # likewise

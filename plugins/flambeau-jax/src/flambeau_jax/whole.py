@@ -1,0 +1,51 @@
+"""Steps that `torch.compile` captures, as one program of XLA each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+__all__ = ["WholeProgram", "number_in_program"]
+
+try:
+    from jax._src.lax.lax import _convert_element_type  # no public function makes a number that takes other arrays' dtypes
+except ImportError:
+    _convert_element_type = None
+
+
+class WholeProgram:
+    """The function of a step, compiled at its first call.
+
+    What cannot be compiled, because it needs the value of an array, is computed as it is.
+    """
+
+    def __init__(self, function: Callable[[Sequence[Any]], tuple[Any, ...]], name: str) -> None:
+        self.function = function
+
+        def program(values: list[Any]) -> tuple[Any, ...]:
+            return function(values)
+
+        program.__name__ = name  # for JAX's logs
+        self.program: Callable[[list[Any]], tuple[Any, ...]] | None = jax.jit(program)
+
+    def __call__(self, values: list[Any]) -> tuple[Any, ...]:
+        if self.program is not None:
+            try:
+                return self.program(values)
+            except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
+                self.program = None
+        return self.function(values)
+
+
+def number_in_program(array: Any) -> Any:
+    """The one element of an array that is traced, as a number: among arrays it takes their dtype."""
+    number = jnp.reshape(array, ())
+    if jnp.issubdtype(number.dtype, jnp.bool_):
+        return number
+    wide = jnp.float64 if jnp.issubdtype(number.dtype, jnp.floating) else jnp.int64
+    if _convert_element_type is None:
+        return number.astype(wide)
+    return _convert_element_type(number, jnp.dtype(wide), weak_type=True)

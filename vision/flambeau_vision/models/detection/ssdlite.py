@@ -1,0 +1,130 @@
+"""SSDlite: SSD on a MobileNet, its convolutions depthwise."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn
+
+from ...ops.misc import Conv2dNormActivation
+from .._api import WeightsEnum, register_model
+from ..mobilenetv3 import MobileNet_V3_Large_Weights, mobilenet_v3_large
+from ._build import choose_weights, coco, finish
+from .anchor_utils import DefaultBoxGenerator
+from .ssd import SSD, SSDScoringHead
+
+__all__ = ["SSDLite320_MobileNet_V3_Large_Weights", "ssdlite320_mobilenet_v3_large"]
+
+Tensor = torch.Tensor
+Layer = Callable[..., nn.Module]
+
+
+def _normal(layers: nn.Module) -> None:
+    for module in layers.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.normal_(module.weight, mean=0.0, std=0.03)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+class SSDLiteHead(nn.Module):
+    """Predicts scores of classes and box deltas, by depthwise convolutions."""
+
+    def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int, norm_layer: Layer) -> None:
+        super().__init__()
+
+        def predict(channels: int, values: int) -> nn.Module:
+            options = {"groups": channels, "norm_layer": norm_layer, "activation_layer": nn.ReLU6}
+            layers = nn.Sequential(Conv2dNormActivation(channels, channels, **options), nn.Conv2d(channels, values, 1))
+            _normal(layers)
+            return layers
+
+        self.classification_head = SSDScoringHead(in_channels, num_anchors, num_classes, predict)
+        self.regression_head = SSDScoringHead(in_channels, num_anchors, 4, predict)
+
+    def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
+        return {"bbox_regression": self.regression_head(x), "cls_logits": self.classification_head(x)}
+
+
+class SSDLiteFeatureExtractorMobileNet(nn.Module):
+    """Features of six scales: from the middle of a MobileNet's block, from its end, and from further convolutions."""
+
+    def __init__(self, backbone: nn.Sequential, c4_pos: int, norm_layer: Layer) -> None:
+        super().__init__()
+        if backbone[c4_pos].use_res_connect:
+            raise ValueError("backbone[c4_pos].use_res_connect should be False")
+        block = backbone[c4_pos].block
+        self.features = nn.Sequential(
+            nn.Sequential(*backbone[:c4_pos], block[0]), nn.Sequential(block[1:], *backbone[c4_pos + 1 :])
+        )
+        options = {"norm_layer": norm_layer, "activation_layer": nn.ReLU6}
+        channels = [backbone[-1].out_channels, 512, 256, 256, 128]
+        self.out_channels = [block[0].out_channels, *channels]
+        self.extra = nn.ModuleList()
+        for before, after in itertools.pairwise(channels):
+            narrow = after // 2
+            self.extra.append(
+                nn.Sequential(
+                    Conv2dNormActivation(before, narrow, kernel_size=1, **options),
+                    Conv2dNormActivation(narrow, narrow, stride=2, groups=narrow, **options),
+                    Conv2dNormActivation(narrow, after, kernel_size=1, **options),
+                )
+            )
+        _normal(self.extra)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        outputs = []
+        for block in (*self.features, *self.extra):
+            x = block(x)
+            outputs.append(x)
+        return OrderedDict((str(index), output) for index, output in enumerate(outputs))
+
+
+def _mobilenet_extractor(network: nn.Module, trainable_layers: int, norm_layer: Layer) -> SSDLiteFeatureExtractorMobileNet:
+    """Features of a MobileNet, of whose stages the last few are trained."""
+    layers = network.features
+    strided = [index for index, layer in enumerate(layers) if getattr(layer, "_is_cn", False)]
+    starts = [0, *strided, len(layers) - 1]
+    if not 0 <= trainable_layers <= len(starts):
+        raise ValueError(f"trainable_layers should be in the range [0, {len(starts)}], instead got {trainable_layers}")
+    first = len(layers) if trainable_layers == 0 else starts[len(starts) - trainable_layers]
+    for layer in layers[:first]:
+        for parameter in layer.parameters():
+            parameter.requires_grad_(False)
+    return SSDLiteFeatureExtractorMobileNet(layers, starts[-2], norm_layer)
+
+
+class SSDLite320_MobileNet_V3_Large_Weights(WeightsEnum):
+    COCO_V1 = coco("ssdlite320_mobilenet_v3_large_coco-a79551df", 3440060)
+    DEFAULT = COCO_V1
+
+
+@register_model(SSDLite320_MobileNet_V3_Large_Weights, loads=True)
+def ssdlite320_mobilenet_v3_large(*, weights: Any, progress: bool, norm_layer: Layer | None = None, **kwargs: Any) -> SSD:
+    """SSDlite on MobileNet v3, for images scaled to 320 x 320; further arguments are those of `SSD`.
+
+    Besides, `weights_backbone` are weights of the MobileNet alone, `trainable_backbone_layers` how many of its stages are
+    trained, from 0 to 6, and `norm_layer` makes normalizations. Without weights for the backbone its last stage is halved.
+    """
+    chosen, trained = choose_weights(kwargs, weights, MobileNet_V3_Large_Weights.IMAGENET1K_V1, largest=6, usual=6)
+    norm_layer = norm_layer or partial(nn.BatchNorm2d, eps=0.001, momentum=0.03)
+    network = mobilenet_v3_large(weights=chosen, progress=progress, norm_layer=norm_layer, reduced_tail=chosen is None)
+    if chosen is None:
+        _normal(network)
+    backbone = _mobilenet_extractor(network, trained, norm_layer)
+    boxes = DefaultBoxGenerator([[2, 3]] * 6, min_ratio=0.2, max_ratio=0.95)
+    head = SSDLiteHead(backbone.out_channels, boxes.num_anchors_per_location(), kwargs["num_classes"], norm_layer)
+    defaults = {
+        "score_thresh": 0.001,
+        "nms_thresh": 0.55,
+        "detections_per_img": 300,
+        "topk_candidates": 300,
+        "image_mean": [0.5, 0.5, 0.5],
+        "image_std": [0.5, 0.5, 0.5],
+    }
+    return finish(SSD(backbone, boxes, (320, 320), **{**defaults, "head": head, **kwargs}), weights, progress)

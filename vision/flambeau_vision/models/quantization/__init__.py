@@ -1,0 +1,180 @@
+"""The models that PyTorch publishes with 8-bit weights too, under the names that it has for them.
+
+Built here they are the models in floating point: the same classes, keys and shapes. Computing in 8 bits takes kernels of
+PyTorch's own, so `quantize=True` is refused when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from flambeau import nn
+
+from ...transforms._presets import ImageClassification
+from .. import googlenet as _googlenet
+from .. import inception as _inception
+from .. import mobilenetv2 as _mobilenetv2
+from .. import mobilenetv3 as _mobilenetv3
+from .. import resnet as _resnet
+from .. import shufflenetv2 as _shufflenetv2
+from .._api import SITE, Weights, WeightsEnum, register_model
+from .._meta import CategoriesInFile
+
+__all__ = [
+    "GoogLeNet_QuantizedWeights",
+    "Inception_V3_QuantizedWeights",
+    "MobileNet_V2_QuantizedWeights",
+    "MobileNet_V3_Large_QuantizedWeights",
+    "QuantizableGoogLeNet",
+    "QuantizableInception3",
+    "QuantizableMobileNetV2",
+    "QuantizableMobileNetV3",
+    "QuantizableResNet",
+    "QuantizableShuffleNetV2",
+    "ResNeXt101_32X8D_QuantizedWeights",
+    "ResNeXt101_64X4D_QuantizedWeights",
+    "ResNet18_QuantizedWeights",
+    "ResNet50_QuantizedWeights",
+    "ShuffleNet_V2_X0_5_QuantizedWeights",
+    "ShuffleNet_V2_X1_0_QuantizedWeights",
+    "ShuffleNet_V2_X1_5_QuantizedWeights",
+    "ShuffleNet_V2_X2_0_QuantizedWeights",
+    "googlenet",
+    "inception_v3",
+    "mobilenet_v2",
+    "mobilenet_v3_large",
+    "resnet18",
+    "resnet50",
+    "resnext101_32x8d",
+    "resnext101_64x4d",
+    "shufflenet_v2_x0_5",
+    "shufflenet_v2_x1_0",
+    "shufflenet_v2_x1_5",
+    "shufflenet_v2_x2_0",
+]
+
+QuantizableGoogLeNet = _googlenet.GoogLeNet
+QuantizableInception3 = _inception.Inception3
+QuantizableMobileNetV2 = _mobilenetv2.MobileNetV2
+QuantizableMobileNetV3 = _mobilenetv3.MobileNetV3
+QuantizableResNet = _resnet.ResNet
+QuantizableShuffleNetV2 = _shufflenetv2.ShuffleNetV2
+
+
+def _weights(file: str, unquantized: WeightsEnum, crop_size: int = 224, resize_size: int = 256) -> Weights:
+    """8-bit weights, made of `unquantized` and published as `file.pth`."""
+    meta = {
+        "categories": CategoriesInFile("imagenet_categories.txt", 1000),
+        "num_params": unquantized.meta["num_params"],
+        "backend": "qnnpack" if "qnnpack" in file else "fbgemm",
+        "unquantized": unquantized,
+    }
+    prepare = partial(ImageClassification, crop_size=crop_size, resize_size=resize_size)
+    return Weights(f"{SITE}quantized/{file}.pth", prepare, meta)
+
+
+class GoogLeNet_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights("googlenet_fbgemm-c81f6644", _googlenet.GoogLeNet_Weights.IMAGENET1K_V1)
+    DEFAULT = IMAGENET1K_FBGEMM_V1
+
+
+class Inception_V3_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights(
+        "inception_v3_google_fbgemm-a2837893", _inception.Inception_V3_Weights.IMAGENET1K_V1, 299, 342
+    )
+    DEFAULT = IMAGENET1K_FBGEMM_V1
+
+
+class MobileNet_V2_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_QNNPACK_V1 = _weights("mobilenet_v2_qnnpack_37f702c5", _mobilenetv2.MobileNet_V2_Weights.IMAGENET1K_V1)
+    DEFAULT = IMAGENET1K_QNNPACK_V1
+
+
+class MobileNet_V3_Large_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_QNNPACK_V1 = _weights("mobilenet_v3_large_qnnpack-5bcacf28", _mobilenetv3.MobileNet_V3_Large_Weights.IMAGENET1K_V1)
+    DEFAULT = IMAGENET1K_QNNPACK_V1
+
+
+class ResNet18_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights("resnet18_fbgemm_16fa66dd", _resnet.ResNet18_Weights.IMAGENET1K_V1)
+    DEFAULT = IMAGENET1K_FBGEMM_V1
+
+
+class ResNet50_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights("resnet50_fbgemm_bf931d71", _resnet.ResNet50_Weights.IMAGENET1K_V1)
+    IMAGENET1K_FBGEMM_V2 = _weights("resnet50_fbgemm-23753f79", _resnet.ResNet50_Weights.IMAGENET1K_V2, resize_size=232)
+    DEFAULT = IMAGENET1K_FBGEMM_V2
+
+
+class ResNeXt101_32X8D_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights("resnext101_32x8_fbgemm_09835ccf", _resnet.ResNeXt101_32X8D_Weights.IMAGENET1K_V1)
+    IMAGENET1K_FBGEMM_V2 = _weights(
+        "resnext101_32x8_fbgemm-ee16d00c", _resnet.ResNeXt101_32X8D_Weights.IMAGENET1K_V2, resize_size=232
+    )
+    DEFAULT = IMAGENET1K_FBGEMM_V2
+
+
+class ResNeXt101_64X4D_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights(
+        "resnext101_64x4d_fbgemm-605a1cb3", _resnet.ResNeXt101_64X4D_Weights.IMAGENET1K_V1, resize_size=232
+    )
+    DEFAULT = IMAGENET1K_FBGEMM_V1
+
+
+class ShuffleNet_V2_X0_5_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights("shufflenetv2_x0.5_fbgemm-00845098", _shufflenetv2.ShuffleNet_V2_X0_5_Weights.IMAGENET1K_V1)
+    DEFAULT = IMAGENET1K_FBGEMM_V1
+
+
+class ShuffleNet_V2_X1_0_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights("shufflenetv2_x1_fbgemm-1e62bb32", _shufflenetv2.ShuffleNet_V2_X1_0_Weights.IMAGENET1K_V1)
+    DEFAULT = IMAGENET1K_FBGEMM_V1
+
+
+class ShuffleNet_V2_X1_5_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights(
+        "shufflenetv2_x1_5_fbgemm-d7401f05", _shufflenetv2.ShuffleNet_V2_X1_5_Weights.IMAGENET1K_V1, resize_size=232
+    )
+    DEFAULT = IMAGENET1K_FBGEMM_V1
+
+
+class ShuffleNet_V2_X2_0_QuantizedWeights(WeightsEnum):
+    IMAGENET1K_FBGEMM_V1 = _weights(
+        "shufflenetv2_x2_0_fbgemm-5cac526c", _shufflenetv2.ShuffleNet_V2_X2_0_Weights.IMAGENET1K_V1, resize_size=232
+    )
+    DEFAULT = IMAGENET1K_FBGEMM_V1
+
+
+def _in_floats(build: Callable[..., nn.Module], weights_class: type[WeightsEnum]) -> Callable[..., nn.Module]:
+    """The public builder of a model that PyTorch has in 8 bits too, of its builder in floating point."""
+
+    def builder(*, weights: Any, progress: bool, quantize: bool = False, **kwargs: Any) -> nn.Module:
+        if quantize:
+            raise RuntimeError(f"{build.__name__}(quantize=True) needs PyTorch's 8-bit kernels, which flambeau does not have")
+        if isinstance(weights, weights_class):
+            raise RuntimeError(f"{weights} are 8-bit weights; load {weights.meta['unquantized']} instead")
+        return build(weights=weights, progress=progress, **kwargs)
+
+    builder.__name__ = builder.__qualname__ = build.__name__
+    builder.__doc__ = (
+        f"`flambeau_vision.models.{build.__name__}`, by the name that it has among quantizable models; `quantize` is refused, "
+        "and `weights` can be those in floating point too."
+    )
+    unquantized = type(weights_class["DEFAULT"].meta["unquantized"])
+    return register_model(weights_class, loads=True, name=f"quantized_{build.__name__}", other=unquantized)(builder)
+
+
+googlenet = _in_floats(_googlenet.googlenet, GoogLeNet_QuantizedWeights)
+inception_v3 = _in_floats(_inception.inception_v3, Inception_V3_QuantizedWeights)
+mobilenet_v2 = _in_floats(_mobilenetv2.mobilenet_v2, MobileNet_V2_QuantizedWeights)
+mobilenet_v3_large = _in_floats(_mobilenetv3.mobilenet_v3_large, MobileNet_V3_Large_QuantizedWeights)
+resnet18 = _in_floats(_resnet.resnet18, ResNet18_QuantizedWeights)
+resnet50 = _in_floats(_resnet.resnet50, ResNet50_QuantizedWeights)
+resnext101_32x8d = _in_floats(_resnet.resnext101_32x8d, ResNeXt101_32X8D_QuantizedWeights)
+resnext101_64x4d = _in_floats(_resnet.resnext101_64x4d, ResNeXt101_64X4D_QuantizedWeights)
+shufflenet_v2_x0_5 = _in_floats(_shufflenetv2.shufflenet_v2_x0_5, ShuffleNet_V2_X0_5_QuantizedWeights)
+shufflenet_v2_x1_0 = _in_floats(_shufflenetv2.shufflenet_v2_x1_0, ShuffleNet_V2_X1_0_QuantizedWeights)
+shufflenet_v2_x1_5 = _in_floats(_shufflenetv2.shufflenet_v2_x1_5, ShuffleNet_V2_X1_5_QuantizedWeights)
+shufflenet_v2_x2_0 = _in_floats(_shufflenetv2.shufflenet_v2_x2_0, ShuffleNet_V2_X2_0_QuantizedWeights)

@@ -57,7 +57,10 @@ class Tested(NamedTuple):
 
 def run(command: list[str], *, on_flambeau: bool) -> tuple[int, str, str]:
     """The exit status, output and errors of a program."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, env=variables(on_flambeau))
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, env=variables(on_flambeau))
+    except subprocess.TimeoutExpired:
+        return 1, "", "it takes longer than 15 minutes"
     return done.returncode, done.stdout, done.stderr
 
 

@@ -74,6 +74,7 @@ SUITES = {
             )
         ),
         repository="https://github.com/huggingface/accelerate",
+        known="nested tensors (`torch.nested`), which one test makes",
         copied=("src",),
         environment={"HF_HUB_OFFLINE": "1"},
     ),
@@ -98,11 +99,13 @@ SUITES = {
             "tests_fabric/strategies/test_ddp_integration.py": "minutes of processes",
             "tests_fabric/plugins/precision/test_amp_integration.py": "minutes of processes",
             "tests_fabric/plugins/precision/test_bitsandbytes.py": "for GPUs",
+            "tests_fabric/utilities/test_distributed.py::test_collective_operations": "minutes of processes",
             "tests_fabric/plugins/collectives/test_torch_collective.py::test_two_groups": "minutes of processes",
             "tests_fabric/plugins/collectives/test_torch_collective.py::test_default_process_group": "minutes of processes",
             "tests_fabric/plugins/collectives/test_torch_collective.py::test_collectives_distributed": "minutes of processes",
         },
         options=("-m", "not cloud", "-k", "not spawn and not fork and not compile"),
+        known="a reduction of NCCL's (`_make_nccl_premul_sum`)",
         copied=("tests_pytorch",),
     ),
     "linear_operator": Suite(

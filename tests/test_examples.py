@@ -21,6 +21,7 @@ SHORT = {
     "dcgan": ["--epochs", "1"],
     "policy_gradient": ["--episodes", "60"],
     "hogwild": ["--epochs", "3"],
+    "detector": ["--epochs", "2", "--scenes", "80", "--plot", "boxes.png"],
 }
 
 

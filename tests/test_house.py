@@ -24,7 +24,7 @@ PACKAGES = {
                                        "cudnn"}),
     "nnlib": ("flambeau_nnlib", {"flambeau", "flambeau_nnlib", "tqdm", "cffi"}),
     "vision": ("flambeau_vision", {"flambeau", "flambeau_nnlib", "flambeau_vision", "numpy", "PIL", "tqdm", "scipy", "lmdb",
-                                   "pycocotools"}),
+                                   "pycocotools", "av", "pillow_heif"}),
 }  # fmt: skip
 OPTIONAL = {"safetensors", "opt_einsum", "scipy", "tqdm", "zmq", "mpi4py"}  # only ever inside a function, where an extra serves
 FOR_TOOLS = {
@@ -39,6 +39,7 @@ FOR_TOOLS = {
 FORMATS = {  # what writes the formats of other libraries uses these, and is imported when a program asks for the format
     "nnlib/flambeau_nnlib/onnx": {"onnx", "onnxruntime", "numpy", "ml_dtypes"},
     "nnlib/flambeau_nnlib/export/numpy_files": {"numpy"},
+    "nnlib/flambeau_nnlib/distributed/nccl.py": {"cupy"},  # which has the library that this engine is
 }
 
 

@@ -11,6 +11,9 @@ import torch as pytorch
 import flambeau
 
 torchvision_models = pytest.importorskip("torchvision.models")
+import torchvision.models.feature_extraction as theirs_of  # noqa: E402
+
+import flambeau_vision.models.feature_extraction as ours_of  # noqa: E402
 from flambeau_vision import models  # noqa: E402
 
 
@@ -132,3 +135,11 @@ def test_optical_flow(name):
         flows = ours(*flambeau.from_numpy(pictures), num_flow_updates=3)
     for flow, other in zip(flows, expected, strict=True):
         np.testing.assert_allclose(flow.numpy(), other.numpy(), rtol=1e-3, atol=1e-3 * float(other.abs().max()))
+
+
+@pytest.mark.parametrize(
+    "name", ["resnet18", "densenet121", "mobilenet_v3_small", "shufflenet_v2_x0_5", "squeezenet1_0", "vit_b_32"]
+)
+def test_names_of_nodes(name):
+    expected = theirs_of.get_graph_node_names(torchvision_models.get_model(name))
+    assert ours_of.get_graph_node_names(models.get_model(name)) == expected

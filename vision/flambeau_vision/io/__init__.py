@@ -1,10 +1,12 @@
-"""Reading and writing image files."""
+"""Reading and writing files of images and videos."""
 
 from __future__ import annotations
 
 from .image import (
     ImageReadMode,
+    decode_avif,
     decode_gif,
+    decode_heic,
     decode_image,
     decode_jpeg,
     decode_png,
@@ -17,10 +19,13 @@ from .image import (
     write_jpeg,
     write_png,
 )
+from .video import read_video, read_video_timestamps, write_video
 
 __all__ = [
     "ImageReadMode",
+    "decode_avif",
     "decode_gif",
+    "decode_heic",
     "decode_image",
     "decode_jpeg",
     "decode_png",
@@ -29,7 +34,10 @@ __all__ = [
     "encode_png",
     "read_file",
     "read_image",
+    "read_video",
+    "read_video_timestamps",
     "write_file",
     "write_jpeg",
     "write_png",
+    "write_video",
 ]

@@ -9,12 +9,14 @@ from typing import Any
 
 import flambeau as torch
 
-from .._extras import pillow
+from .._extras import optional, pillow
 from ..transforms.functional import pil_to_tensor, to_pil_image
 
 __all__ = [
     "ImageReadMode",
+    "decode_avif",
     "decode_gif",
+    "decode_heic",
     "decode_image",
     "decode_jpeg",
     "decode_png",
@@ -146,6 +148,17 @@ def decode_jpeg(
 def decode_webp(input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> Tensor:
     """`decode_image` for WebP."""
     return _to_tensor(_open(input, ("WEBP",)), mode)
+
+
+def decode_avif(input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> Tensor:
+    """`decode_image` for AVIF, with a Pillow that knows it (from 11.3 on)."""
+    return _to_tensor(_open(input, ("AVIF",)), mode)
+
+
+def decode_heic(input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> Tensor:
+    """`decode_image` for HEIC, through the package `pillow-heif`."""
+    optional("pillow_heif", "pillow-heif", "decoding HEIC").register_heif_opener()
+    return _to_tensor(_open(input, ("HEIF",)), mode)
 
 
 def decode_gif(input: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -41,6 +42,12 @@ def test_every_page_is_in_the_navigation() -> None:
     listed = (ROOT / "docs/site/mkdocs.yml").read_text(encoding="utf-8")
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in [*PAGES, *(ROOT / "docs").glob("*.md")]]
     assert [page for page in pages if f" {page}\n" not in listed] == []
+
+
+def test_every_environment_variable_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs/site")
+    text = importlib.import_module("programs").environment()
+    assert "`FLAMBEAU_BACKEND`\n:   " in text
 
 
 def test_versions_of_a_release_agree() -> None:

@@ -126,7 +126,7 @@ def _unindented(html: str) -> str:
 
 def set_beside(markdown: str) -> str:
     """Quotations in Chinese stand beside the paragraph before them, which says the same in English."""
-    blocks = re.split(r"\n{2,}(?=\S)", markdown)
+    blocks = re.split(r"\n\n(?=\S)", markdown)
     result: list[str] = []
     for block in blocks:
         if block.startswith(">") and _HAN.search(block) and result:

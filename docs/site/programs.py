@@ -40,6 +40,7 @@ OWN = {
     "FLAMBEAU_HOST_ID": "What two processes have in common that can share memory. Set it where two hosts cannot be told apart, or "
     "containers of one host cannot share memory.",
     "FLAMBEAU_LAUNCHER": "Set by the launcher for the processes that it starts. Programs do not set it.",
+    "FLAMBEAU_CONFORMANCE": "`quick` or `full` in the processes of the conformance kit, which sets it: plugins may compile less.",
     "FLAMBEAU_SHARED_MEMORY_KEEPER": "Where the process is that removes shared memory which nobody uses any more. Set by flambeau for "
     "child processes.",
     "FLAMBEAU_TORCH_DEVICE": "Of the plugin `flambeau-torch`: PyTorch's device, by default `cpu`.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -343,6 +342,10 @@ def source_file(name: str, member: Any) -> str | None:
         path = Path(inspect.getsourcefile(function) or "")  # type: ignore[arg-type]
     except TypeError:
         return None
-    if ROOT not in path.parents or path.name == "codegen.py":
+    if path.name == "codegen.py":
         return None
-    return os.path.relpath(path, ROOT)
+    for folder, package in (("core", "flambeau"), ("nnlib", "flambeau_nnlib"), ("vision", "flambeau_vision")):
+        if package in path.parts:  # wherever it is installed
+            place = Path(folder, *path.parts[len(path.parts) - 1 - path.parts[::-1].index(package) :])
+            return place.as_posix() if (ROOT / place).exists() else None
+    return None

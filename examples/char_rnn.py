@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 
 import torch
+from curves import add_plot_option, draw
 from torch import nn
 
 TEXT = Path(__file__).with_name("nursery_rhymes.txt")
@@ -48,6 +49,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--sample", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    add_plot_option(parser)
     args = parser.parse_args()
 
     torch.manual_seed(args.seed)
@@ -59,6 +61,7 @@ def main():
     model = CharRNN(len(alphabet))
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     loss_fn = nn.CrossEntropyLoss()
+    losses = []
     for epoch in range(1, args.epochs + 1):
         total = 0.0
         for batch in torch.randperm(len(windows)).split(args.batch_size):
@@ -70,11 +73,14 @@ def main():
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             total += loss.item() * len(batch)
+        losses.append(total / len(windows))
         print(
             f"epoch {epoch:2d}  loss {total / len(windows):.3f}  ({math.exp(total / len(windows)):.1f} of {len(alphabet)} "
             "characters)"
         )
     print(write(model, alphabet, text[:1], args.sample))
+    if args.plot:
+        draw(args.plot, "epoch", {"Loss": losses})
 
 
 if __name__ == "__main__":

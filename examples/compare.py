@@ -9,6 +9,8 @@ then PyTorch differs just as much from PyTorch with its initial weights changed 
 
 import argparse
 
+from curves import add_plot_option, draw
+
 
 def losses(torch, steps, seed):
     """The loss of every step of training a small convolutional network on random digits-like images."""
@@ -47,6 +49,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    add_plot_option(parser)
     args = parser.parse_args()
 
     import torch
@@ -61,6 +64,9 @@ def main():
     for step, (a, b) in enumerate(zip(theirs, ours, strict=True), start=1):
         print(f"{step:5d}  {a:10.6f}  {b:10.6f}  {abs(a - b):10.1e}")
     print(f"largest difference: {max(abs(a - b) for a, b in zip(theirs, ours, strict=True)):.1e}")
+    if args.plot:
+        differences = [abs(a - b) for a, b in zip(theirs, ours, strict=True)]
+        draw(args.plot, "step", {"Loss": {"PyTorch": theirs, "flambeau": ours}, "Difference": differences})
 
 
 if __name__ == "__main__":

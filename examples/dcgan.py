@@ -7,6 +7,7 @@ import argparse
 
 import torch
 import torchvision
+from curves import add_plot_option, draw
 from torch import nn
 
 LATENT = 16
@@ -50,6 +51,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--image", help="write 64 new digits to this file")
     parser.add_argument("--seed", type=int, default=0)
+    add_plot_option(parser)
     args = parser.parse_args()
 
     torch.manual_seed(args.seed)
@@ -58,6 +60,7 @@ def main():
     loss_fn = nn.BCEWithLogitsLoss()
     step_G = torch.optim.Adam(G.parameters(), lr=1e-3, betas=(0.5, 0.999))
     step_D = torch.optim.Adam(D.parameters(), lr=5e-4, betas=(0.5, 0.999))
+    losses = {"discriminator": [], "generator": []}
     for epoch in range(1, args.epochs + 1):
         for batch in torch.randperm(len(digits)).split(args.batch_size):
             real, fake = digits[batch], G(torch.randn(len(batch), LATENT, 1, 1))
@@ -70,7 +73,11 @@ def main():
             step_G.zero_grad()
             loss_G.backward()
             step_G.step()
+            losses["discriminator"].append(loss_D.item())
+            losses["generator"].append(loss_G.item())
         print(f"epoch {epoch:2d}  discriminator {loss_D.item():.3f}  generator {loss_G.item():.3f}")
+    if args.plot:
+        draw(args.plot, "batch", {"Loss": losses})
     if args.image:
         with torch.no_grad():
             torchvision.utils.save_image(G.eval()(torch.randn(64, LATENT, 1, 1)) / 2 + 0.5, args.image)

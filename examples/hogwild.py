@@ -14,6 +14,7 @@ import torch
 import torch.multiprocessing as mp
 import torch.nn.functional as F
 import torchvision
+from curves import add_plot_option, draw
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -27,8 +28,8 @@ def load_digits(train):
     return TensorDataset(digits.data.float() / 255, digits.targets)
 
 
-def train(rank, model, steps, arguments):
-    """What each process does; `model` and `steps` lie in memory that all of them share."""
+def train(rank, model, steps, losses, arguments):
+    """What each process does; `model`, `steps` and `losses` lie in memory that all of them share."""
     torch.manual_seed(arguments.seed + rank)
     torch.set_num_threads(1)
     batches = DataLoader(load_digits(train=True), batch_size=arguments.batch_size, shuffle=True)
@@ -42,6 +43,7 @@ def train(rank, model, steps, arguments):
             optimizer.step()
             total += loss.item()
             steps[rank] += 1
+        losses[rank, epoch - 1] = total / len(batches)
         print(f"process {rank}  epoch {epoch:2}/{arguments.epochs}  loss {total / len(batches):.4f}", flush=True)
 
 
@@ -59,6 +61,7 @@ def parse_arguments():
     parser.add_argument("--lr", type=float, default=0.1, help="learning rate (default: 0.1)")
     parser.add_argument("--batch-size", type=int, default=32, help="digits per step (default: 32)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default: 0)")
+    add_plot_option(parser)
     return parser.parse_args()
 
 
@@ -68,12 +71,16 @@ def main():
     model = make_model()
     model.share_memory()  # before the processes start: they get the parameters themselves, not copies
     steps = torch.zeros(arguments.processes, dtype=torch.int64).share_memory_()
+    losses = torch.zeros(arguments.processes, arguments.epochs).share_memory_()
     print(f"accuracy before training {measure(model):.2%}")
 
     start = time.perf_counter()
-    mp.spawn(train, args=(model, steps, arguments), nprocs=arguments.processes)
+    mp.spawn(train, args=(model, steps, losses, arguments), nprocs=arguments.processes)
     print(f"{int(steps.sum())} steps by {arguments.processes} processes in {time.perf_counter() - start:.1f} s")
     print(f"held-out accuracy {measure(model):.2%}")
+    if arguments.plot:
+        curves = {f"process {rank}": row for rank, row in enumerate(losses.tolist())}
+        draw(arguments.plot, "epoch", {"Loss": curves})
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ python -m flambeau examples/policy_gradient.py
 import argparse
 
 import torch
+from curves import add_plot_option, draw
 from torch import nn
 from torch.distributions import Categorical
 
@@ -59,22 +60,26 @@ def main():
     parser.add_argument("--episodes", type=int, default=300)
     parser.add_argument("--discount", type=float, default=0.98)
     parser.add_argument("--seed", type=int, default=0)
+    add_plot_option(parser)
     args = parser.parse_args()
 
     torch.manual_seed(args.seed)
     environment = Beam()
     policy = nn.Sequential(nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 2))
     optimizer = torch.optim.Adam(policy.parameters(), lr=1e-2)
-    recent = []
+    lengths, recent = [], []
     for episode in range(1, args.episodes + 1):
         log_probabilities, rewards = play(environment, policy)
         loss = -(log_probabilities * returns(rewards, args.discount)).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        lengths.append(len(rewards))
         recent = [*recent, len(rewards)][-50:]
         if episode % 50 == 0 or episode == args.episodes:
             print(f"episode {episode:4d}  balanced for {sum(recent) / len(recent):.1f} steps on average")
+    if args.plot:
+        draw(args.plot, "episode", {"Steps until the pole falls": lengths})
 
 
 if __name__ == "__main__":

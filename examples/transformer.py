@@ -8,6 +8,7 @@ import argparse
 import torch
 import torch.nn.functional as F
 import torchvision
+from curves import add_plot_option, draw
 from torch import nn
 
 
@@ -31,6 +32,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)
+    add_plot_option(parser)
     args = parser.parse_args()
 
     torch.manual_seed(args.seed)
@@ -39,6 +41,7 @@ def main():
     model = RowTransformer()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs)
+    losses, accuracies = [], []
     for epoch in range(1, args.epochs + 1):
         model.train()
         for batch in torch.randperm(len(x)).split(args.batch_size):
@@ -50,7 +53,11 @@ def main():
         model.eval()
         with torch.no_grad():
             right = (model(test.data.float() / 255).argmax(1) == test.targets).float().mean().item()
+        losses.append(loss.item())
+        accuracies.append(right)
         print(f"epoch {epoch:2d}  loss {loss.item():.3f}  held-out accuracy {right:.2%}")
+    if args.plot:
+        draw(args.plot, "epoch", {"Loss": losses, "Held-out accuracy": accuracies})
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import argparse
 import torch
 import torch.nn.functional as F
 import torchvision
+from curves import add_plot_option, draw
 from torch import nn
 
 
@@ -39,6 +40,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--image", help="write 64 new digits to this file")
     parser.add_argument("--seed", type=int, default=0)
+    add_plot_option(parser)
     args = parser.parse_args()
 
     torch.manual_seed(args.seed)
@@ -46,6 +48,7 @@ def main():
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(digits), args.batch_size, shuffle=True)
     model = VAE()
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+    losses = []
     for epoch in range(1, args.epochs + 1):
         total = 0.0
         for (x,) in loader:
@@ -55,7 +58,10 @@ def main():
             loss.backward()
             optimizer.step()
             total += loss.item() * len(x)
+        losses.append(total / len(digits))
         print(f"epoch {epoch:2d}  loss {total / len(digits):.2f} nats per digit")
+    if args.plot:
+        draw(args.plot, "epoch", {"Nats per digit": losses})
     if args.image:
         with torch.no_grad():
             new = torch.sigmoid(model.decoder(torch.randn(64, 8))).reshape(64, 1, 8, 8)

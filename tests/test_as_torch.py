@@ -74,6 +74,15 @@ except metadata.PackageNotFoundError:
     assert run("-m", "flambeau", "-c", code) == "as expected\n"
 
 
+def test_distributions_of_the_backport() -> None:
+    pytest.importorskip("importlib_metadata")
+    code = (
+        "import importlib_metadata as m, torch; found = m.distribution('torch');"
+        "print(m.version('torch') == torch.__version__, found.metadata['Name'], found.requires, m.version('torchvision')[:4])"
+    )
+    assert run("-m", "flambeau", "-c", code).split() == ["True", "torch", "['flambeau']", "0.28"]
+
+
 def test_a_saved_module_has_pytorchs_names() -> None:
     code = """
 import io, torch

@@ -502,6 +502,35 @@ def test_many_shapes_are_too_many():
     assert "8 times" in check_eager(f)
 
 
+@torch.no_grad()
+def test_common_subexpressions():
+    compiled = torch.compile(lambda x, w: (x * w).relu() + (x * w).tanh() + x.sum(0) * x.sum(0), fullgraph=True)
+    x, w = torch.randn(3, 4), torch.randn(3, 4)
+    for _ in range(CALLS):
+        assert same(compiled(x, w), (x * w).relu() + (x * w).tanh() + x.sum(0) * x.sum(0))
+    (program,) = compiled.compiled.programs
+    assert sorted(name for _, name, _ in program.table()) == ["add", "add", "mul", "mul", "relu", "sum", "tanh"]
+
+
+@torch.no_grad()
+def test_what_only_looks_like_a_common_subexpression():
+    def function(x, y):
+        first = x * 2
+        x += 1  # so that the next product is another
+        second = x * 2
+        third, fourth = y + 1, y + 1  # which the caller may write to
+        return first, second, third, fourth, (y * 0.0).abs() + (y * -0.0)
+
+    compiled = torch.compile(function, fullgraph=True)
+    for _ in range(CALLS):
+        x, y = torch.randn(3), torch.randn(3)
+        ours, expected = compiled(x.clone(), y), function(x.clone(), y)
+        assert all(map(same, ours, expected))
+        ours[2].zero_()
+        assert same(ours[3], expected[3])
+    check_replayed(compiled)
+
+
 def test_disabled_functions():
     @torch.compiler.disable
     def inner(x):

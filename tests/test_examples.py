@@ -44,12 +44,13 @@ def numbers(pattern: str, text: str) -> list[float]:
 
 
 def test_every_example_is_run() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SHORT, "compare"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SHORT, "compare", "curves"}
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_runs(name: str, tmp_path: Path) -> None:
-    printed = run(name, *SHORT[name], folder=tmp_path)
+    printed = run(name, *SHORT[name], "--plot", "curves.png", folder=tmp_path)
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert "nan" not in printed
     losses = numbers(r"loss (-?[\d.]+)", printed)
     if len(losses) > 1:

@@ -39,6 +39,7 @@ FOR_TOOLS = {
 FORMATS = {  # what writes the formats of other libraries uses these, and is imported when a program asks for the format
     "nnlib/flambeau_nnlib/onnx": {"onnx", "onnxruntime", "numpy", "ml_dtypes"},
     "nnlib/flambeau_nnlib/export/numpy_files": {"numpy"},
+    "nnlib/flambeau_nnlib/distributed/nccl.py": {"cupy"},  # which has the library that this engine is
 }
 
 

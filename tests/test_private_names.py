@@ -427,3 +427,38 @@ def test_settings_of_the_compiler_are_patched():
     assert not config.verbose and not hasattr(config, "of_mine") and not config.suppress_errors
     with pytest.raises(RuntimeError, match="rpc_sync"):
         torch.distributed.rpc.rpc_sync("worker", print)
+
+
+def test_tf32_is_the_precision_of_products():
+    matmul = torch.backends.cuda.matmul
+    assert not matmul.allow_tf32 and torch.get_float32_matmul_precision() == "highest"
+    try:
+        matmul.allow_tf32 = True
+        assert torch.get_float32_matmul_precision() == "high"
+        torch.set_float32_matmul_precision("highest")
+        assert not matmul.allow_tf32
+        torch.set_float32_matmul_precision("medium")
+        assert matmul.allow_tf32
+    finally:
+        matmul.allow_tf32 = False
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_forks_of_processes_with_cuda(monkeypatch):
+    from flambeau.runtime import cuda
+
+    assert not torch.cuda._is_in_bad_fork()
+    monkeypatch.setattr(cuda, "_initialized_in", -1)  # as in a child of a process with that number
+    assert torch.cuda._is_in_bad_fork()
+
+
+def test_hooks_of_tensors_are_seen():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    first, _ = x.chunk(2)
+    for tensor in (x, y, first):
+        assert tensor._backward_hooks is None
+        handle = tensor.register_hook(lambda grad: grad)
+        assert list(tensor._backward_hooks) == [handle.id]
+        handle.remove()
+        assert not tensor._backward_hooks

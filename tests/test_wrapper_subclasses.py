@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -208,3 +210,123 @@ def test_what_cannot_be_done_is_said():
         Silent().exp()
     with pytest.raises(TypeError, match="Plain must define __torch_dispatch__"):
         torch.Tensor._make_wrapper_subclass(Plain, (2,))
+
+
+def test_products_of_batches_convolutions_and_new_tensors_ask_the_class():
+    x = Pair(torch.ones(2, 3, 4, 5), torch.zeros(2, 3, 4, 5), True)
+    weight = Pair(torch.ones(2, 3, 1, 1), torch.ones(2, 3, 1, 1))
+    product = x @ x.transpose(-1, -2)
+    assert type(product) is Pair and product.shape == (2, 3, 4, 4)
+    image = torch.nn.functional.conv2d(x, weight)
+    assert type(image) is Pair and image.a.shape == (2, 2, 4, 5)
+    (product.sum() + image.sum()).backward()
+    torch.testing.assert_close(x.grad.a, torch.full((2, 3, 4, 5), 2.0 * 4 + 2))
+    for made, value in ((x.new_zeros(2), 0.0), (x.new_ones((2,)), 1.0), (x.new_full((2,), 3.0), 3.0)):
+        assert type(made) is Pair and made.a.tolist() == [value] * 2
+    logits, classes = Pair(torch.ones(2, 3), torch.zeros(2, 3), True), torch.tensor([0, 2])
+    loss = torch.nn.functional.cross_entropy(logits, Pair(classes, classes))
+    loss.backward()
+    torch.testing.assert_close(loss.a, torch.tensor(3.0).log())
+    torch.testing.assert_close(logits.grad.a, torch.tensor([[-1, 0.5, 0.5], [0.5, 0.5, -1]]) / 3)
+
+
+def test_copies_of_wrappers_and_of_parameters_that_are_wrappers():
+    x = Pair(torch.ones(2), torch.zeros(2))
+    parameter = torch.nn.Parameter(Pair(torch.ones(2), torch.zeros(2)))
+    copied, again = copy.deepcopy(x), copy.deepcopy(parameter)
+    assert type(copied) is type(again) is Pair and isinstance(again, torch.nn.Parameter) and again.requires_grad
+    copied.a.add_(1)
+    assert x.a.tolist() == [1, 1] and not isinstance(copied, torch.nn.Parameter)
+
+
+class Halves(torch.autograd.Function):
+    """From a wrapper to a tensor; its gradient is a wrapper again."""
+
+    @staticmethod
+    def forward(ctx, pair):
+        return pair.a + pair.b
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return Pair(gradient, gradient)
+
+
+def test_functions_between_wrappers_and_tensors():
+    x = Pair(torch.ones(2), torch.full((2,), 3.0), True)
+    (Halves.apply(x) * torch.tensor([1.0, 2.0])).sum().backward()
+    assert type(x.grad) is Pair and x.grad.b.tolist() == [1, 2]
+
+
+def test_hooks_of_saved_tensors_get_wrappers():
+    packed = []
+
+    def pack(tensor):
+        packed.append(type(tensor))
+        return tensor
+
+    x = Pair(torch.full((2,), 2.0), torch.full((2,), 3.0), True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        y = (x * x).exp().sum()
+    y.backward()
+    assert set(packed) == {Pair}
+    torch.testing.assert_close(x.grad.a, torch.full((2,), 2 * 2.0).mul(torch.tensor(4.0).exp()))
+
+
+def test_a_backward_pass_has_a_number():
+    seen = []
+    x = torch.ones(1, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda gradient: seen.append(torch._C._current_graph_task_id()))
+    y.backward()
+    assert seen[0] != -1 == torch._C._current_graph_task_id()
+
+
+class Shown(torch.Tensor):
+    """Holds a tensor, computes with it, and remembers what it was asked for."""
+
+    asked: list = []
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, data):
+        wrapper = torch.Tensor._make_wrapper_subclass(
+            cls, data.size(), strides=data.stride(), dtype=data.dtype, device=data.device
+        )
+        wrapper.inner = data
+        return wrapper
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.asked.append((func, args))
+        plain = torch.utils._pytree.tree_map_only(cls, lambda wrapper: wrapper.inner, (args, kwargs or {}))
+        return func(*plain[0], **plain[1])
+
+
+def test_functions_that_are_one_operator_are_asked_for_as_such():
+    aten, data = torch.ops.aten, torch.tensor([[0, 1, 2, 0], [1, 0, 1, 2]])
+    x, places = Shown(data), torch.tensor([0, 2])
+
+    def asked(call, operator, expected):
+        Shown.asked.clear()
+        result = call()
+        assert Shown.asked[0][0] is operator
+        assert result == expected if isinstance(expected, bool) else result.tolist() == expected.tolist()
+        return Shown.asked[0][1]
+
+    asked(lambda: x.equal(data), aten.equal.default, True)
+    asked(lambda: torch.equal(data, x), aten.equal.default, True)
+    asked(lambda: x.index_select(1, places), aten.index_select.default, data[:, places])
+    asked(lambda: torch.index_select(x, 1, places), aten.index_select.default, data[:, places])
+    assert asked(lambda: x[:, places], aten.index.Tensor, data[:, places])[1][0] is None
+    assert len(asked(lambda: x[..., data[0] > 0], aten.index.Tensor, data[:, 1:3])[1]) == 2
+    asked(lambda: x @ torch.ones(4, 1, dtype=torch.int64), aten.mm.default, data.sum(1, keepdim=True))
+    assert type(asked(lambda: torch.cat([x, x]), aten.cat.default, torch.cat([data, data]))[0]) is list
+    out = torch.empty(4, 4, dtype=torch.int64)
+    asked(lambda: torch.cat([x, x], out=out), aten.cat.out, torch.cat([data, data]))
+    assert x[0, 1].item() == 1 and out.shape == (4, 4)
+
+
+def test_operators_in_place_ask_the_class():
+    x = Shown(torch.tensor([1, 2]))
+    x += 1
+    assert x.inner.tolist() == [2, 3] and Shown.asked[-1][0] is torch.ops.aten.add_.Tensor

@@ -222,7 +222,9 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
     if aten == "adjoint" and args[0].ndim == 2 and not args[0].is_complex():
         aten = "t"
     form = "default"
-    if aten in _BINARY:
+    if "out" in kwargs:
+        form = "out"
+    elif aten in _BINARY:
         form = "Tensor"
     elif aten in _COMPARING:
         form = "Tensor" if len(args) > 1 and isinstance(args[-1], torch.Tensor) else "Scalar"

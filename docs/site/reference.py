@@ -125,7 +125,7 @@ def _cell(text: str) -> str:
 
 def _section(entry: Entry, page: places.Page) -> str:
     heading = _shown(entry.name, page).replace("_", "\\_")
-    return f"### {heading} {{ #{entry.anchor} .name data-toc-label='{_shown(entry.name, page)}' }}\n\n{entry.text}\n"
+    return f"### {heading} {{ #{entry.anchor} .name }}\n\n{entry.text}\n"
 
 
 # --- an entry -----------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ class Suite:
         left_out: files (as in `tests`) and names of tests (`file::name`) that are not run, each with the reason.
         options: more options of pytest's, such as `-k`.
         copied: run in a copy of the folder without these names, so that the installed library is tested and not the sources beside.
+        added: files that are written into that copy: a text, or the file with it.
         environment: variables that are set.
         known: what does not work, and why; said in the table.
     """
@@ -42,6 +43,7 @@ class Suite:
     left_out: dict[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     copied: tuple[str, ...] = ()
+    added: dict[str, str | Path] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     known: str = ""
 
@@ -75,20 +77,71 @@ SUITES = {
         copied=("src",),
         environment={"HF_HUB_OFFLINE": "1"},
     ),
+    "einops": Suite(tests=("einops/tests",), environment={"EINOPS_TEST_BACKENDS": "numpy,torch"}),
+    "gpytorch": Suite(
+        tests=tuple(f"test/{part}" for part in ("distributions", "kernels", "likelihoods", "means", "priors", "variational")),
+        copied=("gpytorch",),
+    ),
+    "kornia": Suite(tests=("tests/color", "tests/losses"), repository="https://github.com/kornia/kornia", copied=("kornia",)),
     "lightning": Suite(
         tests=("tests_fabric",),
         repository="https://github.com/Lightning-AI/pytorch-lightning",
         tag="{version}",
         folder="tests",
-        left_out={"tests_fabric/graveyard": "for TPUs"},
-        options=("-m", "not cloud"),
+        left_out={
+            "tests_fabric/graveyard": "for TPUs",
+            "tests_fabric/accelerators/test_xla.py": "for TPUs",
+            "tests_fabric/strategies/test_deepspeed.py": "needs deepspeed",
+            "tests_fabric/strategies/test_fsdp_integration.py": "for several GPUs",
+            "tests_fabric/strategies/test_model_parallel_integration.py": "for several GPUs",
+            "tests_fabric/strategies/launchers/test_multiprocessing_integration.py": "minutes of processes",
+            "tests_fabric/strategies/test_ddp_integration.py": "minutes of processes",
+            "tests_fabric/plugins/precision/test_amp_integration.py": "minutes of processes",
+            "tests_fabric/plugins/precision/test_bitsandbytes.py": "for GPUs",
+            "tests_fabric/plugins/collectives/test_torch_collective.py::test_two_groups": "minutes of processes",
+            "tests_fabric/plugins/collectives/test_torch_collective.py::test_default_process_group": "minutes of processes",
+            "tests_fabric/plugins/collectives/test_torch_collective.py::test_collectives_distributed": "minutes of processes",
+        },
+        options=("-m", "not cloud", "-k", "not spawn and not fork and not compile"),
         copied=("tests_pytorch",),
     ),
+    "linear_operator": Suite(
+        tests=(
+            "test/functions",
+            "test/utils",
+            "test/operators/test_dense_linear_operator.py",
+            "test/operators/test_interpolated_linear_operator.py",
+            "test/operators/test_kronecker_product_linear_operator.py",
+            "test/operators/test_masked_linear_operator.py",
+            "test/operators/test_permutation_linear_operator.py",
+            "test/operators/test_toeplitz_linear_operator.py",
+        ),
+        copied=("linear_operator",),
+        known="products of batches of compressed sparse tensors (permutations of batches)",
+    ),
+    "opt_einsum": Suite(tests=("opt_einsum/tests",), options=("-p", "no:benchmark")),
     "safetensors": Suite(
         tests=("tests/test_pt_comparison.py", "tests/test_pt_model.py", "tests/test_simple.py"),
         repository="https://github.com/huggingface/safetensors",
         folder="bindings/python",
         copied=("py_src",),
+    ),
+    "skorch": Suite(
+        tests=tuple(
+            f"skorch/tests/test_{part}.py" for part in ("classifier", "dataset", "history", "regressor", "setter", "toy", "utils")
+        ),
+        options=("-o", "addopts="),
+    ),
+    "transformers": Suite(
+        tests=("tests/test_tiny_models.py",),
+        copied=("src", "docs"),
+        added={
+            "tests/__init__.py": "",
+            "tests/test_tiny_models.py": HERE / "transformers_tiny_models.py",
+            "tests/generation/test_utils.py": "class GenerationTesterMixin: pass\n",  # what the sdist lacks
+            "tests/exporters/test_export.py": "class ExportTesterMixin: pass\n",
+        },
+        environment={"HF_HUB_OFFLINE": "1"},
     ),
     "timm": Suite(
         left_out={
@@ -99,6 +152,19 @@ SUITES = {
             "tests/test_train_resume.py": "a script that the sdist lacks",
         },
         copied=("timm",),
+    ),
+    "torch_geometric": Suite(
+        tests=("test/test_edge_index.py", "test/test_index.py", "test/nn/aggr", "test/nn/dense", "test/nn/norm", "test/utils"),
+        repository="https://github.com/pyg-team/pytorch_geometric",
+        tag="{version}",
+        copied=("torch_geometric",),
+        known="`torch.nested`; `torch.jit.script` of its layers; wrapper subclasses in shared memory",
+    ),
+    "torchinfo": Suite(
+        repository="https://github.com/TylerYep/torchinfo",
+        left_out={"tests/torchinfo_xl_test.py": "needs models that are downloaded"},
+        options=("--no-output",),
+        copied=("torchinfo",),
     ),
 }
 
@@ -130,6 +196,9 @@ def run_suite(suite: Suite, library: str, version: str, python: str, *, on_flamb
     with tempfile.TemporaryDirectory() as scratch:
         if suite.copied:
             folder = Path(shutil.copytree(folder, Path(scratch) / "copy", ignore=shutil.ignore_patterns(*suite.copied)))
+        for name, text in suite.added.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text.read_text(encoding="utf-8") if isinstance(text, Path) else text, encoding="utf-8")
         record = Path(scratch) / "outcomes"
         environment = variables(on_flambeau, {**suite.environment, "ECOSYSTEM_OUTCOMES": str(record)})
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE), environment.get("PYTHONPATH"))))
@@ -141,7 +210,11 @@ def run_suite(suite: Suite, library: str, version: str, python: str, *, on_flamb
             print(done.stdout[-3000:], done.stderr[-3000:], file=sys.stderr)
             return {}
         lines = record.read_text(encoding="utf-8").splitlines()
-    return {test: Outcome(**outcome) for test, outcome in map(json.loads, lines)}
+    results: Results = {}
+    for test, outcome in map(json.loads, lines):
+        if test not in results or results[test].passed:  # a test with parts has passed when all of them have
+            results[test] = Outcome(**outcome)
+    return results
 
 
 def sources(suite: Suite, library: str, version: str) -> Path:

@@ -5,11 +5,16 @@ import timm.optim
 import timm.scheduler
 import torch
 
-NAMES = ["resnet18", "mobilenetv3_small_050", "efficientnet_lite0", "vit_tiny_patch16_224", "convnext_atto", "mixer_s32_224"]
-for name in NAMES:
+SIZES = {
+    "resnet18": 64, "mobilenetv3_small_050": 64, "efficientnet_lite0": 64, "convnext_atto": 64, "regnetx_002": 64, "densenet121": 64,
+    "ghostnet_050": 64, "lcnet_050": 64, "tinynet_e": 64, "repvgg_a0": 64, "mobileone_s0": 64, "fastvit_t8": 64, "efficientvit_b0": 64,
+    "mobilevit_xxs": 64, "edgenext_xx_small": 64, "poolformer_s12": 64, "vit_tiny_patch16_224": 224, "deit_tiny_patch16_224": 224,
+    "mixer_s32_224": 224, "resmlp_12_224": 224, "gmlp_ti16_224": 224, "levit_128s": 224, "pit_ti_224": 224, "xcit_nano_12_p16_224": 224,
+    "coat_lite_tiny": 224, "eva02_tiny_patch14_224": 224, "test_nfnet": 64, "test_byobnet": 64, "test_mambaout": 64, "test_maxvit": 64,
+}  # fmt: skip
+for name, size in SIZES.items():
     torch.manual_seed(0)
     net = timm.create_model(name, pretrained=False, num_classes=5)
-    size = 64 if name in ("resnet18", "mobilenetv3_small_050", "efficientnet_lite0", "convnext_atto") else 224
     net.eval()
     y = net(torch.linspace(-1, 1, 3 * size * size).reshape(1, 3, size, size))
     y.square().sum().backward()

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from ..runtime.settings import get_float32_matmul_precision, set_float32_matmul_precision
 from .switches import changed
 
 __all__ = [
@@ -14,8 +15,22 @@ __all__ = [
     "is_available", "is_built", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "sdp_kernel",
 ]  # fmt: skip
 
-matmul = SimpleNamespace(
-    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
+
+class _Matmul(SimpleNamespace):
+    """Settings of matrix products."""
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether float32 factors may be rounded to TF32: unless `torch.get_float32_matmul_precision()` is "highest"."""
+        return get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        set_float32_matmul_precision("high" if allowed else "highest")
+
+
+matmul = _Matmul(
+    allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False, fp32_precision="none",
 )  # fmt: skip
 

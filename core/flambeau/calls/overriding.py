@@ -481,6 +481,8 @@ def offer_function(
     options = kwargs if out is None else {**kwargs, "out": out}
     values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *options.values()])
     if not wanted(values, name=public.__name__):
+        if state.dispatching and any(type(value) in DISPATCHING for value in values):
+            return hooks.compute_on_wrappers(public.__name__, compute, args, options)
         _remember_ordinary_types(args)
         return compute(*args, **options)
     args, options = _as_called(body, args, options)

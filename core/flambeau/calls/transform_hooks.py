@@ -82,6 +82,7 @@ class Hooks:
         """The result of an operation on tensors of classes with a `__torch_dispatch__`; set by the layer of subclasses."""
         self.prepare_dispatching: Callable[[type], None]
         """Prepares such a class when it is defined; set likewise."""
+        self.compute_on_wrappers: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
         self.ask_class: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
         """What such a class returns for an operator of a name; set likewise."""
         self.operator: Callable[[str, Any, tuple[Any, ...], dict[str, Any]], Any]

@@ -82,13 +82,17 @@ def _next(waiting: Queue[tuple[str, int]]) -> tuple[str, int] | None:
 
 
 class _Worker:
-    """A process that runs checks, and prints a line of JSON before and after each."""
+    """A process that runs checks, and prints a line of JSON before and after each.
+
+    The variable `FLAMBEAU_CONFORMANCE` tells plugins of it: compiling kernels takes most of a quick run's time, if they let it.
+    """
 
     def __init__(self, options: Options) -> None:
         self._limit = options.limit
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, options.backend, str(int(options.quick))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "FLAMBEAU_CONFORMANCE": "quick" if options.quick else "full"},
         )  # fmt: skip
         self.alive = True
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..runtime import cuda as runtime
 from ..runtime.cuda import *
+from ..runtime.cuda import _is_in_bad_fork as _is_in_bad_fork
 from . import graphs, memory, monitoring, random, streams
 from .graphs import *
 from .memory import *

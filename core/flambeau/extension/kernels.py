@@ -8,7 +8,22 @@ from typing import Any
 from ..calls.tables import OPS
 from ..tensors.tensor import Tensor
 
-__all__ = ["forward_of", "has_data", "kernel_of"]
+__all__ = ["array_of", "forward_of", "has_data", "kernel_of"]
+
+
+def array_of(tensor: Tensor) -> Any:
+    """The array of the backend's library that holds a tensor's elements: itself, not a copy.
+
+    Args:
+        tensor: any tensor. `torch.as_tensor(array, device=...)` is the way back.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau.extension import array_of
+        >>> array_of(torch.zeros(2))
+        array([0., 0.], dtype=float32)
+    """
+    return tensor._key.materialize(tensor)._array
 
 
 def forward_of(name: str) -> Callable[..., Any]:

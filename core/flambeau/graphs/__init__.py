@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from .capture import Captured, Refused, capture, describe, tensors_in
 from .program import Program
-from .recorder import LookedAtValue, is_inside_call, is_own_file, is_recording, place_in_program, refuse, register_own_folder
+from .recorder import LookedAtValue, is_own_file, is_recording, place_in_program, refuse, register_own_folder
 from .recording import NotCapturable
 from .source import CheckFailed
 from .verification import verified
 
 __all__ = [
-    "Captured", "CheckFailed", "LookedAtValue", "NotCapturable", "Program", "Refused", "capture", "describe", "is_inside_call",
-    "is_own_file", "is_recording", "place_in_program", "refuse", "register_own_folder", "tensors_in", "verified",
+    "Captured", "CheckFailed", "LookedAtValue", "NotCapturable", "Program", "Refused", "capture", "describe", "is_own_file",
+    "is_recording", "place_in_program", "refuse", "register_own_folder", "tensors_in", "verified",
 ]  # fmt: skip

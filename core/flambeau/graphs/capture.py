@@ -151,7 +151,8 @@ class Captured:
     def separate(self) -> bool:
         """Make each call by itself, rather than several in one loop or program; returns whether there were any of these."""
         programs = [program for program in (self.forward, self.backward) if program is not None]
-        return any([program.separate() for program in programs])
+        separated = [program.separate() for program in programs]
+        return any(separated)
 
     def touched(self) -> list[Tensor]:
         """The tensors from outside that it reads or changes."""
@@ -297,7 +298,7 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     captured.sources = [sources.source_of(reference) for reference in inputs]
     captured.outside = _expectations(recording, captured)
     captured.generators = recording.generators
-    recorder.dictionaries.clear()  # what kernels kept in them was for this call
+    recorder.forget_dictionaries()
     if not captured.forward.checks_before_effects:
         raise NotCapturable("it compares values after it has changed others")
     return captured

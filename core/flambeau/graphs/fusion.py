@@ -123,9 +123,7 @@ class _Chains:
         return call.args[: len(letters)], shape, split
 
 
-def _one_call(
-    recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion
-) -> Call:
+def _one_call(recorder: Recorder, chain: _Chain, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion) -> Call:
     """One call in place of a chain."""
     members = [call for _, call, _ in chain.members]
     inside = set(map(id, members))
@@ -141,19 +139,17 @@ def _one_call(
     given = list(numbers)
     inputs = []
     for reference in given:
-        shape, dtype = recorder.kinds[reference.index]
+        shape, dtype = recorder.kind(reference)
         inputs.append(FusionInput(_layout(shape, chain.shape)[0] or "full", str(dtype)))
     steps = []
     for call in members:
         numbers[call.results] = len(numbers)
     for _, call, arguments in chain.members:
         operands = [Operand(numbers[item]) if type(item) is Reference else item for item in arguments]
-        steps.append(FusionStep(call.name, tuple(operands), str(recorder.kinds[call.results.index][1])))
+        steps.append(FusionStep(call.name, tuple(operands), str(recorder.kind(call.results)[1])))
     results = [call.results for call in members if call.results in used]
     one_by_one = _OneByOne([(call, arguments) for _, call, arguments in chain.members], given, results)
-    loop = fusion.loop(
-        steps, inputs, [numbers[reference] for reference in results], chain.shape, chain.split or 0, one_by_one
-    )
+    loop = fusion.loop(steps, inputs, [numbers[reference] for reference in results], chain.shape, chain.split or 0, one_by_one)
     name = "fused_" + "_".join(call.name for call in members[:4]) + ("_and_more" if len(members) > 4 else "")
     return Call(name, loop, tuple(given), {}, results[0] if len(results) == 1 else tuple(results))
 
@@ -201,4 +197,3 @@ def _size(shape: Sequence[int]) -> int:
     for length in shape:
         size *= length
     return size
-

@@ -45,9 +45,7 @@ def needed_calls(
 # --- common subexpressions --------------------------------------------------------------------------------------------------
 
 
-def merged(
-    recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference]
-) -> tuple[list[Call], list[Reference]]:
+def merged(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference]) -> tuple[list[Call], list[Reference]]:
     """The calls without those that compute again what an earlier one has computed.
 
     Two calls are equal if they call the same function with the same values, and no memory of these was written to in between.

@@ -16,6 +16,7 @@ from .whole import as_one
 
 __all__ = ["Program"]
 
+
 class Program:
     """A function of arrays, made of recorded calls.
 

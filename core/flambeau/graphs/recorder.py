@@ -19,7 +19,7 @@ from ..backend import Backend
 
 __all__ = [
     "CHECK", "COMPUTE", "EFFECT", "Call", "LookedAtValue", "RecordedArray", "RecordedGenerator", "RecordedInteger",
-    "RecordedNumber", "Recorder", "Reference", "is_inside_call", "is_own_file", "is_recording", "place_in_program",
+    "RecordedNumber", "Recorder", "Reference", "is_own_file", "is_recording", "place_in_program",
     "references_in", "refuse", "register_own_folder",
 ]  # fmt: skip
 
@@ -83,6 +83,8 @@ class Recorder:
     group_of: list[int] = field(default_factory=list)  # for each value, the first one known to share its memory
     kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)  # for each array: its shape and dtype
     dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # those that kernels share, by id
+    watch: Any = None  # what watches the program's code: not that inside a recorded call, which may be a compiler's
+    past_dictionaries: set[Reference] = field(default_factory=set)  # the references to them, once they have been let go
     thread: int = field(default_factory=get_ident)
     constants: set[Reference] = field(default_factory=set)  # values that are computed from constants alone
     host: Backend | None = None  # another backend whose arrays are recorded: optimizers count steps there
@@ -102,6 +104,12 @@ class Recorder:
         self.group_of.append(len(self.group_of))
         self.kinds.append(None)
         return Reference(len(self.group_of) - 1)
+
+    def kind(self, reference: Reference) -> tuple[tuple[int, ...], Any]:
+        """The shape and the dtype of an array."""
+        found = self.kinds[reference.index]
+        assert found is not None
+        return found
 
     def group(self, reference: Reference) -> int:
         """A number that values in the same memory have in common."""
@@ -125,7 +133,12 @@ class Recorder:
 
     def shared_dictionaries(self) -> set[Reference]:
         """The references to the dictionaries in which kernels keep what other kernels use."""
-        return {reference for _, reference in self.dictionaries.values()}
+        return {reference for _, reference in self.dictionaries.values()} | self.past_dictionaries
+
+    def forget_dictionaries(self) -> None:
+        """Let go of what kernels have kept in the shared dictionaries: it was for the recorded step."""
+        self.past_dictionaries = self.shared_dictionaries()
+        self.dictionaries.clear()
 
     # --- what cannot be recorded ---
 
@@ -171,10 +184,14 @@ class Recorder:
         real_args, template = self.taken_apart(args, arrays)
         real_kwargs, keywords = self.taken_apart(kwargs, arrays) if kwargs else (kwargs, kwargs)
         self.depth += 1
+        if self.watch is not None:
+            sys.setprofile(None)
         try:
             value = function(*real_args, **real_kwargs)
         finally:
             self.depth -= 1
+            if self.watch is not None:
+                sys.setprofile(self.watch)
         written = [args[position] for position in (writes(args) if callable(writes) else writes)]
         call = Call(name, function, template, keywords, None, kind, expected=expected)
         call.writes = tuple(target._reference for target in written if isinstance(target, RecordedArray))
@@ -523,11 +540,6 @@ open_recorders: list[Recorder] = []
 def is_recording() -> bool:
     """Whether a step is being recorded."""
     return bool(open_recorders)
-
-
-def is_inside_call() -> bool:
-    """Whether a recorded call is running, whose inside is no part of the program: a kernel that is being compiled, say."""
-    return any(recorder.depth for recorder in open_recorders)
 
 
 def refuse(reason: str) -> None:

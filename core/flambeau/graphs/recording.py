@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any, Final
 
 from ..backend import Backend, for_device_type
@@ -287,6 +287,8 @@ class Recording:
             number = RecordedNumber.of(container[key], self.recorder.new_reference(), self.recorder)
             self.numbers.append(number)
             container[key] = number
+        watch = sys.getprofile()
+        self.recorder.watch = watch if isinstance(watch, MethodType) else None  # a profiler's own cannot be set again
         self.first_seq = next_seq()
         open_recorders.append(self.recorder)
         return self
@@ -405,7 +407,8 @@ def _with_subclasses(cls: type) -> list[type]:
     found: dict[type, None] = {cls: None}
     waiting = [cls]
     while waiting:
-        new = [subclass for subclass in type.__subclasses__(waiting.pop()) if subclass not in found]
+        below: list[type] = type.__subclasses__(waiting.pop())
+        new = [subclass for subclass in below if subclass not in found]
         found.update(dict.fromkeys(new))
         waiting += new
     return list(found)

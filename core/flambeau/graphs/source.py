@@ -72,9 +72,7 @@ class Source:
             lines.append(f"    {self.line(call)}")
             over = [
                 self.names[reference]
-                for reference in dict.fromkeys(
-                    (*references_in((call.args, call.kwargs)), *references_in(call.results))
-                )
+                for reference in dict.fromkeys((*references_in((call.args, call.kwargs)), *references_in(call.results)))
                 if last_use[reference] == number and reference not in kept and reference not in self.folded
             ]
             if over:

@@ -1,7 +1,7 @@
 """All calls in one, for array libraries that compile whole programs, such as JAX.
 
-Random numbers are drawn before, as is done what the host does, such as counting an optimizer's steps; and what was checked is checked
-behind it: a compiled program can do none of that.
+Random numbers are drawn before it, and what the host does, such as counting an optimizer's steps, is done before it, too; what
+was checked is checked behind it.  A compiled program can do none of that.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def as_one(
 
 
 def _before(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """The draws of random numbers, what the host computes, the checks of numbers, such as a learning rate, and what these need."""
+    """The draws of random numbers, what the host computes, checks of numbers, such as a learning rate, and what these need."""
     maker = {reference: call for call in calls for reference in references_in(call.results)}
     chosen: set[int] = set()
     for call in calls:

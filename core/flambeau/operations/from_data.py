@@ -239,6 +239,13 @@ def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
 
 def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
     """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
+    place = _as_device(device)
+    own = dispatch_key(dtypes.bool_, place).backend
+    if own.device_type not in ("cpu", "cuda", "meta") and isinstance(data, own.array_type):  # the library of the device itself
+        taken = own.copy(data) if copy else data
+        return _converted(
+            wrap(taken, dispatch_key(own.dtype_of(taken), place)), dispatch_key(dtype or own.dtype_of(taken), place), False
+        )
     backend, array, array_dtype = _adopted(data)
     source, target = (
         dispatch_key(array_dtype, Device(backend.device_type)),

@@ -102,7 +102,7 @@ _set_aside: dict[str, ModuleType] = {}  # the modules of installed packages whos
 
 def _modules_under(prefixes: dict[str, str]) -> dict[str, ModuleType]:
     """The imported modules with these names and below them."""
-    return {name: module for name, module in sys.modules.items() if any(_is_under(prefix, name) for prefix in prefixes)}
+    return {name: module for name, module in list(sys.modules.items()) if any(_is_under(prefix, name) for prefix in prefixes)}
 
 
 def _exchange(removed: dict[str, ModuleType], inserted: dict[str, ModuleType]) -> None:

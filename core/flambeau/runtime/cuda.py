@@ -90,6 +90,11 @@ def is_initialized() -> bool:
     return _initialized_in == os.getpid()
 
 
+def _is_in_bad_fork() -> bool:
+    """Whether this process is a fork of one that had initialized CUDA, and so cannot use it.  For lightning, vllm."""
+    return _initialized_in not in (None, os.getpid())
+
+
 def is_available() -> bool:
     """Whether there is a usable CUDA device.  Never raises.
 

@@ -72,11 +72,23 @@ class SparseTensor(Tensor):
     __slots__ = ()
     _array: SparseArray
     locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # as they are, offered to nobody
-    is_sparse = property(lambda self: self._array.layout == "sparse_coo")
-    is_sparse_csr = property(lambda self: self._array.layout == "sparse_csr")
-    layout = property(lambda self: LAYOUTS[self._array.layout])
     _has_hooks = True  # so that the engine looks twice at the gradient of a leaf
     text: ClassVar[Callable[[Any], str]]  # set by the module that prints
+
+    @property
+    def is_sparse(self) -> bool:  # type: ignore[override]  # False of other tensors
+        """Whether it is in the COO layout."""
+        return self._array.layout == "sparse_coo"
+
+    @property
+    def is_sparse_csr(self) -> bool:  # type: ignore[override]
+        """Whether it is in the CSR layout."""
+        return self._array.layout == "sparse_csr"
+
+    @property
+    def layout(self) -> torch.layout:
+        """How the elements are stored."""
+        return LAYOUTS[self._array.layout]
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -131,7 +143,9 @@ class SparseTensor(Tensor):
         """Refused: NotImplementedError, for there is no one memory."""
         raise NotImplementedError("Cannot access storage of SparseTensorImpl")
 
-    untyped_storage = typed_storage = share_memory_ = storage
+    untyped_storage: Any = storage
+    typed_storage: Any = storage
+    share_memory_: Any = storage
 
 
 def _spoken(tensor: SparseTensor) -> str:

@@ -16,6 +16,7 @@ from ..calls import overriding
 from ..calls.dispatch import for_rules
 from ..calls.record import Operation
 from ..calls.transform_hooks import hooks
+from ..operations.from_data import as_tensor
 from ..runtime.devices import DispatchKey, canonical, device, dispatch_key
 from ..runtime.state import state
 from ..tape.grad_mode import _grad, is_inference_mode_enabled, no_grad
@@ -134,6 +135,11 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
         result = _part(tensors[0], *params)
     else:
         public, args, kwargs = overriding.as_called(op, tensors, params, out)
+        if op.variadic:
+            args = (list(args[0]), *args[1:])
+        elif op.name == "index":
+            places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
+            public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # PyTorch's
         result = offer(hooks.operator(op.name, public, args, kwargs), args, kwargs)
     tracked = op.differentiable and _grad.get() and not is_inference_mode_enabled()
     if not tracked or not any(isinstance(tensor, Tensor) and tensor._requires_grad for tensor in tensors):
@@ -162,6 +168,44 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
     return type(result)(results) if isinstance(result, (tuple, list)) else results[0]
 
 
+# Functions that are made of other operations here, and are one of PyTorch's operators.
+_OPERATORS = frozenset({"equal", "index_select", "masked_select"})
+
+
+def _compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of which an argument is a wrapper: as the class says, where it is one operator and nothing is recorded."""
+    if kwargs.get("out") is not None or (name in _OPERATORS and not _is_tracked(args)):
+        return _ask(name, args, kwargs)
+    if name == "matmul" and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
+        return _ask("mm", args, kwargs)
+    return compute(*args, **kwargs)
+
+
+def _is_tracked(args: tuple[Any, ...]) -> bool:
+    return _grad.get() and any(isinstance(value, Tensor) and value._requires_grad for value in args)
+
+
+def _one_operator(name: str) -> Callable[..., Any]:
+    compute = getattr(Tensor, name)
+    return lambda self, *args, **kwargs: _compute_on_wrappers(name, compute, (self, *args), kwargs)
+
+
+def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
+    """An index of arrays and whole dimensions as PyTorch lists it, with None for the latter; None if it has anything else."""
+    used = sum(getattr(item, "ndim", 1) if str(getattr(item, "dtype", "")) == "bool" else 1 for item in index if item is not ...)
+    found: list[Tensor | None] = []
+    for item in index:
+        if item is ...:
+            found += [None] * (ndim - used)
+        elif isinstance(item, slice) and item == slice(None):
+            found.append(None)
+        elif hasattr(item, "dtype"):
+            found.append(as_tensor(item))
+        else:
+            return None
+    return found
+
+
 _LOOKS = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"})
 
 
@@ -173,7 +217,9 @@ def _part(tensor: Tensor, index: Any) -> Any:
         used = sum(item is not None for item in items) - 1
         items[place : place + 1] = [slice(None)] * (tensor.ndim - used)
     result, dim = _shallow(tensor), 0
-    for item in items:
+    for place, item in enumerate(items):
+        if type(result) not in overriding.DISPATCHING:  # the class has returned another tensor, which knows the rest itself
+            return result[(slice(None),) * dim + tuple(items[place:])]
         if item is None:
             result = _ask("unsqueeze", (result, dim), {})
         elif isinstance(item, slice):
@@ -328,11 +374,14 @@ def _prepare(cls: type[Tensor]) -> None:
     methods: dict[str, Any] = {"detach": _detach, "to": _to, "cpu": _converting("cpu")}
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _converting(dtype) for name, dtype in _CONVERSIONS.items()}
+    methods |= {name: _one_operator(name) for name in (*_OPERATORS, "matmul")} | {"__matmul__": _one_operator("matmul")}
     methods["data"] = property(_data, _set_data)
     methods |= {name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_zeros")}
     for name in vars(Tensor):
         if name.endswith("_") and not name.startswith("_") and name not in _KEPT:
             methods[name] = _in_place(name)
+        elif overriding.OPERATOR_METHODS.get(name, "").endswith("_"):  # `a += b`
+            methods[name] = _in_place(overriding.OPERATOR_METHODS[name])
     offered = cls.__torch_function__ is not overriding._disabled_torch_function_impl
     for name, method in methods.items():
         if next(base for base in cls.__mro__ if name in vars(base)) is not Tensor:
@@ -343,6 +392,6 @@ def _prepare(cls: type[Tensor]) -> None:
         setattr(cls, name, method)
 
 
-hooks.below_autograd, hooks.ask_class = _below_autograd, _ask
+hooks.below_autograd, hooks.ask_class, hooks.compute_on_wrappers = _below_autograd, _ask, _compute_on_wrappers
 hooks.prepare_dispatching = _prepare
 attach(_make_wrapper_subclass=staticmethod(_make_wrapper_subclass))

@@ -371,8 +371,12 @@ class Tensor(Members):
 
     @property
     def _backward_hooks(self) -> Any:
-        """The hooks of a leaf by number, or None."""
-        return self.__dict__.get("_hooks") or None
+        """The hooks by number, or None."""
+        if self._node is None:
+            return self.__dict__.get("_hooks") or None
+        node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+        hooks = node.hooks
+        return None if hooks is None else hooks.tensor.get(index) or None
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:

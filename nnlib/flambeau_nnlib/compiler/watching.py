@@ -7,7 +7,7 @@ import sysconfig
 from types import CodeType, FrameType
 from typing import Any
 
-from flambeau.graphs import is_inside_call, is_own_file, refuse
+from flambeau.graphs import is_own_file, refuse
 
 __all__ = ["Watch"]
 
@@ -45,14 +45,22 @@ class Watch:
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
             code = frame.f_code
-            if code not in self._own and not self._is_own(code) and not is_inside_call():
-                if not _is_standard(code.co_filename):
-                    self.codes[code] = frame.f_globals
-        elif event == "c_call" and not self._is_own(frame.f_code) and not is_inside_call():
+            if code not in self.codes and not self._is_own(code) and not _is_standard(code.co_filename):
+                self.codes[code] = frame.f_globals
+        elif event == "c_call" and not self._is_own(frame.f_code):
             owner = getattr(arg, "__self__", None)
             name = getattr(arg, "__name__", "")
-            if (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES:
+            matters = (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES
+            if matters and not self._is_own(_caller(frame).f_code):
                 refuse(f"{name}() would not be called again")
+
+
+def _caller(frame: FrameType) -> FrameType:
+    """The innermost frame that is not the standard library's: who has a file opened, say."""
+    current: FrameType | None = frame
+    while current is not None and _is_standard(current.f_code.co_filename):
+        current = current.f_back
+    return current or frame
 
 
 def _is_standard(filename: str) -> bool:

@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Any:
         from ..nn.parallel import reducer
 
         return getattr(reducer, _OF_DATA_PARALLEL[name])
-    if name in ("algorithms", "rpc"):  # which PyTorch has without an import of its own
+    if name in ("algorithms", "distributed_c10d", "rpc"):  # which PyTorch has without an import of its own
         return import_module(f".{name}", __name__)
     if name == "reduce_op":
         import warnings

@@ -8,6 +8,7 @@ from flambeau_nnlib import distributed
 
 from .store import Store as Store
 from .world import *  # noqa: F403
+from .world import _pg_map as _pg_map
 
 __all__: list[str] = []
 

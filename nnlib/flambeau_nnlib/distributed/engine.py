@@ -9,6 +9,7 @@ of the collectives above.  Built in are
   work in place, and both are what NumPy does at memory speed: neither a compiled extension nor a message library would be faster
   on one host. Between hosts, where the network is the limit, a well-kept library does what sockets of our own would do worse.
 - `mpi`, through mpi4py (`flambeau[mpi]`), for any number of machines.
+- `nccl`, through CuPy (`flambeau[cuda12]`), between CUDA devices.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILT_IN", "Communicator", "Engine", "Job", "find_engine"]
 
-BUILT_IN = {"gloo": "flambeau_nnlib.distributed.gloo", "mpi": "flambeau_nnlib.distributed.mpi"}
+BUILT_IN = {name: f"flambeau_nnlib.distributed.{name}" for name in ("gloo", "mpi", "nccl")}
 
 
 class Communicator(Protocol):
@@ -106,6 +107,8 @@ def find_engine(name: str) -> Engine:
     """
     if name in BUILT_IN:
         engine: Engine = import_module(BUILT_IN[name]).ENGINE
+        if name == "nccl" and not engine.available():
+            raise RuntimeError("Distributed package doesn't have NCCL built in: it takes CuPy with NCCL, and a CUDA device")
         return engine
     found: Any = next((engine for engine in torch.backend.answers("flambeau_distributed_engine", name=name) if engine), None)
     if found is None:

@@ -111,8 +111,8 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether processes can talk by NCCL; devices of one process can (`nn.DataParallel`)."""
-    return False
+    """Whether processes can talk by NCCL: whether CuPy is installed with it, and there is a device."""
+    return is_backend_available(Backend.NCCL)
 
 
 def is_mpi_available() -> bool:
@@ -169,6 +169,7 @@ def group_of(group: Any) -> ProcessGroup | None:
 
 _handlers: dict[str, Callable[..., Iterator[Any]]] = {}
 _groups: dict[str, ProcessGroup] = {}
+_pg_map: dict[ProcessGroup, tuple[str, Store | None]] = {}  # the groups, with their backends and stores: lightning looks here
 _made = 0  # groups so far, counted alike in all processes
 _opened: Store | None = None  # the store of the job, where it was made here
 _job: Job | None = None
@@ -288,7 +289,9 @@ def _restart() -> str:
 def _group(
     engine: Engine, job: Job, store: Store | None, ranks: Sequence[int], name: str, timeout: timedelta, backend: str
 ) -> ProcessGroup:
-    return ProcessGroup(job, store, ranks, name, timeout, backend, engine.device_type)
+    group = ProcessGroup(job, store, ranks, name, timeout, backend, engine.device_type)
+    _pg_map[group] = backend, store
+    return group
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -299,11 +302,13 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         return
     process_group.close()
     _groups.pop(process_group.group_name, None)
+    _pg_map.pop(process_group, None)
     if process_group is GroupMember.WORLD:
         for subgroup in _groups.values():
             subgroup.close()
         process_group._job.leave()
         _groups.clear()
+        _pg_map.clear()
         if _opened is not None:
             _opened.close()
         GroupMember.WORLD, _made, _opened, _job = None, 0, None, None

@@ -28,7 +28,9 @@ class BatchedArray:
 
     __slots__ = ("_look", "_parent", "_raw", "_stamp", "depth", "verdict", "xp")
     __array_ufunc__ = None  # NumPy's operators give way to ours
-    __hash__ = object.__hash__
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
     def __init__(self, raw: Array, xp: Namespace, parent: BatchedArray | None = None, look: Any = None) -> None:
         self._raw = raw
@@ -124,7 +126,10 @@ class BatchedArray:
     def _no_number(self) -> Any:
         raise RuntimeError("vmap: a batched array is not one number")
 
-    __int__ = __float__ = __complex__ = __index__ = _no_number
+    __int__: Any = _no_number
+    __float__: Any = _no_number
+    __complex__: Any = _no_number
+    __index__: Any = _no_number
 
     def __repr__(self) -> str:
         return f"BatchedArray({self.raw!r}, depth={self.depth})"

@@ -7,9 +7,12 @@
 
 from __future__ import annotations
 
+import flambeau as torch
+
 from ..device_mesh import DeviceMesh as DeviceMesh
 from ..device_mesh import init_device_mesh as init_device_mesh
-from ._api import DTensor, distribute_module, distribute_tensor
+from ._api import DTensor, _rebuilt, distribute_module, distribute_tensor
+from ._dtensor_spec import DTensorSpec, TensorMeta
 from ._factories import empty, full, ones, rand, randn, zeros
 from .placement_types import Partial, Placement, Replicate, Shard
 
@@ -17,3 +20,5 @@ __all__ = [
     "DTensor", "Partial", "Placement", "Replicate", "Shard", "distribute_module", "distribute_tensor", "empty", "full", "ones",
     "rand", "randn", "zeros",
 ]  # fmt: skip
+
+torch.serialization.add_safe_globals([DTensor, DTensorSpec, DeviceMesh, Partial, Replicate, Shard, TensorMeta, _rebuilt])

@@ -142,6 +142,14 @@ class Reducer:
         for bucket in self.buckets:
             bucket.waiting, bucket.future = len(bucket.indices), None
 
+    def prepare_for_backward(self, outputs: Sequence[Tensor]) -> None:
+        """Expect a backward in which all parameters take part, whatever the forward was told.  For accelerate.
+
+        Args:
+            outputs: accepted; accelerate gives none.
+        """
+        self.prepare(())
+
     def check_finished(self) -> None:
         """Raise RuntimeError if a backward has begun and not all gradients have come."""
         missing = sorted(set(range(len(self.parameters))) - self._ready)

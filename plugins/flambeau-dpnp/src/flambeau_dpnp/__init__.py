@@ -5,6 +5,7 @@ It is the worked example of a mutable library: `# --- memory` has what the defau
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,11 @@ from . import namespace
 from .kernels import KERNELS
 
 __all__ = ["DpnpBackend"]
+
+# SYCL compiles a kernel when it is first called, which takes longer than the call: it keeps kernels for later programs.
+os.environ.setdefault("SYCL_CACHE_PERSISTENT", "1")
+if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
+    os.environ.setdefault("SYCL_PROGRAM_COMPILE_OPTIONS", "-cl-opt-disable")
 
 
 class DpnpBackend(Backend):

@@ -1,6 +1,6 @@
 """Loops for chains of element-wise operations in the steps that `torch.compile` captures.
 
-A loop is a Python function that is generated from the steps, written to a file beside numba's cache, and compiled when it is first
+A loop is a Python function that is generated from the steps, written to a file of the user's cache, and compiled when it is first
 called.  It computes each step as the kernels do, rounding included, so that it gives the same bits.
 """
 

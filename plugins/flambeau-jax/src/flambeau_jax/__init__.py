@@ -24,6 +24,8 @@ if jax.config.jax_compilation_cache_dir is None:
     jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "flambeau-jax"))
 if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # programs are small and many, and the same in every run
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+if os.environ.get("FLAMBEAU_CONFORMANCE") == "quick":
+    jax.config.update("jax_disable_most_optimizations", True)
 
 
 def on_device(host: Any) -> Any:

@@ -17,7 +17,6 @@ from .scalar import silu as _silu
 from .scalar import silu_backward as _silu_backward
 from .scalar import tanh as _tanh
 
-
 # --- arithmetic ---
 
 

@@ -1,0 +1,100 @@
+"""Latency and bandwidth of `all_reduce`, measured, and the efficiency of data-parallel training that they predict.
+
+    python benchmarks/scaling.py                                        measure with 2 processes, then predict
+    python benchmarks/scaling.py --latency 5e-6 --bandwidth 12e9        predict for a network of which they are known
+
+A ring moves each of `B` bytes `2 (n - 1) / n` times, in `2 (n - 1)` steps: `T(n) = 2 (n - 1) a + 2 (n - 1) / n * B / b` for a
+latency `a` and a bandwidth `b`. Of it, a backward hides what it has time for while it still computes. Trees, which libraries
+take for small tensors, have a latency of `2 log2(n) a` instead; the smaller of both counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from math import ceil, log2
+
+SIZES = (4, 1 << 26)
+
+
+def work() -> None:
+    """In one of the processes: the least time of each size."""
+    import flambeau.distributed as dist
+
+    import flambeau as torch
+
+    torch.set_num_threads(1)
+    dist.init_process_group(os.environ["ENGINE"])
+    found = []
+    for size in SIZES:
+        row, repetitions, best = torch.ones(size // 4), 100 if size < 1024 else 2, float("inf")
+        for _ in range(6):
+            dist.barrier()
+            start = time.perf_counter()
+            for _ in range(repetitions):
+                dist.all_reduce(row)
+            best = min(best, (time.perf_counter() - start) / repetitions)
+        found.append(best)
+    if dist.get_rank() == 0:
+        print(json.dumps(found))
+    dist.destroy_process_group()
+
+
+def measured(engine: str, hosts: bool) -> tuple[float, float]:
+    """The latency of a step in seconds, and the bandwidth in bytes per second, between two processes."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    command = [sys.executable, __file__, "--work"]
+    if engine == "mpi":
+        environment = {**os.environ, "ENGINE": engine}
+        done = subprocess.run(["mpiexec", "-n", "2", *command], env=environment, capture_output=True, text=True, check=False)
+        outputs = [done.stdout]
+    else:
+        processes = []
+        for rank in "01":
+            job = {"RANK": rank, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "ENGINE": engine}
+            host = {"FLAMBEAU_HOST_ID": f"host {rank}"} if hosts else {}
+            processes.append(subprocess.Popen(command, env={**os.environ, **job, **host}, stdout=subprocess.PIPE, text=True))
+        outputs = [process.communicate()[0] for process in processes]
+    small, large = json.loads("".join(outputs).strip().splitlines()[-1])
+    return small / 2, SIZES[1] / (large - small)
+
+
+def exchange(n: int, size: float, latency: float, bandwidth: float) -> float:
+    """The seconds that an `all_reduce` of `size` bytes takes between `n` processes."""
+    return 2 * min(n - 1, ceil(log2(n))) * latency + 2 * (n - 1) / n * size / bandwidth
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engine", default="gloo", choices=["gloo", "mpi"])
+    parser.add_argument("--hosts", action="store_true", help="as between hosts, over the loopback network")
+    parser.add_argument("--latency", type=float, help="seconds")
+    parser.add_argument("--bandwidth", type=float, help="bytes per second")
+    parser.add_argument("--parameters", type=float, default=25.6e6, help="how many, of 4 bytes each (ResNet-50)")
+    parser.add_argument("--step", type=float, default=0.25, help="seconds of a step without exchange")
+    parser.add_argument("--hidden", type=float, default=0.5, help="the part of a step in which gradients already travel")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        work()
+        return
+    latency, bandwidth = options.latency, options.bandwidth
+    if latency is None or bandwidth is None:
+        latency, bandwidth = measured(options.engine, options.hosts)
+    print(f"latency {latency * 1e6:.1f} us, bandwidth {bandwidth / 1e9:.2f} GB/s")
+    for power in range(1, 11):
+        n = 1 << power
+        seconds = exchange(n, 4 * options.parameters, latency, bandwidth)
+        visible = max(0.0, seconds - options.hidden * options.step)
+        print(f"{n:5} processes: exchange {seconds * 1e3:8.2f} ms, efficiency {options.step / (options.step + visible):.1%}")
+
+
+if __name__ == "__main__":
+    main()

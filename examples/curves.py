@@ -1,0 +1,30 @@
+"""Draws curves into a file, for the programs beside it: their option `--plot`. It needs matplotlib, and no server or window."""
+
+import argparse
+from importlib.util import find_spec
+
+
+def picture(path):
+    """The type of an argument that names a picture to be written."""
+    if find_spec("matplotlib") is None:
+        raise argparse.ArgumentTypeError("it needs matplotlib: pip install 'flambeau[plot]'")
+    return path
+
+
+def add_plot_option(parser):
+    parser.add_argument("--plot", type=picture, metavar="FILE.png", help="draw what is printed as curves")
+
+
+def draw(path, along, curves, logarithmic=False):
+    """Write a picture with a plot for each of `curves`: title, then numbers, or pairs of a label and numbers."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 3 * len(curves)), layout="constrained")
+    for axes, (title, numbers) in zip(figure.subplots(len(curves), squeeze=False)[:, 0], curves.items(), strict=True):
+        for label, values in numbers.items() if isinstance(numbers, dict) else [(None, numbers)]:
+            axes.plot(range(1, len(values) + 1), values, linewidth=1, label=label)
+        axes.set(title=title, xlabel=along, yscale="log" if logarithmic else "linear")
+        if isinstance(numbers, dict):
+            axes.legend()
+    figure.savefig(path, dpi=120)
+    print(f"plotted to {path}")

@@ -1,0 +1,78 @@
+"""`DistributedDataParallel` on the workers of a Dask cluster: each is one process of the job.
+
+pip install flambeau[distributed] distributed
+python examples/ddp_on_dask.py                       # a cluster of two processes on this machine
+python examples/ddp_on_dask.py tcp://scheduler:8786  # one that there is
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from typing import Any
+
+from distributed import Client, LocalCluster
+
+
+def train(rank: int, world_size: int, address: str, secret: str, steps: int) -> dict[str, Any]:
+    """What each worker runs: its part of a training."""
+    import os
+
+    from flambeau.nn.parallel import DistributedDataParallel
+
+    import flambeau as torch
+    from flambeau import nn
+
+    os.environ["FLAMBEAU_JOB_SECRET"] = secret
+    torch.distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=world_size)
+    torch.manual_seed(0)
+    net = DistributedDataParallel(nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 1)))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    generator = torch.Generator().manual_seed(rank)  # each worker has data of its own
+    for _ in range(steps):
+        inputs = torch.randn(64, 8, generator=generator)
+        loss = (net(inputs) - inputs.sum(1, keepdim=True).sin()).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    total = loss.detach() / world_size
+    torch.distributed.all_reduce(total)
+    torch.distributed.destroy_process_group()
+    return {"loss": float(total), "weights": {name: value.numpy() for name, value in net.module.state_dict().items()}}
+
+
+def free_address(host: str) -> str:
+    """Where the first process can serve the others."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return f"tcp://{host}:{probe.getsockname()[1]}"
+
+
+def train_on(client: Client, steps: int = 100) -> list[dict[str, Any]]:
+    """Train on all workers of a cluster; returns what each of them did, the first process's first."""
+    workers = list(client.scheduler_info(n_workers=-1)["workers"])
+    host = workers[0].removeprefix("tcp://").rpartition(":")[0]
+    address = client.submit(free_address, host, workers=[workers[0]], pure=False).result()
+    secret = secrets.token_hex(16)
+    tasks = [
+        client.submit(train, rank, len(workers), address, secret, steps, workers=[worker], pure=False)
+        for rank, worker in enumerate(workers)
+    ]
+    results: list[dict[str, Any]] = client.gather(tasks)
+    return results
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        with Client(sys.argv[1]) as client:
+            results = train_on(client)
+    else:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+            results = train_on(client)
+    print(f"{len(results)} processes, loss {results[0]['loss']:.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""flambeau on Dask: a device type `dask` whose tensors are lazy arrays in chunks.
+
+Nothing is computed before values are asked for (`print`, `item`, `cpu`, `compute`): then Dask computes chunk by chunk, in threads
+of this process, or on the workers of a `dask.distributed.Client` that is open, so that tensors may be larger than memory.
+
+>>> import flambeau as torch
+>>> x = torch.ones(4, 4, device="dask")
+>>> (x @ x).sum().item()
+64.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import dask
+import dask.array
+import numpy
+
+import flambeau as torch
+from flambeau.backend import Backend, hookimpl
+from flambeau.extension import array_of
+
+from . import namespace
+from .kernels import KERNELS
+
+__all__ = ["DaskBackend", "compute", "from_dask", "persist", "to_dask"]
+
+
+class DaskBackend(Backend):
+    """Arrays are `dask.array.Array`s, which are never written to."""
+
+    name = device_type = "dask"
+    xp = namespace
+    array_type = dask.array.Array
+    asynchronous = True  # errors about values are raised when values are asked for
+
+    @property
+    def kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return KERNELS
+
+    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
+        if isinstance(data, dask.array.Array):
+            return data if raw_dtype is None or data.dtype == raw_dtype else data.astype(raw_dtype)
+        host = numpy.array(data, dtype=raw_dtype)  # a copy: what is computed later must not change in between
+        return dask.array.from_array(host, chunks="auto")
+
+    def wrap(self, array: Any) -> Any:
+        return array if isinstance(array, dask.array.Array) else self.asarray(array)
+
+    def to_host(self, array: Any) -> Any:
+        return numpy.asarray(array.compute())
+
+    def tolist(self, array: Any) -> Any:
+        return self.to_host(array).tolist()
+
+    def item(self, array: Any) -> Any:
+        return self.to_host(array).item()
+
+    def astype(self, array: Any, raw_dtype: Any) -> Any:
+        real = array.dtype.kind == "c" and numpy.dtype(raw_dtype).kind not in "cb"
+        return (array.real if real else array).astype(raw_dtype)
+
+    def copy(self, array: Any) -> Any:
+        return array.copy()
+
+    def evaluate(self, arrays: Sequence[Any]) -> None:
+        """Compute the parameters after a step of an optimizer, lest graphs grow from step to step."""
+        for array, computed in zip(arrays, dask.persist(*arrays), strict=True):
+            array.dask, array._name, array._chunks = computed.dask, computed._name, computed._chunks
+
+    def report(self) -> str:
+        return f"dask {dask.__version__}"
+
+
+_backend = DaskBackend()
+
+
+@hookimpl
+def flambeau_backend(name: str) -> DaskBackend | None:
+    return _backend if name == "dask" else None
+
+
+# --- between Dask's arrays and tensors ---------------------------------------------------------------------------------
+
+
+def from_dask(array: Any) -> torch.Tensor:
+    """A tensor on `dask` from a `dask.array.Array`, of which nothing is computed.
+
+    Args:
+        array: the array, in any chunks; from files, say, by `dask.array.from_zarr`.
+    """
+    return torch.as_tensor(array, device="dask")
+
+
+def to_dask(tensor: torch.Tensor) -> Any:
+    """The `dask.array.Array` of a tensor on `dask`."""
+    return array_of(tensor)
+
+
+def persist(tensor: torch.Tensor) -> torch.Tensor:
+    """The same tensor, computed now, its chunks where they were computed: in memory, or on the workers."""
+    return from_dask(to_dask(tensor).persist())
+
+
+def compute(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Tensors on the CPU, computed together, so that what they share is computed once."""
+    return tuple(torch.as_tensor(result) for result in dask.compute(*map(to_dask, tensors)))

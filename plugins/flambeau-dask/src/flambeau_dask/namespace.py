@@ -1,0 +1,77 @@
+"""Dask's functions by the array API standard, but for those that it has not, or that need the elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat.dask.array as standard
+import dask.array
+import numpy
+
+__all__ = ["argsort", "nonzero", "permute_dims", "reshape", "sort", "take", "take_along_axis", "unique_values"]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(standard, name)
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    if not x.ndim:
+        return x
+    kept = {axis % x.ndim: -1}
+
+    def chunk(block: Any) -> Any:
+        ordered = numpy.sort(block, axis=axis, stable=True)
+        return numpy.flip(ordered, axis) if descending else ordered
+
+    return x.rechunk(kept).map_blocks(chunk, dtype=x.dtype)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    if not x.ndim:
+        return dask.array.zeros((), dtype=numpy.int64)
+
+    def chunk(block: Any) -> Any:
+        if not descending:
+            return numpy.argsort(block, axis=axis, stable=True)
+        last = block.shape[axis] - 1
+        return numpy.flip(last - numpy.argsort(numpy.flip(block, axis), axis=axis, stable=True), axis)
+
+    return x.rechunk({axis % x.ndim: -1}).map_blocks(chunk, dtype=numpy.int64)
+
+
+def nonzero(x: Any, /) -> Any:
+    """Computed at once, for how many there are decides about shapes."""
+    return tuple(dask.array.from_array(found, chunks="auto") for found in numpy.nonzero(x.compute()))
+
+
+def unique_values(x: Any, /) -> Any:
+    return dask.array.from_array(numpy.unique(x.compute(), equal_nan=False), chunks="auto")
+
+
+def take(x: Any, indices: Any, /, *, axis: int = 0) -> Any:
+    """Elements at indices that are computed first: Dask looks up by known ones."""
+    found = indices.compute() if isinstance(indices, dask.array.Array) else numpy.asarray(indices)
+    return dask.array.take(x, found, axis=axis)
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    axis %= x.ndim
+    if any(n != m for dim, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True)) if dim != axis):
+        found = numpy.take_along_axis(x.compute(), indices.compute(), axis)
+        return dask.array.from_array(found, chunks="auto")
+    rows = x.rechunk({axis: -1})
+    places = indices.rechunk({dim: -1 if dim == axis else chunks for dim, chunks in enumerate(rows.chunks)})
+
+    def chunk(block: Any, where: Any) -> Any:
+        return numpy.take_along_axis(block, where, axis)
+
+    return dask.array.map_blocks(chunk, rows, places, dtype=x.dtype, chunks=places.chunks)
+
+
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    return dask.array.reshape(x, tuple(int(length) for length in shape))
+
+
+def permute_dims(x: Any, /, axes: Any) -> Any:
+    return dask.array.transpose(x, tuple(axes))

@@ -1,0 +1,90 @@
+"""The wheels of a release: flambeau, and one for each plugin, of one version, which ask for each other.
+
+python plugins/release.py --check             compares the versions
+python plugins/release.py build/wheels        builds the wheels, and tries those that need no other library together
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TRIED = ("flambeau", "flambeau-strict")  # what can be installed everywhere
+
+
+def projects() -> dict[str, tuple[Path, dict]]:
+    """The folder and the metadata of each distribution, by its name; without the templates, which nobody publishes."""
+    folders = [ROOT, *sorted((ROOT / "plugins").glob("flambeau-*"))]
+    tables = [(folder, tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]) for folder in folders]
+    return {table["name"]: (folder, table) for folder, table in tables}
+
+
+def disagreements() -> list[str]:
+    """What does not fit together: versions that differ, and plugins that do not ask for exactly this flambeau."""
+    found = projects()
+    version = found["flambeau"][1]["version"]
+    wrong = []
+    for name, (_, table) in found.items():
+        if table["version"] != version:
+            wrong.append(f"{name} has version {table['version']}, flambeau {version}")
+        asked = [text for text in table["dependencies"] if re.match(r"flambeau(?![\w-])", text)]
+        if name != "flambeau" and asked != [f"flambeau=={version}"]:
+            wrong.append(f"{name} asks for {asked}, and not for flambeau=={version}")
+    for extra, requirements in found["flambeau"][1]["optional-dependencies"].items():
+        wrong += [f"the extra {extra} asks for {text}" for text in requirements
+                  if text.startswith("flambeau-") and not text.endswith(f"=={version}")]  # fmt: skip
+    return wrong
+
+
+def build(folder: Path) -> list[Path]:
+    """Build all wheels into a folder, which has to be empty."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        sys.exit(f"{folder} is not empty")
+    for project, _ in projects().values():
+        subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, project], check=True)
+    return sorted(folder.glob("*.whl"))
+
+
+def try_out(folder: Path) -> None:
+    """Install wheels into an empty environment, and run a program."""
+    with tempfile.TemporaryDirectory() as place:
+        venv.create(place, with_pip=True)
+        python = Path(place) / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--find-links", folder, *TRIED], check=True)
+        program = "import torch; x = torch.ones(2, requires_grad=True); (x**2).sum().backward(); print(x.grad.tolist())"
+        for backend in ("numpy", "strict"):
+            done = subprocess.run(
+                [python, "-m", "flambeau", "-c", program], env={"FLAMBEAU_BACKEND": backend}, cwd=place, check=True,
+                capture_output=True, text=True,
+            )  # fmt: skip
+            if done.stdout.strip() != "[2.0, 2.0]":
+                sys.exit(f"on {backend} the program printed {done.stdout!r}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, help="where the wheels are put")
+    parser.add_argument("--check", action="store_true", help="only compare the versions")
+    options = parser.parse_args()
+    wrong = disagreements()
+    if wrong:
+        sys.exit("\n".join(wrong))
+    if options.check:
+        return
+    if options.folder is None:
+        parser.error("a folder for the wheels is expected, or --check")
+    for wheel in build(options.folder):
+        print(wheel)
+    try_out(options.folder)
+
+
+if __name__ == "__main__":
+    main()

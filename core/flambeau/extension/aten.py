@@ -11,6 +11,7 @@ from typing import Any
 
 import flambeau as torch
 
+from .. import sparse
 from ..tensors.tensor import Tensor
 
 __all__ = ["ATEN"]
@@ -106,14 +107,14 @@ def _pin_memory(input: Tensor, device: Any = None) -> Tensor:
 @_operator
 def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * mat1 @ mat2` of a sparse `mat1`."""
-    result: Tensor = torch.sparse.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    result: Tensor = sparse.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
     return result
 
 
 @_operator
 def _sparse_mm_reduce_impl(input: Tensor, other: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
     """The product of a CSR tensor and a dense one by a reduction; and, as outside of training, no places of the extremes."""
-    return torch.sparse.mm(input, other, reduce), torch.empty(0, dtype=torch.int64, device=other.device)
+    return sparse.mm(input, other, reduce), torch.empty(0, dtype=torch.int64, device=other.device)
 
 
 @_operator

@@ -47,7 +47,7 @@ class Container(Module):
 class _ModuleSequence(Module):
     """The base of `Sequential` and `ModuleList`: modules in order, named "0", "1", ... unless they are given names."""
 
-    _modules: dict[str, Module]  # type: ignore[assignment]  # there is no None in a container
+    _modules: dict[str, Module]  # there is no None in a container
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -253,7 +253,7 @@ class ModuleDict(Module):
         (ReLU(), ['mean', 'act'])
     """
 
-    _modules: dict[str, Module]  # type: ignore[assignment]  # there is no None in a container
+    _modules: dict[str, Module]  # there is no None in a container
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()

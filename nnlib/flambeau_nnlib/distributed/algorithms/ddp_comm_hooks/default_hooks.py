@@ -19,10 +19,11 @@ __all__ = [
 Hook = Callable[[Any, Any], Any]
 
 
-def averaged(tensor: Tensor, group: Any) -> Any:
+def averaged(tensor: Tensor, group: Any) -> torch.futures.Future[Tensor]:
     tensor.div_(torch.distributed.get_world_size(group))
     work = torch.distributed.all_reduce(tensor, group=group, async_op=True)
-    return work.get_future().then(lambda done: done.value()[0])
+    future: torch.futures.Future[Tensor] = work.get_future().then(lambda done: done.value()[0])
+    return future
 
 
 def allreduce_hook(process_group: Any, bucket: Any) -> Any:

@@ -187,10 +187,11 @@ def test_every_model_has_weights_of_its_own_classes():
     for name in models.list_models():
         weights = models.get_model_weights(name)
         assert weights.DEFAULT.url.startswith("https://download.pytorch.org/models/")
-        assert weights.DEFAULT.url.endswith(".pth") and weights.DEFAULT.meta["num_params"] > 1_000_000
+        assert weights.DEFAULT.url.endswith(".pth") and weights.DEFAULT.meta["num_params"] > 900_000
         module = models.get_model_builder(name).__module__
         expected = (400,) if ".video." in module else (2,) if "keypoint" in name else (21, 91, 1000)
-        assert len(weights.DEFAULT.meta["categories"]) in expected
+        categories = weights.DEFAULT.meta["categories"]
+        assert categories is None if ".optical_flow." in module else len(categories) in expected
 
 
 def test_getting_weights():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 
 import flambeau as torch
 from flambeau import Tensor

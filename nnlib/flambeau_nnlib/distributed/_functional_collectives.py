@@ -97,7 +97,8 @@ class _AllToAll(Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        return all_to_all_single(gradient, *ctx.sizes, ctx.group), None, None, None
+        output_sizes, input_sizes = ctx.sizes
+        return all_to_all_single(gradient, output_sizes, input_sizes, ctx.group), None, None, None
 
 
 class _AllGather(Function):
@@ -127,19 +128,22 @@ def all_to_all_single_autograd(
     self: Tensor, output_split_sizes: Sequence[int] | None, input_split_sizes: Sequence[int] | None, group: Any, tag: str = ""
 ) -> Tensor:
     """`all_to_all_single`, through which gradients go back to where the rows came from."""
-    return _AllToAll.apply(self, output_split_sizes, input_split_sizes, group)
+    result: Tensor = _AllToAll.apply(self, output_split_sizes, input_split_sizes, group)
+    return result
 
 
 def all_gather_tensor_autograd(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
     """`all_gather_tensor`, whose gradients are summed over the processes."""
-    return _AllGather.apply(self, gather_dim, group)
+    result: Tensor = _AllGather.apply(self, gather_dim, group)
+    return result
 
 
 def reduce_scatter_tensor_autograd(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:
     """`reduce_scatter_tensor` by "sum" or "avg", whose gradients are gathered.  ValueError for another operation."""
     if reduceOp.lower() not in ("sum", "avg"):
         raise ValueError(f"there is no gradient of a reduction by {reduceOp!r}")
-    return _ReduceScatter.apply(self, reduceOp.lower(), scatter_dim, group)
+    result: Tensor = _ReduceScatter.apply(self, reduceOp.lower(), scatter_dim, group)
+    return result
 
 
 def _operation(name: str) -> ReduceOp:

@@ -45,7 +45,8 @@ class ActivationWrapper(Module):
             return getattr(self._checkpoint_wrapped_module, name)
 
     def __getitem__(self, key: int) -> Any:
-        return self._checkpoint_wrapped_module[key]
+        inner: Any = self._checkpoint_wrapped_module
+        return inner[key]
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Parameter]]:
         """The parameters, by their names in the inner module."""

@@ -23,6 +23,7 @@ SHORT = {
     "hogwild": ["--epochs", "3"],
     "detector": ["--epochs", "2", "--scenes", "80", "--plot", "boxes.png"],
 }
+ELSEWHERE = {"compare", "curves", "ddp_on_dask"}  # needs PyTorch; is imported by the others; is run by the tests of its backend
 
 
 def run(name: str, *arguments: str, folder: Path) -> str:
@@ -44,7 +45,7 @@ def numbers(pattern: str, text: str) -> list[float]:
 
 
 def test_every_example_is_run() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SHORT, "compare", "curves"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SHORT, *ELSEWHERE}
 
 
 @pytest.mark.parametrize("name", SHORT)

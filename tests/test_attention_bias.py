@@ -51,10 +51,10 @@ def test_implementations_by_name(caplog):
         calls.append("put")
         return Handle()
 
-    attention.register_flash_attention_impl("mine", register_fn=put_in_place)
-    assert "mine" in attention.list_flash_attention_impls() and attention.current_flash_attention_impl() is None
-    attention.activate_flash_attention_impl("mine")
-    assert attention.current_flash_attention_impl() == "mine"
+    attention.register_flash_attention_impl("of_a_test", register_fn=put_in_place)
+    assert "of_a_test" in attention.list_flash_attention_impls() and attention.current_flash_attention_impl() is None
+    attention.activate_flash_attention_impl("of_a_test")
+    assert attention.current_flash_attention_impl() == "of_a_test"
     attention.restore_flash_attention_impl()
     assert calls == ["put", "removed"] and attention.current_flash_attention_impl() is None
     attention.restore_flash_attention_impl()

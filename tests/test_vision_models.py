@@ -666,7 +666,9 @@ def test_video_models_have_the_published_keys():
     assert count(s3d) == models.video.S3D_Weights.DEFAULT.meta["num_params"] == 8320048
     categories = models.get_model_weights("s3d").DEFAULT.meta["categories"]
     assert len(categories) == 400 and categories[0] == "abseiling" and categories[-1] == "zumba"
-    assert models.list_models(models.video) == ["mc3_18", "r2plus1d_18", "r3d_18", "s3d"]
+    assert models.list_models(models.video) == [
+        "mc3_18", "mvit_v1_b", "mvit_v2_s", "r2plus1d_18", "r3d_18", "s3d", "swin3d_b", "swin3d_s", "swin3d_t",
+    ]  # fmt: skip
 
 
 def test_videos_are_prepared_picture_by_picture():

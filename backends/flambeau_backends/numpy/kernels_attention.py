@@ -141,10 +141,10 @@ def _by_head(array: Any) -> Any:
 
 
 def _in_order_of(array: Any, result: Any) -> Any:
-    """The result in the shape, but for the last dimension, and the memory order of an array."""
+    """The result in the shape of an array, but for the last dimension; and, as in PyTorch, heads of one size in its memory order."""
     shape = (*array.shape[:-1], result.shape[-1])
-    ordered = np.empty_like(array, shape=shape)
-    if ordered.flags.c_contiguous:
+    if array.ndim != 4 or array.shape != shape or array.strides[-1] != array.itemsize or array.flags.c_contiguous:
         return result.reshape(shape)
+    ordered = np.empty_like(array)
     ordered[...] = result.reshape(shape)
     return ordered

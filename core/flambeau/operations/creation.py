@@ -453,7 +453,7 @@ def linspace(
         if key.dtype is dtypes.float32:  # rounded as in PyTorch, which then multiplies and adds without rounding between
             low, high = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
             start, end, step = (backend.astype(value, wide) for value in (low, high, (high - low) / max(steps - 1, 1)))
-        array = xp.where(position < steps // 2, start + step * position, end - step * (steps - 1 - position))  # symmetric
+        array = xp.where(position < max(steps // 2, 1), start + step * position, end - step * (steps - 1 - position))  # symmetric
         result = wrap(backend.astype(array, key.raw_dtype), key)
     return _finish_1d(result, requires_grad, out, pin_memory)
 

@@ -41,7 +41,8 @@ def _bias(mask: Any, query: Any, key: Any) -> Any:
 def attention(query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float = 1.0) -> Any:
     if not _suit(query, key, value):
         return None
-    output = np.empty_like(query, shape=(*query.shape[:3], value.shape[3]))
+    shape = (*query.shape[:3], value.shape[3])
+    output = np.empty_like(query) if shape == query.shape else np.empty(shape, FLOAT)  # in PyTorch's memory order
     bias = _bias(mask, query, key)
     loops.attention(onednn.gemm(), output, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
     return output

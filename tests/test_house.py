@@ -161,7 +161,11 @@ def test_exported_names_exist_and_are_documented() -> None:
 
 
 def test_files_that_documents_name_exist() -> None:
-    files = [path.as_posix() for folder in (*PACKAGES, "plugins", "tests", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    files = [
+        path.as_posix()
+        for folder in (*PACKAGES, "plugins", "tests", "examples", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
     missing = [
         f"{document.name}: {named}"
         for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]

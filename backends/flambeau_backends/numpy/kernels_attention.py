@@ -141,7 +141,7 @@ def _by_head(array: Any) -> Any:
 
 
 def _in_order_of(array: Any, result: Any) -> Any:
-    """The result in the shape of an array, but for the last dimension; as in PyTorch in its memory order, for heads of one size."""
+    """The result in the shape of an array, but for the last dimension; where that is equal in its memory order, as in PyTorch."""
     shape = (*array.shape[:-1], result.shape[-1])
     if array.ndim != 4 or array.shape != shape or array.strides[-1] != array.itemsize or array.flags.c_contiguous:
         return result.reshape(shape)

@@ -54,7 +54,9 @@ def test_frozen_parameters_depth_and_results_in_containers():
 
 
 def test_mistakes_are_reported(capsys, tmp_path):
-    (tmp_path / "net.py").write_text(NET.replace("import torch", "import flambeau as torch").replace("from torch", "from flambeau"))
+    (tmp_path / "net.py").write_text(
+        NET.replace("import torch", "import flambeau as torch").replace("from torch", "from flambeau")
+    )
     for arguments, said in [
         ((f"{tmp_path}/net.py:Other",), "has no Other"),
         ((f"{tmp_path}/net.py",), "names no model"),

@@ -55,7 +55,7 @@ def test_a_function_of_tensors():
         result = f(x, y, scale=3.0)
         assert torch.equal(result["sum"], (x * 3 + y).relu())
         assert torch.equal(result["parts"][0], x.mean())
-    assert "view" in check_eager(f)  # `y.T` shares memory with an argument
+    check_replayed(f)
 
 
 def test_gradients_flow_through_a_compiled_function():

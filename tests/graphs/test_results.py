@@ -127,6 +127,25 @@ def test_views_remember_their_base():
     check_replayed(compiled)
 
 
+@pytest.mark.parametrize("view", [lambda y: y[0], lambda y: y.T[1:].T, lambda y: y.view(-1)])
+def test_writes_to_views_that_have_a_history(view):
+    def function(x):
+        y = x * x
+        return y, view(y), view(y) * 2
+
+    compiled = torch.compile(function)
+    for i in range(CALLS):
+        gradients = []
+        for call in (function, compiled):
+            x = torch.arange(6.0).reshape(2, 3).add_(i).requires_grad_()
+            y, part, product = call(x)
+            part.mul_(3)
+            (y * y).sum().add((part + product).sum()).backward()
+            gradients.append(x.grad)
+        assert torch.equal(*gradients)
+    check_replayed(compiled)
+
+
 def test_results_of_inference_mode():
     compiled = torch.compile(lambda x: (x * 2, x[0]))
     with torch.inference_mode():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..backend import Backend, for_device_type
+from ..calls.inplace import regenerate
 from ..runtime.devices import get_default_device
 from ..tape.engine import edge_of, run
 from ..tensors.tensor import Tensor, wrap
@@ -74,6 +75,7 @@ class Captured:
         self.effects.apply(values[self.effects_from : self.saved_from], arguments)
         tensors = self.results.make(values, arguments)
         if self.backward is not None:
+            between = self.results.add_views(tensors)
             CompiledFunctionBackward.attach(
                 self.backward,
                 self.gradient_positions,
@@ -82,6 +84,8 @@ class Captured:
                 [source.tensor_in(arguments) for source in self.inputs],
                 [tensors[position] for position in self.differentiable],
             )
+            for view in between:
+                regenerate(view)
         return self.results.result(tensors, values, arguments)
 
     def _array(self, source: Source, arguments: Sequence[Any]) -> Any:
@@ -110,7 +114,7 @@ class Captured:
         if self.backward is None:
             return None
         outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf._node is not None]
-        roots = [(edge_of(output), wrap(one_like(output), output._key)) for output in outputs]
+        roots = [(edge_of(output), wrap(one_like(output), output._key.materialized)) for output in outputs]
         inputs = [source.tensor_in(arguments) for source in self.inputs]
         gradients = run(roots, retain_graph=True, inputs=inputs, capture=True) if inputs and roots else []
         return [None if gradient is None else gradient._array for gradient in gradients or []]

@@ -53,7 +53,7 @@ def record_backward(recording: Recording, outputs: Sequence[Tensor]) -> Recorded
         output = outputs[i]
         gradient = recorder.lift(recording.backend.xp.ones(output._array.shape, dtype=output._key.raw_dtype))
         gradients.append(gradient._reference)
-        roots.append((edge_of(output), wrap(gradient, output._key)))
+        roots.append((edge_of(output), wrap(gradient, output._key.materialized)))
     captured = run(roots, retain_graph=True, inputs=inputs, capture=True) or []
     results = [None if gradient is None else recording.reference_of(gradient) for gradient in captured]
     return RecordedBackward(positions, gradients, inputs, results, first)
@@ -120,8 +120,8 @@ class CompiledFunctionBackward(Node):
         node = cls()
         node.seq, node.hooks = next_seq(), None
         node.edges = tuple([(tensor._node or tensor) if tensor._requires_grad else None for tensor in inputs])
-        node.dispatch_key, node.shape = outputs[0]._key, outputs[0]._array.shape
-        node.outputs = tuple([(output._key, output._array.shape) for output in outputs])
+        node.dispatch_key, node.shape = outputs[0]._key.materialized, outputs[0]._array.shape
+        node.outputs = tuple([(output._key.materialized, output._array.shape) for output in outputs])
         node.program, node.positions, node.saved = program, positions, saved
         node.watched = [(tensor, _version(tensor)) for tensor in watched]
         for index, output in enumerate(outputs):

@@ -15,6 +15,7 @@ from ..runtime.devices import DispatchKey
 from ..tape.grad_mode import is_grad_enabled, set_grad_enabled
 from ..tensors.storage import IN_INFERENCE_MODE, InferenceStorage, Storage, source_of
 from ..tensors.tensor import Tensor, wrap
+from ..transforms.conjugate_views import show
 from ..values.trees import Spec, unflatten
 from .recorder import RecordedArray, RecordedInteger, RecordedNumber, Reference
 from .recording import NotCapturable, Recording
@@ -61,10 +62,14 @@ class _Step:
 
 @dataclass(slots=True)
 class _View:
-    """A view of a new tensor, by its number, or of one from outside."""
+    """A view of a new tensor, by its number, or of one from outside.
+
+    That of a new tensor has the history that it had in the call, so that gradients are added up in the same order.
+    """
 
     root: int | Source
     steps: list[_Step]
+    has_history: bool = False
 
 
 @dataclass(slots=True)
@@ -95,6 +100,7 @@ class Results:
     leaves: list[Any] = field(default_factory=list)
     made: list[_New] = field(default_factory=list)
     outputs: list[Reference] = field(default_factory=list)
+    views: list[Tensor] = field(default_factory=list)  # of the captured call, until the recording is over
 
     @classmethod
     def of(cls, recording: Recording, leaves: Sequence[Any], spec: Spec, sources: Sources) -> Results:
@@ -104,7 +110,7 @@ class Results:
             NotCapturable: something is returned that a replay could not make again.
         """
         results = cls(spec)
-        plan = _Plan(recording, sources, leaves, results.made)
+        plan = _Plan(recording, sources, leaves, results.made, results.views)
         results.leaves = [plan.leaf(position, leaf) for position, leaf in enumerate(leaves)]
         for leaf in results.leaves:
             if type(leaf) is _Number:
@@ -114,8 +120,8 @@ class Results:
         return results
 
     def tensors(self) -> list[Tensor]:
-        """The new tensors of the captured call."""
-        return [new.tensor for new in self.made if new.tensor is not None]
+        """The new tensors of the captured call, and the views of them that have a history of their own."""
+        return [new.tensor for new in self.made if new.tensor is not None] + self.views
 
     def sources(self) -> list[Source]:
         """The tensors from outside that are returned, or viewed."""
@@ -126,6 +132,7 @@ class Results:
         """Let go of the tensors of the captured call."""
         for new in self.made:
             new.tensor = None
+        self.views.clear()
 
     def make(self, values: Sequence[Any], arguments: Sequence[Any]) -> list[Tensor]:
         """New tensors of the values of a replay; what happened to tensors from outside must have been done again."""
@@ -136,15 +143,32 @@ class Results:
                 tensor._storage = other._storage or other._own_storage()
         return tensors
 
+    def add_views(self, tensors: list[Tensor]) -> list[Tensor]:
+        """Add to new tensors, which have no history yet, the views of them that get one; returns the views in between."""
+        between = []
+        for leaf in self.leaves:
+            if type(leaf) is _View and leaf.has_history:
+                tensor = tensors[leaf.root]  # type: ignore[index]  # a number
+                for step in leaf.steps:
+                    tensor = step.of(tensor)
+                    between.append(tensor)
+                    if tensor._view[1] is None:  # type: ignore[index]  # one of several, which are not noted without a history
+                        tensor._storage.add_view(tensor)  # type: ignore[union-attr]  # a view has one
+                tensors.append(between.pop())
+        return between
+
     def result(self, tensors: Sequence[Tensor], values: Sequence[Any], arguments: Sequence[Any]) -> Any:
-        """What the call returns, of its new tensors."""
+        """What the call returns, of its new tensors and the views of them that have a history."""
         leaves: list[Any] = []
+        views = iter(tensors[len(self.made) :])
         for leaf in self.leaves:
             kind = type(leaf)
             if kind is int:
                 leaves.append(tensors[leaf])
             elif kind is Source:
                 leaves.append(leaf.tensor_in(arguments))
+            elif kind is _View and leaf.has_history:
+                leaves.append(next(views))
             elif kind is _View:
                 tensor = leaf.root.tensor_in(arguments) if isinstance(leaf.root, Source) else tensors[leaf.root]
                 for step in leaf.steps:
@@ -160,8 +184,10 @@ class Results:
 class _Plan:
     """How to make the results of a recorded call again."""
 
-    def __init__(self, recording: Recording, sources: Sources, leaves: Sequence[Any], made: list[_New]) -> None:
-        self.recording, self.sources, self.made = recording, sources, made
+    def __init__(
+        self, recording: Recording, sources: Sources, leaves: Sequence[Any], made: list[_New], views: list[Tensor]
+    ) -> None:
+        self.recording, self.sources, self.made, self.views = recording, sources, made, views
         self.first: dict[int, int] = {}  # the positions of the leaves, by id
         self.numbers: list[Reference] = []
         self.indices: dict[int, int] = {}  # of the new tensors, by id
@@ -225,6 +251,7 @@ class _Plan:
     def _view(self, tensor: Tensor) -> Any:
         """A view, by the operations from its root, which is from outside, or another new tensor."""
         steps: list[_Step] = []
+        view = tensor
         while (source := source_of(tensor)) is not None and id(tensor) not in self.recording.states:
             if id(tensor) in self.new_gradients:
                 break
@@ -234,7 +261,10 @@ class _Plan:
             return _View(self._known(tensor), steps)
         if id(tensor) in self.new_gradients:
             return _View(self.sources.gradient_of(self.new_gradients[id(tensor)]), steps)
-        return _View(self._new(tensor), steps)
+        has_history = view._node is not None
+        if has_history:
+            self.views.append(view)
+        return _View(self._new(tensor), steps, has_history)
 
     def _step(self, tensor: Tensor, source: Tensor) -> _Step:
         if tensor._requires_grad and tensor._node is None:
@@ -278,6 +308,8 @@ def _operation(name: str, params: tuple[Any, ...]) -> Callable[[Tensor], Any]:
     """A view operation with its parameters."""
     if any(isinstance(value, (RecordedNumber, RecordedInteger)) for value in params):
         raise NotCapturable("it returns a view whose place depends on values")
+    if name in ("conj_view", "neg_view"):
+        return lambda root: show(root, name.removesuffix("_view"))
     if name == "view_dtype":
         return lambda root: root.view(params[0])
     if name == "as_strided":

@@ -6,10 +6,10 @@ import copy
 import warnings
 
 import pytest
-from flambeau.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 CALLS = 6  # enough to run eagerly, capture, verify and replay
 NET = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))

@@ -1,11 +1,12 @@
 """What kernels come down to for arrays of known shapes and dtypes, for the steps that `torch.compile` captures.
 
-There, each call is made with arrays of the same shapes again and again.  So what a kernel would decide by them is decided once, and
-the program calls the function that is left.  A step runs as a whole in `quiet`, so that these functions need not.
+There, each call is made with arrays of the same shapes again and again.  So what a kernel would decide by them is decided once,
+and the program calls the function that is left.  A step runs as a whole in `quiet`, so that these functions need not.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,11 @@ Kernel = Callable[..., Any]
 
 _SMALL = 1 << 16  # elements from which on calls cost little beside what they compute
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+_COMPARISONS = {
+    (np.equal, operator.eq): np.equal, (np.not_equal, operator.ne): np.not_equal, (np.less, operator.lt): np.less,
+    (np.less_equal, operator.le): np.less_equal, (np.greater, operator.gt): np.greater,
+    (np.greater_equal, operator.ge): np.greater_equal,
+}  # fmt: skip
 
 
 def chosen(kernel: Kernel, args: tuple[Any, ...]) -> Kernel | None:
@@ -95,5 +100,5 @@ def _comparison(ufunc: np.ufunc) -> Callable[..., Kernel | None]:
 
 _CHOICES: dict[Any, Callable[..., Kernel | None]] = {
     add_: _in_place(np.add), sub_: _in_place(np.subtract), relu: _relu, linear: _linear, mm: _mm, masked: _masked,
-    KERNELS["sum"]: _sum, **{ufunc: _comparison(ufunc) for ufunc in _COMPARISONS},
+    KERNELS["sum"]: _sum, **{function: _comparison(ufunc) for functions, ufunc in _COMPARISONS.items() for function in functions},
 }  # fmt: skip

@@ -57,6 +57,19 @@ def test_modules_are_loaded_once_by_whichever_name_comes_first() -> None:
     assert run("-m", "flambeau", "-c", code).split() == ["True"] * 3
 
 
+def test_operators_of_torchvision_are_exported_by_either_name() -> None:
+    code = """
+import torch, torchvision
+class Kept(torch.nn.Module):
+    def forward(self, boxes, scores):
+        return torchvision.ops.nms(boxes, scores, 0.5)
+boxes = torch.tensor([[0.0, 0, 2, 2], [0, 0, 2, 2], [3, 3, 4, 4]])
+graph = torch.export.export(Kept(), (boxes, torch.ones(3))).graph
+print([str(node.target) for node in graph.nodes if node.op == "call_function"])
+"""
+    assert run("-m", "flambeau", "-c", code).strip() == "['torchvision.nms.default']"
+
+
 def test_distributions() -> None:
     code = """
 import importlib.metadata as metadata, torch, importlib.util

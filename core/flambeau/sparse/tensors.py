@@ -9,6 +9,7 @@ import flambeau as torch
 
 from ..autograd.function import Function
 from ..calls.overriding import DisableTorchFunctionSubclass, redispatch_function
+from ..runtime.aliases import resolve
 from ..runtime.sparse_arrays import SparseArray
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, wrap
@@ -163,7 +164,7 @@ def is_sparse(value: Any) -> bool:
 def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function of `torch`, or a method or property of Tensor, for arguments of which some are sparse."""
     name = func.__name__
-    module = getattr(func, "__module__", None) or ""
+    module = resolve(getattr(func, "__module__", None) or "")  # which is torch's while flambeau stands for it
     if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
         return redispatch_function(func, (), args, kwargs)  # it is made of others
     if name in ("__get__", "__set__", "__delete__"):

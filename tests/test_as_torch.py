@@ -115,3 +115,8 @@ def test_the_environment_makes_any_python_run_on_flambeau(value: str, expected: 
     assert line.startswith("import ")  # or `site` takes it for a path
     code = f"{line}\nimport sys\nprint(sys.modules['flambeau'].__name__ if 'flambeau' in sys.modules else 'nothing')"
     assert run("-c", code, FLAMBEAU_AS_TORCH=value).strip() == expected
+
+
+def test_products_of_sparse_tensors() -> None:
+    code = "import torch; s = 2 * torch.eye(2).to_sparse(); print((s @ torch.ones(2, 1)).tolist(), (s * s).to_dense().tolist())"
+    assert run("-m", "flambeau", "-c", code) == "[[2.0], [2.0]] [[4.0, 0.0], [0.0, 4.0]]\n"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
@@ -20,10 +21,10 @@ from typing import Any
 import flambeau as torch
 
 from ._schema import FunctionSchema
-from .calls.overriding import handle_torch_function, open_modes, relevant, wanted
+from .calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant, wanted
 from .extension.aten import ATEN
 
-__all__ = ["OpOverload", "OpOverloadPacket", "ops"]
+__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
 
 # What PyTorch calls the forms of its own operators: here, one function takes the arguments of all of them.
 _ATEN_OVERLOADS = re.compile(
@@ -94,6 +95,49 @@ class OpOverload:
 
     def __deepcopy__(self, memo: Any) -> OpOverload:
         return self
+
+
+class HigherOrderOperator(ABC):
+    """An operator that takes functions, or has other arguments than `library` can declare.  For tensordict.
+
+    A subclass says in its `__call__` what it takes, and has the work done by `super().__call__`: by the class of an argument that
+    overrides calls, else by the function that `py_impl` was given first.
+
+    Args:
+        name: under which it is an attribute of `torch.ops.higher_order`.
+        cacheable: no matter: nothing is compiled.
+    """
+
+    namespace = "higher_order"
+
+    def __init__(self, name: str, *, cacheable: bool = False) -> None:
+        self._name = self.__name__ = name
+        self.__module__ = "torch.ops.higher_order"
+        self.py_kernels: dict[Any, Callable[..., Any]] = {}
+        setattr(ops.higher_order, name, self)
+
+    def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator: the function computes the operator."""
+        return lambda function: self.py_kernels.setdefault(key, function)
+
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    @abstractmethod
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        values = relevant([*args, *kwargs.values()])
+        if has_torch_function(values):
+            return handle_torch_function(self, values, *args, **kwargs)
+        if not self.py_kernels:
+            raise NotImplementedError(f"could not find kernel for HigherOrderOperator {self._name}: py_impl registers one")
+        return next(iter(self.py_kernels.values()))(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<HigherOrderOperator(op='{self._name}')>"
 
 
 class OpOverloadPacket:

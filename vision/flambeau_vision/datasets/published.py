@@ -19,14 +19,15 @@ class PublishedDataset(VisionDataset):
     A subclass says, in attributes or properties,
 
     - `_base`: the folder below `root` where its files are;
-    - `_archives`: the address and the MD5 checksum (or None) of each archive that is unpacked there;
+    - `_archives`: the address and the MD5 checksum (or None) of each archive that is unpacked there, and what to call it where
+      the address does not say;
     - `_needed`: the files and folders that must be there,
 
     and calls `self._ensure_files(download)` before it reads them. `download` may be overridden for what is published otherwise.
     """
 
     _base: str = ""
-    _archives: Sequence[tuple[str, str | None]] = ()
+    _archives: Sequence[tuple[str, str | None] | tuple[str, str, str]] = ()
     _needed: Sequence[str] = ("",)
 
     @property
@@ -38,8 +39,8 @@ class PublishedDataset(VisionDataset):
 
     def download(self) -> None:
         """Fetch and unpack the archives."""
-        for url, md5 in self._archives:
-            download_and_extract_archive(url, self._files, md5=md5)
+        for url, md5, *name in self._archives:
+            download_and_extract_archive(url, self._files, None, *name, md5=md5)
 
 
 class ImageList(PublishedDataset):

@@ -105,6 +105,7 @@ class HMDB51(_Folds):
         fold: which of the three splits into training and test videos, 1 to 3.
         train: the training videos, or the test videos.
         transform: a function of the pictures.
+        _precomputed_metadata: the `metadata` of another dataset of the same files, in place of counting their pictures.
         num_workers: the processes that count the pictures at first.
         output_format: `"THWC"`, or `"TCHW"` as transforms take it.
 
@@ -149,6 +150,7 @@ class UCF101(_Folds):
         fold: which of the three splits into training and test videos, 1 to 3.
         train: the training videos, or the test videos.
         transform: a function of the pictures.
+        _precomputed_metadata: the `metadata` of another dataset of the same files, in place of counting their pictures.
         num_workers: the processes that count the pictures at first.
         output_format: `"THWC"`, or `"TCHW"` as transforms take it.
 
@@ -191,6 +193,7 @@ class Kinetics(_ClipDataset):
         extensions: those of the videos.
         download: fetch the archives where the split is missing.
         num_download_workers: how many archives to fetch at a time.
+        _precomputed_metadata: the `metadata` of another dataset of the same files, in place of counting their pictures.
         num_workers: the processes that count the pictures at first.
         output_format: `"TCHW"` as transforms take it, or `"THWC"`.
 

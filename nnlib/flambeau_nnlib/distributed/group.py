@@ -149,7 +149,7 @@ class ProcessGroup:
         self._communicator.close()
 
     def _finish_at_exit(self) -> None:
-        """A program that ends without closing the group does its part in what others wait for, unless an exception has ended it."""
+        """Do this process's part in what has been started, at the end of a program that no exception has ended."""
         if not hasattr(sys, "last_value"):
             self._lane.finish()
 

@@ -1,8 +1,8 @@
 """The engine `mpi`, through mpi4py: start processes with `mpiexec -n 4 python train.py`.
 
-MPI itself waits forever for a process that does not come. So the processes watch each other as those of the engine `gloo` do, and
-each collective is one that does not block, which is looked at until it is done or a process has ended. `mpiexec` of MPICH ends the
-others at once where one is killed; where one ends by itself, they raise.
+MPI itself waits forever for a process that does not come. So the processes watch each other as those of the engine `gloo` do,
+and each collective is one that does not block, which is looked at until it is done or a process has ended. `mpiexec` of MPICH
+ends the others at once where one is killed; where one ends by itself, they raise.
 """
 
 from __future__ import annotations

@@ -154,8 +154,11 @@ class WatchedStore(PrefixStore):
     """A store whose keys are waited for only as long as no process dies that might store them."""
 
     def __init__(self, watch: Watch, store: Store) -> None:
-        super().__init__("watched", store)
+        super().__init__("", store)
         self._watch, self._since = watch, time.monotonic()
+
+    def _key(self, key: str) -> str:
+        return key
 
     def check(self, keys: Sequence[str]) -> bool:
         self._watch.check(since=self._since)

@@ -503,7 +503,10 @@ def offer_operand(operator: str, self: Any, other: Any) -> Any:
     """The result of an operator whose other operand is not a tensor: NotImplemented, unless the operand overrides it."""
     if not may_override((other,)):
         return NotImplemented
-    return offer_method(OPERATOR_METHODS.get(operator, operator), (self, other), {})
+    try:
+        return offer_method(OPERATOR_METHODS.get(operator, operator), (self, other), {})
+    except TypeError:  # Python then asks the other operand for its reflected operator
+        return NotImplemented
 
 
 def _remember_ordinary_types(args: tuple[Any, ...]) -> None:

@@ -164,7 +164,13 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function of `torch`, or a method or property of Tensor, for arguments of which some are sparse."""
     name = func.__name__
     module = getattr(func, "__module__", None) or ""
-    if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
+    if module.startswith(("flambeau.autograd", "torch.autograd")) or module.partition(".")[0] not in (
+        "flambeau",
+        "flambeau_nnlib",
+        "torch",
+        "builtins",
+        "",
+    ):
         return redispatch_function(func, (), args, kwargs)  # it is made of others
     if name in ("__get__", "__set__", "__delete__"):
         name = _name_of_property(func) if name == "__get__" else name

@@ -140,6 +140,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "_C",
         "_VF",
         "_functions",  # for editors
+        "_functorch",
         "_guards",
         "_operator",  # what `library` and `_ops` are made of, beside PyTorch's `_library`
         "_ops",
@@ -163,6 +164,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "linalg",
         "masked",
         "mps",
+        "nested",
         "overrides",
         "profiler",
         "quasirandom",

@@ -9,6 +9,8 @@ from typing import Any
 import flambeau as torch
 
 from ..tensors.tensor import Tensor
+from .elementwise import aligned, matches
+from .padding import from_padded
 from .sizes import NestedInt
 from .tensors import Nested, NestedTensor, StridedNestedTensor, _wrapped, implements, made_of, moved
 
@@ -124,19 +126,13 @@ def _split(input: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 # --- joined -------------------------------------------------------------------------------------------------------
 
 
-def _like_first(name: str, tensors: Sequence[Any], other: str) -> NestedTensor:
-    first: NestedTensor = next(each for each in tensors if isinstance(each, NestedTensor))
-    for each in tensors:
-        if isinstance(each, NestedTensor) and (
-            each._ragged_idx != first._ragged_idx or each.shape[each._ragged_idx] != first.shape[first._ragged_idx]
-        ):
-            raise RuntimeError(f"{name}(): expected all nested tensors to have matching ragged structures{other}")
-    return first
+def _first(tensors: Sequence[Any]) -> NestedTensor:
+    return next(each for each in tensors if isinstance(each, NestedTensor))
 
 
 @implements(NestedTensor, "cat", "concat", "concatenate")
 def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
-    first = _like_first("cat", tensors, " outside of the concatenated dim")
+    first = _first(tensors)
     inner = _inner("cat", first, dim)
     values = []
     for each in tensors:
@@ -145,8 +141,6 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
         else:  # a size for each item: as many as the first one's
             shape = [*first.shape[: first._ragged_idx], first._get_max_seqlen(), *first.shape[first._ragged_idx + 1 :]]
             shape[_wrapped(dim, first.dim())] = each.shape[dim]
-            from .padding import from_padded
-
             values.append(from_padded(each.expand(shape), first, first._ragged_idx)._values)
     return first.like(torch.cat(values, inner))
 
@@ -155,9 +149,9 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
 def _stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     if not all(isinstance(each, NestedTensor) for each in tensors):
         raise RuntimeError("stack(): expected all nested tensors inputs")
-    first = _like_first("stack", tensors, "")
-    if any(each.dim() != first.dim() for each in tensors):
-        raise RuntimeError("stack(): expected all tensors to have the same dim")
+    first = _first(tensors)
+    if not all(matches(first, each) for each in tensors):
+        raise RuntimeError("stack(): expected all nested tensors to have matching ragged structures")
     dim = _wrapped(dim, first.dim() + 1)
     if dim <= first._ragged_idx:
         raise RuntimeError(f"stack(): not supported for NestedTensor on {'dim=0' if dim == 0 else 'ragged dim'}")
@@ -283,8 +277,6 @@ def _expand(input: Any, *size: Any, implicit: bool = False) -> Any:
 
 @implements(NestedTensor, "expand_as")
 def _expand_as(input: Any, other: Any) -> Any:
-    from .elementwise import aligned
-
     if isinstance(input, NestedTensor):
         return _expand(input, tuple(other.shape))
     return other.like(aligned(other, input).expand(other._values.shape))

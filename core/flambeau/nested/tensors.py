@@ -378,6 +378,17 @@ class NestedTensor(Nested):
     def _maybe_min_seqlen(self) -> int | None:
         return self._metadata_cache.get("min_seqlen")
 
+    def __tensor_flatten__(self) -> tuple[list[str], dict[str, Any]]:
+        """The names of the tensors that it is made of, and the rest."""
+        names = ["_values", "_offsets", *([] if self._lengths is None else ["_lengths"])]
+        return names, {"requires_grad": self.requires_grad, "ragged_idx": self._ragged_idx}
+
+    @staticmethod
+    def __tensor_unflatten__(inner_tensors: dict[str, Tensor], meta: dict[str, Any], outer_size: Any, outer_stride: Any) -> Any:
+        """A nested tensor of such tensors."""
+        values, offsets, lengths = (inner_tensors.get(name) for name in ("_values", "_offsets", "_lengths"))
+        return NestedTensor(values, offsets, lengths=lengths, _ragged_idx=meta["ragged_idx"], requires_grad=meta["requires_grad"])
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # it takes what Tensor's takes
         history = (
             f", grad_fn={self.grad_fn}" if self.grad_fn is not None else ", requires_grad=True" if self.requires_grad else ""

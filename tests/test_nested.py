@@ -450,6 +450,7 @@ def test_shapes_of_the_jagged_layout():
         (lambda x: x.tolist(), RuntimeError),
         (lambda x: x.numpy(), RuntimeError),
         (lambda x: x.item(), RuntimeError),
+        (lambda x: x.as_subclass(torch.Tensor), NotImplementedError),
         (bool, RuntimeError),
     ],
 )

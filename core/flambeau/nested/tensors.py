@@ -227,6 +227,12 @@ class Nested(Tensor):
         """Whether all of that is in such memory."""
         return all(part.is_shared() for part in self._parts())
 
+    def as_subclass(self, cls: type) -> Any:
+        """Itself, if it is an instance.  NotImplementedError for any other class: a nested tensor has its own."""
+        if isinstance(self, cls) and cls is not Tensor:
+            return self
+        raise NotImplementedError(f"aten.alias.default: a nested tensor cannot become an instance of {cls.__name__}")
+
     def _parts(self) -> list[Tensor]:
         return [self._values]
 

@@ -136,6 +136,8 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
         result = _part(tensors[0], *params)
     else:
         public, args, kwargs = overriding.as_called(op, tensors, params, out)
+        if "backend" in op.param_names:
+            public, args = _without_backend(op, tensors, params)
         if op.variadic:
             args = (list(args[0]), *args[1:])
         elif op.name == "contiguous":  # which is a clone in PyTorch
@@ -209,6 +211,24 @@ def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
     return found
 
 
+def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """A call without the backend that computes it, which is another one for what the class holds, and what follows that.
+
+    Also the function that takes such arguments, unless PyTorch has one of the name.
+    """
+    place = op.param_names.index("backend")
+    args = (*tensors, *(list(value) if isinstance(value, tuple) else value for value in params[:place]))
+    if op.name in _IN_PYTORCH:
+        return None, args
+
+    def function(*args: Any) -> Any:
+        return op.function(*args, args[0]._key.backend, *params[place + 1 :])
+
+    function.__name__ = op.name
+    return function, args
+
+
+_IN_PYTORCH = frozenset({"unfold", "as_strided"})
 _LOOKS = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"})
 
 

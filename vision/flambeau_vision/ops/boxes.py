@@ -237,7 +237,13 @@ def _as_array(boxes: Tensor) -> Any:
 
 
 def _by_falling_score(scores: Tensor) -> Any:
-    return torch.argsort(scores.detach(), descending=True, stable=True).cpu().numpy()
+    scores = scores.detach()
+    array = scores.cpu().numpy()
+    if array.dtype.kind == "f" and array.ndim == 1:
+        order = (-array).argsort(kind="stable")
+        if not len(order) or array[order[-1]] == array[order[-1]]:  # a NaN would be the last here, and is the largest there
+            return order
+    return torch.argsort(scores, descending=True, stable=True).cpu().numpy()
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
@@ -261,7 +267,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     if has_torch_function((boxes, scores)):  # one call, as of PyTorch's compiled operator
         return handle_torch_function(nms, (boxes, scores), boxes, scores, iou_threshold)
     order = _by_falling_score(scores)
-    best = suppress(_as_array(boxes)[order], iou_threshold)
+    best = suppress(_as_array(boxes).take(order, 0), iou_threshold)
     return torch.from_numpy(order[best]).to(boxes.device)
 
 
@@ -285,7 +291,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         tensor([1, 2])
     """
     order = _by_falling_score(scores)
-    best = suppress_by_category(_as_array(boxes)[order], idxs.cpu().numpy()[order], iou_threshold)
+    best = suppress_by_category(_as_array(boxes).take(order, 0), idxs.cpu().numpy()[order], iou_threshold)
     return torch.from_numpy(order[best]).to(boxes.device)
 
 

@@ -35,7 +35,7 @@ __all__ = ["ENGINE", "Mpi"]
 
 GRACE = 2.5  # seconds for what a process takes part in while it ends
 LOOK = 0.05  # seconds between looks for processes that have ended
-SPINS = 100  # looks at a collective before a process lets others run
+SPINS = 2000  # looks at a collective before a process lets others run, where each has a processor of its own
 PATIENCE = 0.5  # seconds after which it sleeps between looks
 
 _OPERATIONS = {
@@ -139,6 +139,7 @@ class MpiCommunicator:
         self._library, self._group, self._check, self._timeout = library, group, check, timeout
         self._lost: list[Any] = []
         self.rank, self.size = group.rank, group.size
+        self._spins = SPINS if self.size <= (os.cpu_count() or 1) else 0
 
     def close(self) -> None:
         """Give the group back."""
@@ -152,7 +153,7 @@ class MpiCommunicator:
         for request in requests:
             while not request.Test(status):
                 turn += 1
-                if turn < SPINS:
+                if turn < self._spins:
                     continue
                 os.sched_yield()
                 now = time.monotonic()

@@ -30,6 +30,7 @@ from flambeau.distributed.fsdp.wrap import (
 from flambeau.distributed.optim import ZeroRedundancyOptimizer
 from flambeau.distributed.tensor import DTensor, Replicate, Shard
 from flambeau.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from flambeau.distributed.tensor.placement_types import _StridedShard
 from flambeau.nn.parallel import DistributedDataParallel
 
 import flambeau as torch
@@ -198,11 +199,21 @@ def on_two_dimensions(rank, size):
         parallelize_module(net, mesh["tp"], plan)
         for layer in (net[0], net[1], net):
             fully_shard(layer, mesh=mesh["dp"])
-        assert net[0][0].weight.placements == (Shard(0), Shard(0)) and net[0][0].weight.to_local().shape[0] <= 2
+        weight = net[0][0].weight
+        assert weight.placements == (_StridedShard(0, 2), Shard(0)) and weight.device_mesh.mesh_dim_names == ("dp", "tp")
+        assert weight.to_local().shape[0] <= 2 and net[1][0].weight.placements == (Shard(0), Shard(1))
+        assert torch.equal(weight.full_tensor(), network()[0][0].weight)
         data = mesh["dp"].get_local_rank()
         split = trained(net, data, 2, clip=False)
         alone = trained(network(), None, 2, clip=False)
         assert_same_weights(split, alone)
+        net(torch.ones(1, 6)).sum().backward()
+        both = [*net[0][0].parameters(), *net[1][0].parameters()]
+        total = nn.utils.clip_grad_norm_(both[:1] + both[2:3], 1e-3)  # on the same mesh
+        alone(torch.ones(1, 6)).sum().backward()
+        gradients = [layer[0].weight.grad for layer in alone[:2]]
+        torch.testing.assert_close(total.full_tensor(), nn.utils.get_total_norm(gradients), atol=1e-5, rtol=1e-4)
+        assert net[0][0].weight.grad.placements == (_StridedShard(0, 2), Shard(0))
 
 
 def own_ways(rank, size):

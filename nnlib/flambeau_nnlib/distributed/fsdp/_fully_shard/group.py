@@ -18,7 +18,7 @@ from ...reduction import ReduceOp
 from ...tensor import DTensor, Partial, Placement, Replicate, Shard
 from ...tensor._dtensor_spec import DTensorSpec, TensorMeta, local_shape
 from ...tensor._redistribute import gradient_placements, redistribute_local_tensor
-from ...tensor.placement_types import padded
+from ...tensor.placement_types import _StridedShard, padded
 from .policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 
 __all__ = ["ParameterGroup"]
@@ -348,14 +348,18 @@ def place_of(
 def _layout(
     inner: DTensorSpec | None, shard_mesh: DeviceMesh, replicate_mesh: DeviceMesh | None, dim: int
 ) -> tuple[DeviceMesh, tuple[Placement, ...]]:
-    """The mesh of all processes that hold parts, those that tensor parallelism has split first to the left."""
-    names = [mesh.mesh_dim_names for mesh in (replicate_mesh, shard_mesh) if mesh is not None]
-    outer: tuple[Placement, ...] = (Shard(dim),) if replicate_mesh is None else (Replicate(), Shard(dim))
-    if inner is None and replicate_mesh is None:
+    """The mesh of all processes that hold parts, and how a parameter lies on it; tensor parallelism has split it before."""
+    meshes = [mesh for mesh in (replicate_mesh, shard_mesh, inner.mesh if inner else None) if mesh is not None]
+    within = () if inner is None else inner.placements
+    factor = (
+        1 if inner is None else math.prod(inner.mesh.size(i) for i, placement in enumerate(within) if placement.is_shard(dim))
+    )
+    outer: tuple[Placement, ...] = (Shard(dim) if factor == 1 else _StridedShard(dim, factor),)
+    if replicate_mesh is not None:
+        outer = (Replicate(), *outer)
+    if len(meshes) == 1:
         return shard_mesh, outer
     root = shard_mesh._get_root_mesh()
-    if any(name is None for name in names) or (inner is not None and inner.mesh._get_root_mesh() != root):
+    if any(mesh.mesh_dim_names is None or mesh._get_root_mesh() != root for mesh in meshes):
         raise ValueError("fully_shard: the meshes of sharding and of tensor parallelism must be parts of one mesh with names")
-    before = () if inner is None else inner.mesh.mesh_dim_names or ()
-    every = (*before, *(name for several in names for name in several or ()))
-    return root[every], (*(() if inner is None else inner.placements), *outer)
+    return root[tuple(name for mesh in meshes for name in mesh.mesh_dim_names or ())], (*outer, *within)

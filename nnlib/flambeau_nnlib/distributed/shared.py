@@ -41,8 +41,8 @@ LINE = 1024  # bytes for a process's counter and notes
 NOTE = 160  # bytes of a note: what it was asked to do
 LARGE = 1 << 23  # bytes from which processes read each other's memory, if they can: that costs more for each page
 LOOK = 0.05  # seconds between looks for processes that have ended
-SPINS = 100  # looks at a counter before a process lets others run
-YIELDS = 400  # times that it does, before it sleeps
+SPINS = 1000  # looks at a counter before a process lets others run
+YIELDS = 400  # times that it does, before it sleeps, where it cannot be woken
 
 
 class SharedMemory:

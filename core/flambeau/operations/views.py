@@ -397,7 +397,7 @@ def _permute_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
             f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
             f"len(dims) = {len(dims)}"
         )
-    order = tuple(wrap_dim(d, ndim) for d in dims)
+    order = tuple([wrap_dim(d, ndim) for d in dims])
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return _permuted(self, order)

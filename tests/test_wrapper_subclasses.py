@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import io
+import pickle
 
 import numpy as np
 import pytest
@@ -95,6 +97,22 @@ def test_a_wrapper_says_what_it_is():
     x = Pair(torch.ones(2, 3).t(), torch.ones(3, 2))
     assert (x.shape, x.stride(), x.dtype, x.device, type(x)) == ((3, 2), (1, 3), torch.float32, torch.device("cpu"), Pair)
     assert x.is_leaf and not x.requires_grad and x.numel() == 6 and x.ndim == 2 and is_traceable_wrapper_subclass(x)
+
+
+def test_a_wrapper_is_pickled_with_what_it_holds():
+    x = pair(requires_grad=True)
+    file = io.BytesIO()
+    torch.save(x, file)
+    file.seek(0)
+    for other in (pickle.loads(pickle.dumps(x)), torch.load(file, weights_only=False)):
+        assert type(other) is Pair and other.device == x.device and other.shape == x.shape and other.requires_grad
+        assert torch.equal(other.a, x.a) and torch.equal((other + 1).b, x.b + 1)
+
+
+def test_what_a_wrapper_holds_is_shared():
+    x = pair()
+    assert not x.is_shared() and x.share_memory_() is x
+    assert x.is_shared() and x.a.is_shared() and x.b.is_shared()
 
 
 FUNCTIONS = {

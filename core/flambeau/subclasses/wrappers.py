@@ -364,6 +364,25 @@ def _shallow_with_history(tensor: Tensor) -> Any:
     return copy
 
 
+def _held(self: Any) -> list[Tensor]:
+    """The tensors that a wrapper holds.  RuntimeError if its class does not say which."""
+    if not hasattr(self, "__tensor_flatten__"):
+        raise RuntimeError(
+            f"{type(self).__name__} must define __tensor_flatten__, which names the tensors whose memory is shared"
+        )
+    return [getattr(self, name) for name in self.__tensor_flatten__()[0]]
+
+
+def _share_memory_(self: Tensor) -> Tensor:
+    for part in _held(self):
+        part.share_memory_()
+    return self
+
+
+def _is_shared(self: Tensor) -> bool:
+    return all(part.is_shared() for part in _held(self))
+
+
 _KEPT = frozenset({"requires_grad_", "detach_", "share_memory_", "rename_"})
 _CONVERSIONS = {
     "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "bfloat16": dtypes.bfloat16, "long": dtypes.int64,
@@ -395,6 +414,7 @@ def _prepare(cls: type[Tensor]) -> None:
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _converting(dtype) for name, dtype in _CONVERSIONS.items()}
     methods |= {name: _one_operator(name) for name in (*_OPERATORS, "matmul")} | {"__matmul__": _one_operator("matmul")}
+    methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared}
     methods["data"] = property(_data, _set_data)
     methods |= {name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_zeros")}
     for name in vars(Tensor):

@@ -21,7 +21,7 @@ from typing import Any
 import flambeau as torch
 
 from ._schema import FunctionSchema
-from .calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant
+from .calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant, wanted
 from .extension.aten import ATEN
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
@@ -36,7 +36,11 @@ _ATEN_OVERLOADS = re.compile(
 )
 
 # Operators that packages above the core have.
-_ELSEWHERE = {"torchvision": "flambeau_vision.ops", "higher_order": "flambeau_nnlib._higher_order_ops"}
+_ELSEWHERE = {
+    "torchvision": "flambeau_vision.ops",
+    "higher_order": "flambeau_nnlib._higher_order_ops",
+    "profiler": "flambeau.autograd.profiler",
+}
 _ATEN_FAMILIES = ("linalg", "fft", "special")
 
 
@@ -52,7 +56,7 @@ class OpOverload:
         self.__doc__ = call.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if open_modes.get():
+        if open_modes.get() and wanted((), name=self.__name__):
             return handle_torch_function(self, relevant([*args, *kwargs.values()]), *args, **kwargs)
         return self._call(*args, **kwargs)
 

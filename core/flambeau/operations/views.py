@@ -25,7 +25,7 @@ __all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
 
 def wrap_dim(dim: int, ndim: int) -> int:
     """`dim` counted from 0.  IndexError where there is no such dimension; a 0-d tensor counts as one-dimensional."""
-    limit = max(ndim, 1)
+    limit = ndim or 1
     if type(dim) is not int:
         dim = _as_whole(dim, "dims")
     if not -limit <= dim < limit:
@@ -397,7 +397,7 @@ def _permute_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
             f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
             f"len(dims) = {len(dims)}"
         )
-    order = tuple(wrap_dim(d, ndim) for d in dims)
+    order = tuple([wrap_dim(d, ndim) for d in dims])
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return _permuted(self, order)

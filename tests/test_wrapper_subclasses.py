@@ -109,6 +109,32 @@ def test_a_wrapper_is_pickled_with_what_it_holds():
         assert torch.equal(other.a, x.a) and torch.equal((other + 1).b, x.b + 1)
 
 
+class Rows(torch.Tensor):
+    """Numbers of rows; `Rows @ x` is the sum of such rows."""
+
+    @staticmethod
+    def __new__(cls, numbers):
+        return torch.Tensor._make_wrapper_subclass(cls, numbers.shape, dtype=numbers.dtype)
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is aten.mm.default:
+            return args[1][args[0].numbers].sum(0)
+        return func(*tree_map(lambda leaf: leaf.numbers if isinstance(leaf, Rows) else leaf, args), **(kwargs or {}))
+
+
+def test_a_class_says_what_an_index_and_a_product_are():
+    x, rows = torch.arange(12.0).view(4, 3), Rows(torch.tensor([[0, 2], [3, 3]]))
+    assert torch.equal(x[rows], x[rows.numbers])
+    for product in (rows @ x, torch.mm(rows, x), torch.matmul(rows, x)):
+        assert torch.equal(product, x[rows.numbers].sum(0))
+
+
 def test_what_a_wrapper_holds_is_shared():
     x = pair()
     assert not x.is_shared() and x.share_memory_() is x

@@ -181,7 +181,7 @@ def _compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any
     """A function of which an argument is a wrapper: as the class says, where it is one operator and nothing is recorded."""
     if kwargs.get("out") is not None or (name in _OPERATORS and not _is_tracked(args)):
         return _ask(name, args, kwargs)
-    if name == "matmul" and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
+    if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
         return _ask("mm", args, kwargs)
     return compute(*args, **kwargs)
 

@@ -74,7 +74,6 @@ SUITES = {
             )
         ),
         repository="https://github.com/huggingface/accelerate",
-        known="nested tensors (`torch.nested`), which one test makes",
         copied=("src",),
         environment={"HF_HUB_OFFLINE": "1"},
     ),

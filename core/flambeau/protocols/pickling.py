@@ -36,6 +36,7 @@ __all__ = [
     "tensor",
     "tensor_of_dtype",
     "tensor_without_data",
+    "wrapper",
 ]
 
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -76,6 +77,9 @@ def reduce_storage(storage: TypedStorage | UntypedStorage) -> Reduced:
 
 def _reduce_plain(source: Tensor) -> Reduced:
     source = source._key.materialize(source)
+    if source._key.wraps:
+        rest = (source.storage_offset(), source.layout, source.device, source.requires_grad)
+        return wrapper, (type(source), source.dtype, tuple(source.size()), source.stride(), *rest)
     if not source._key.backend.has_data:
         return tensor_without_data, (source.dtype, tuple(source.size()), source.stride(), source.requires_grad)
     source, offset, stride = placed(source)
@@ -143,6 +147,20 @@ def tensor_of_dtype(
 def tensor_without_data(dtype: dtypes.dtype, size: Sequence[int], stride: Sequence[int], requires_grad: bool) -> Tensor:
     """A tensor on the device `meta`."""
     return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
+
+
+def wrapper(
+    cls: type,
+    dtype: dtypes.dtype,
+    size: Sequence[int],
+    stride: Sequence[int],
+    offset: int,
+    layout: Any,
+    device: Any,
+    requires_grad: bool,
+) -> Any:
+    """A wrapper subclass without the tensors that it holds, which are its attributes."""
+    return Tensor._make_wrapper_subclass(cls, size, stride, offset, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def plain_tensor(storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:

@@ -115,6 +115,7 @@ def known() -> dict[str, Any]:
         "torch._utils._rebuild_nested_tensor": _rebuild_nested_tensor,
         "torch.nested._internal.nested_tensor.NestedTensor": NestedTensor,
         "torch.nested._internal.nested_tensor._rebuild_njt": _rebuild_njt,
+        "torch._utils._rebuild_wrapper_subclass": rebuild.wrapper,
         "torch._utils._rebuild_parameter": rebuild.parameter,
         "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     }

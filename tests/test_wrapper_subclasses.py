@@ -104,6 +104,7 @@ FUNCTIONS = {
     lambda x, y: torch.where(x > y, x, y), "expand": lambda x, y: x.unsqueeze(0).expand(4, 2, 3), "max": lambda x, y: x.max(1).values,
     "linear": lambda x, y: torch.nn.functional.linear(x, y), "log": lambda x, y: (x / y).log().abs(), "stack": lambda x, y: torch.stack([x, y]),
     "norm": lambda x, y: torch.nn.functional.layer_norm(x, (3,)), "clamp": lambda x, y: x.clamp(0.7, 1.5), "split": lambda x, y: x.split(2, 1)[1],
+    "unfold": lambda x, y: x.unfold(1, 2, 1).sum(0), "strides": lambda x, y: x.as_strided((2, 2), (3, 1), 1),
     "mixed": lambda x, y: x * torch.full((3,), 2.0, dtype=torch.float64), "first plain": lambda x, y: torch.eye(2, dtype=torch.float64) @ x,
 }  # fmt: skip
 
@@ -131,6 +132,7 @@ def test_classes_are_asked_for_pytorchs_operators():
         "x.clone()": aten.clone.default, "x.to(torch.half)": aten._to_copy.default, "x**2": aten.pow.Tensor_Scalar, "x.relu()":
         aten.relu.default, "x.transpose(0, 1)": aten.transpose.int, "x.add_(1)": aten.add_.Tensor, "x.zero_()": aten.zero_.default,
         "torch.zeros_like(x)": aten.zeros_like.default, "torch.cat([x, x])": aten.cat.default, "x.view(6)": aten.view.default,
+        "x.unfold(1, 2, 1)": aten.unfold.default, "x.as_strided((2,), (1,))": aten.as_strided.default, "x.view(torch.int64)": aten.view.dtype,
         "x[0]": aten.select.int, "x[:, 1:]": aten.slice.Tensor, "x[None]": aten.unsqueeze.default,
     }  # fmt: skip
     for program, operator in expected.items():
@@ -237,6 +239,11 @@ def test_copies_of_wrappers_and_of_parameters_that_are_wrappers():
     assert type(copied) is type(again) is Pair and isinstance(again, torch.nn.Parameter) and again.requires_grad
     copied.a.add_(1)
     assert x.a.tolist() == [1, 1] and not isinstance(copied, torch.nn.Parameter)
+
+
+def test_contiguous_copies_the_parts_contiguously():
+    x = Pair(torch.ones(2, 3), torch.zeros(2, 3)).t().contiguous()
+    assert x.stride() == x.a.stride() == x.b.stride() == (2, 1)
 
 
 class Halves(torch.autograd.Function):

@@ -6,7 +6,7 @@ of the step are compared between the two.
 
 from __future__ import annotations
 
-from . import calls, compiled, files, inference, layers, loaders, networks, startup
+from . import calls, compiled, curves, files, inference, layers, loaders, networks, startup
 from .workload import Workload
 
 __all__ = ["GROUPS", "Workload", "find"]
@@ -17,6 +17,7 @@ GROUPS: dict[str, list[Workload]] = {
     "compiled": compiled.WORKLOADS,
     "layers": layers.WORKLOADS,
     "inference": inference.WORKLOADS,
+    "curves": curves.WORKLOADS,
     "files": files.WORKLOADS,
     "loaders": loaders.WORKLOADS,
     "startup": startup.WORKLOADS,

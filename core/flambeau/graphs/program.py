@@ -73,8 +73,14 @@ class Program:
 
     @property
     def checks_before_effects(self) -> bool:
-        """Whether all checks come before the first write or draw, so that nothing has been done when one fails."""
-        kinds = [call.kind == CHECK for call in self.calls if call.kind == CHECK or call.kind == EFFECT or call.writes]
+        """Whether all checks come before the first draw, or write to what was there: nothing has been done when one fails."""
+        group = self.recorder.group
+        there = {group(reference) for reference in self.inputs}
+        kinds = [
+            call.kind == CHECK
+            for call in self.calls
+            if call.kind in (CHECK, EFFECT) or any(group(target) in there for target in call.writes)
+        ]
         return kinds == sorted(kinds, reverse=True)
 
     # --- to look at ---

@@ -247,15 +247,19 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
             wrap(taken, dispatch_key(own.dtype_of(taken), place)), dispatch_key(dtype or own.dtype_of(taken), place), False
         )
     backend, array, array_dtype = _adopted(data)
-    source, target = (
-        dispatch_key(array_dtype, Device(backend.device_type)),
-        dispatch_key(dtype or array_dtype, _as_device(device)),
-    )
+    source = dispatch_key(array_dtype, _as_device(backend.device_type))
+    target = dispatch_key(dtype or array_dtype, place)
     if not copy:
         array = _shared(backend, array)
     elif source is target:
         array = source.F.clone(array)
     return _converted(wrap(array, source), target, copy=False)
+
+
+def _around(data: Any) -> Tensor:
+    """A tensor in the memory of another library's array, where that is."""
+    backend, array, dtype = _adopted(data)
+    return wrap(_shared(backend, array), dispatch_key(dtype, _as_device(backend.device_type)))
 
 
 def _shared(backend: Backend, array: Any) -> Any:
@@ -273,8 +277,7 @@ def _shared(backend: Backend, array: Any) -> Any:
 def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
     """A tensor in the memory of an array, a storage, or an object with DLPack or the buffer protocol; None for anything else."""
     if _is_array(data):
-        backend, array, array_dtype = _adopted(data)
-        return wrap(_shared(backend, array), dispatch_key(array_dtype, Device(backend.device_type)))
+        return _around(data)
     if isinstance(data, StorageBase):
         return data.as_tensor(dtype or getattr(data, "dtype", dtypes.int64))
     if hasattr(data, "__dlpack__"):
@@ -371,7 +374,7 @@ def from_numpy(ndarray: Any, /) -> Tensor:
     if not hasattr(ndarray, "__array_interface__") or isinstance(ndarray, Tensor) or is_library_scalar(ndarray):
         cls = type(ndarray)
         raise TypeError(f"expected np.ndarray (got {cls.__name__ if cls.__module__ == 'builtins' else _full_name(cls)})")
-    return _from_array(ndarray, None, "cpu", None)
+    return _around(ndarray)
 
 
 def _full_name(cls: type) -> str:

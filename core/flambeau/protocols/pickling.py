@@ -169,6 +169,8 @@ def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> An
 def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Any:
     """A tensor of a subclass, or with attributes that a user has set."""
     result = function(*args)
+    if getattr(cls, "is_nested", False):  # PyTorch repeats as its state what the function has been given
+        return result
     if type(result) is not cls:
         result = result.as_subclass(cls)
     return _set_state(result, state)

@@ -21,6 +21,7 @@ from ..runtime.devices import DispatchKey, canonical, device, dispatch_key
 from ..runtime.state import state
 from ..tape.grad_mode import _grad, is_inference_mode_enabled, no_grad
 from ..tape.saved import SAVE_HOOKS, is_saved_tensor, saved_outputs
+from ..tensors.memory_format import contiguous_format
 from ..tensors.storage import Storage
 from ..tensors.tensor import Tensor, attach, new
 from ..values import dtypes
@@ -135,8 +136,12 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
         result = _part(tensors[0], *params)
     else:
         public, args, kwargs = overriding.as_called(op, tensors, params, out)
+        if "backend" in op.param_names:
+            public, args = _without_backend(op, tensors, params)
         if op.variadic:
             args = (list(args[0]), *args[1:])
+        elif op.name == "contiguous":  # which is a clone in PyTorch
+            kwargs = {"memory_format": contiguous_format}
         elif op.name == "index":
             places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
             public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # PyTorch's
@@ -206,6 +211,24 @@ def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
     return found
 
 
+def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """A call without the backend that computes it, which is another one for what the class holds, and what follows that.
+
+    Also the function that takes such arguments, unless PyTorch has one of the name.
+    """
+    place = op.param_names.index("backend")
+    args = (*tensors, *(list(value) if isinstance(value, tuple) else value for value in params[:place]))
+    if op.name in _IN_PYTORCH:
+        return None, args
+
+    def function(*args: Any) -> Any:
+        return op.function(*args, args[0]._key.backend, *params[place + 1 :])
+
+    function.__name__ = op.name
+    return function, args
+
+
+_IN_PYTORCH = frozenset({"unfold", "as_strided"})
 _LOOKS = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"})
 
 

@@ -49,12 +49,12 @@ def steps_per_turn(worker: Worker) -> int:
     return max(1, round(TURN / estimate))
 
 
-def take_turns(workers: Sequence[Worker], steps: int) -> list[float]:
-    """One round: the seconds per step of each worker."""
+def take_turns(workers: Sequence[Worker], steps: int, least: bool) -> list[float]:
+    """One round: the seconds per step of each worker, or those of its fastest steps."""
     times = []
     for worker in workers:
         time.sleep(PAUSE)
-        times.append(worker.ask("run", steps))
+        times.append(worker.ask("run_fastest" if least else "run", steps))
     return times
 
 
@@ -94,7 +94,7 @@ def aim_of(workload: Workload, side: Side) -> float | None:
     return {("numpy", ""): workload.alone, ("numpy", "fast"): workload.fast}.get((side.backend, side.pack))
 
 
-def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], rounds: int) -> list[Row]:
+def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], rounds: int, least: bool) -> list[Row]:
     """A row for each of the workers."""
     expected = reference.ask("build", workload.name) if workload.unit == "s" else []
     rows: list[Row] = []
@@ -119,7 +119,7 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
     if workload.unit == "s":
         both = [reference, *(worker for worker, _ in able)]
         steps = steps_per_turn(reference)
-        measured = undisturbed_rounds(lambda: take_turns(both, steps), rounds)
+        measured = undisturbed_rounds(lambda: take_turns(both, steps, least), rounds)
         spread = max(deviations(measured)) if rounds > 1 else None
     else:
         measured = [[worker.ask("measure", workload.name) for worker in [reference, *(worker for worker, _ in able)]]]
@@ -270,7 +270,7 @@ def thread_counts(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
-def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, threads: int) -> tuple[Row, list[Row]]:
+def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, threads: int, least: bool) -> tuple[Row, list[Row]]:
     """Where this is measured, and the rows; each is printed as soon as it is there."""
     rows: list[Row] = []
     with ExitStack() as stack:
@@ -286,7 +286,7 @@ def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, thread
         for workload in todo:
             for device, reference in references.items():
                 there = [worker for worker in workers if worker.side.device == device]
-                new = compare(workload, reference, there, rounds)
+                new = compare(workload, reference, there, rounds, least)
                 if workload.training:
                     add_memory(new, workload, reference.side, [worker.side for worker in there], threads)
                 rows += new
@@ -306,6 +306,7 @@ def main() -> int:
     parser.add_argument(
         "--threads", type=thread_counts, default=[2], metavar="N,...", help="threads of each side: numbers, or `all` (default: 2)"
     )
+    parser.add_argument("--least", action="store_true", help="time the fastest steps of each turn: for machines with other work")
     args = parser.parse_args()
     todo = chosen(args.only)
     if not todo:
@@ -320,7 +321,7 @@ def main() -> int:
             tree = stack.enter_context(checked_out(args.against))
             sides += [replace(side, tree=tree) for side in sides if not side.pack]
         for threads in args.threads:
-            measured_on, new = measure(todo, sides, args.rounds, threads)
+            measured_on, new = measure(todo, sides, args.rounds, threads, args.least)
             rows += new
             facts.append(measured_on)
     if args.json:

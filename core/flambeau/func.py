@@ -386,11 +386,11 @@ def jacfwd(
             return tangent
 
         basis = unflatten(standard_basis(inputs), structure)
-        columns = vmap(push, randomness=randomness, out_dims=-1)(basis)
+        columns = vmap(push, randomness=randomness)(basis)
         flat, spec = flatten(columns)
         blocks = []
         for column in flat:
-            parts = column.split([input.numel() for input in inputs], -1)
+            parts = column.movedim(0, -1).split([input.numel() for input in inputs], -1)
             shaped = [part.reshape(part.shape[:-1] + input.shape) for part, input in zip(parts, inputs, strict=True)]
             whole = unflatten(shaped, structure)
             blocks.append(whole[0] if isinstance(chosen, int) else whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from ..runtime.devices import DispatchKey, dispatch_key
@@ -16,13 +17,22 @@ __all__: list[str] = []
 
 
 def _as_device(device: Any) -> Device | None:
-    return device if device is None or isinstance(device, Device) else Device(device)
+    if device is None or isinstance(device, Device):
+        return device
+    return _named(device) if type(device) is str else Device(device)
+
+
+@cache
+def _named(name: str) -> Device:
+    return Device(name)
 
 
 def _key(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> DispatchKey:
-    if dtype is not None and type(dtype) is not Dtype:
+    if dtype is None:
+        dtype = default or dtypes.get_default_dtype()
+    elif type(dtype) is not Dtype:
         dtype = dtypes.meant(dtype)
-    return dispatch_key(dtype or default or dtypes.get_default_dtype(), _as_device(device))
+    return dispatch_key(dtype, device if device is None else _as_device(device))
 
 
 def _with_dtype(dtype: Dtype, device: Any) -> tuple[Device, Device]:

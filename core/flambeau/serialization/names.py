@@ -34,6 +34,7 @@ DTYPES = {
     "Bool": dtypes.bool_,
     "ComplexDouble": dtypes.complex128,
     "ComplexFloat": dtypes.complex64,
+    "ComplexHalf": dtypes.complex32,
 }
 _TORCH_ROOTS = {"flambeau": "torch", "flambeau_vision": "torchvision"}
 _OUR_ROOTS = {torch_root: root for root, torch_root in _TORCH_ROOTS.items()}

@@ -62,7 +62,7 @@ class Bell:
 
 def allow_reads() -> None:
     """Let the processes that the one which started this has started read this one's memory: some systems want to be told."""
-    if _LIBRARY is not None:
+    if _LIBRARY is not None and os.getppid() > 1:  # the first process has started all
         _LIBRARY.prctl(_PR_SET_PTRACER, os.getppid(), 0, 0, 0)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..tensors.storage import memory_root
+from ..tensors.storage import how_viewed, memory_root, source_of
 from ..tensors.tensor import Tensor
 from .effects import Effects
 from .recorder import RecordedArray
@@ -92,12 +92,13 @@ class Aliasing:
         self._outside_now = [numbers.setdefault(memory, -number) for number, memory in enumerate(memories, 1)]
         self._numbers = numbers
 
-    def _pattern_of(self, arguments: Sequence[Tensor]) -> list[int]:
+    def _pattern_of(self, arguments: Sequence[Tensor]) -> list[Any]:
         numbers: dict[int, int] = {}
-        pattern = []
+        pattern: list[Any] = []
         for position, argument in enumerate(arguments):
             memory = id(_memory(argument))
-            pattern.append(self._numbers.get(memory) or numbers.setdefault(memory, position))
+            number = self._numbers.get(memory) or numbers.setdefault(memory, position)
+            pattern.append(number if argument._key.backend.mutable else (number, _way(argument)))
         return pattern
 
     def holds(self, arguments: Sequence[Tensor]) -> bool:
@@ -120,6 +121,15 @@ def _memory(tensor: Tensor) -> Any:
     while (base := getattr(owner, "base", None)) is not None:
         owner = base
     return owner
+
+
+def _way(tensor: Tensor) -> list[Any]:
+    """How a tensor was made from the one that its memory belongs to: where arrays are immutable, writes go that way."""
+    steps: list[Any] = []
+    while (source := source_of(tensor)) is not None:
+        steps.append(None if tensor._view is None else how_viewed(tensor)[1:])
+        tensor = source
+    return steps
 
 
 def tensors_from_outside(recording: Recording, sources: Sequence[Source], effects: Effects) -> list[Outside]:

@@ -575,3 +575,14 @@ def test_tensors_of_modules_are_swapped():
 
 def test_seeds_of_workers():
     assert torch.utils.data._utils.worker._generate_state(12345678901, 3) == [2973762914, 2096409635, 2530576639, 2673913251]
+
+
+def test_a_file_can_be_read_without_its_elements():
+    """As lightning reads checkpoints: a storage on meta that holds nothing stands for what a record will hold."""
+    kept = torch.storage.TypedStorage(dtype=torch.float32, device="meta")
+    like = torch._utils._rebuild_tensor_v2(kept, 0, (2, 3), (3, 1), False, {})
+    assert like.is_meta and like.shape == (2, 3) and like.dtype is torch.float32
+    held = torch.storage.TypedStorage(wrap_storage=torch.arange(6.0).untyped_storage(), dtype=torch.float32, _internal=True)
+    tensor = torch._utils._rebuild_tensor_v2(held, 0, (2, 3), (3, 1), False, {})
+    again = torch._tensor._rebuild_from_type_v2(lambda: tensor, torch.Tensor, (), {"note": 1})
+    assert again.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and again.note == 1

@@ -74,7 +74,6 @@ SUITES = {
             )
         ),
         repository="https://github.com/huggingface/accelerate",
-        known="nested tensors (`torch.nested`), which one test makes",
         copied=("src",),
         environment={"HF_HUB_OFFLINE": "1"},
     ),
@@ -141,6 +140,19 @@ SUITES = {
             "tests/exporters/test_export.py": "class ExportTesterMixin: pass\n",
         },
         environment={"HF_HUB_OFFLINE": "1"},
+    ),
+    "tensordict": Suite(
+        tests=(
+            "memmap",
+            "nn",
+            "tensorclass",
+            *(f"tensordict/test_{part}.py" for part in ("errors", "generic", "lazy", "misc", "nontensor")),
+        ),
+        repository="https://github.com/pytorch/tensordict",
+        tag="v0.14.0",
+        folder="test",
+        options=("-k", "not compile"),
+        known="memory-mapped nested tensors; `torch.unbind(td, 0)`, which is handed on as `torch.unbind(td)`",
     ),
     "timm": Suite(
         left_out={

@@ -36,6 +36,7 @@ from . import (  # noqa: F401
     sums,
     threads,
 )
+from .chosen import chosen
 from .float8 import converted, is_complex32, is_float8, raw_dtypes
 from .memory import all_of, as_dtype, as_strided, is_alone, is_shared, keep_freed_memory, lender, window
 from .namespace import namespace
@@ -67,6 +68,8 @@ class NumpyBackend(Backend):
     complete = True
     recordable = True
     inplace_kernels = kernels.INPLACE
+    chosen = staticmethod(chosen)
+    program = staticmethod(quiet)
 
     arithmetic_errors = (FloatingPointError, RuntimeWarning)
 

@@ -1,4 +1,4 @@
-"""`torch._tensor`, for programs that import from PyTorch's private module the Tensor class, or what rebuilds tensors of others."""
+"""`torch._tensor`, for programs that import from that private module the Tensor class, or what rebuilds tensors of others."""
 
 from __future__ import annotations
 

@@ -95,3 +95,61 @@ def test_annotations_that_are_strings_become_types():
     traced = torch.fx.symbolic_trace(Typed())
     assert "def forward(self, x : torch.Tensor, times : int = 2) -> torch.Tensor:" in traced.code
     assert pickle.loads(pickle.dumps(traced)).code == traced.code
+
+
+# --- graphs cut into parts, and layers folded --------------------------------------------------------------------------------
+
+
+class Branches(nn.Module):
+    """Layers, an attribute, and values that several parts use."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5))
+        self.scale = nn.Parameter(torch.full((3,), 2.0))
+
+    def forward(self, x, y):
+        hidden = self.first(x).relu()
+        low, high = (hidden * self.scale).split([1, 2], dim=1)
+        return self.second(hidden + y), low.sum() + high.mean() * x.sum()
+
+
+@pytest.mark.parametrize("affix", [None, "part"])
+def test_graphs_cut_into_parts(affix):
+    from flambeau.fx.passes.split_module import split_module
+
+    module = Branches().eval()
+    traced, names, numbers = torch.fx.symbolic_trace(module), {}, {}
+
+    def part_of(node):
+        return numbers.setdefault(node, 0 if len(numbers) < 3 else 1 if len(numbers) < 7 else 2)
+
+    split = split_module(traced, module, part_of, names, partition_affix=affix)
+    inputs = torch.randn(4, 3), torch.randn(4, 3)
+    for one, other in zip(split(*inputs), module(*inputs), strict=True):
+        assert torch.equal(one, other)
+    prefix = "submod_" if affix is None else "submod_part_"
+    assert [name for name, _ in split.named_children()] == [f"{prefix}{number}" for number in range(3)]
+    assert set(names.values()) == {"first", "scale", "second.0", "second.1"}
+    assert [node.op for node in split.graph.nodes if node.op == "call_module"] == ["call_module"] * 3
+    with pytest.raises(RuntimeError, match="cycle"):
+        split_module(traced, module, lambda node: numbers[node] % 2)
+
+
+def test_layers_folded_for_inference():
+    from flambeau.fx.experimental import optimization
+
+    module = nn.Sequential(
+        nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(18, 4), nn.BatchNorm1d(4)
+    ).eval()
+    for layer in module:
+        if hasattr(layer, "running_mean"):
+            layer.running_mean.uniform_(-1, 1)
+            layer.running_var.uniform_(0.5, 2)
+    x = torch.randn(3, 1, 5, 5)
+    fused = optimization.fuse(module)
+    assert torch.allclose(fused(x), module(x), atol=1e-5)
+    assert [str(node.target) for node in fused.graph.nodes if node.op == "call_module"] == ["0", "2", "3", "4", "5"]
+    assert isinstance(module[1], nn.BatchNorm2d)
+    dropping = nn.Sequential(nn.Dropout(0.9), nn.ReLU(), nn.Sequential(nn.Dropout(0.9)))
+    assert torch.equal(optimization.remove_dropout(dropping)(x), x.relu())

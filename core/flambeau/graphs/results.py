@@ -6,6 +6,7 @@ replay: so it shares that one's memory and version, and gradients flow through i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from ..calls.tables import OPS
 from ..runtime.devices import DispatchKey
 from ..tape.grad_mode import is_grad_enabled, set_grad_enabled
-from ..tensors.storage import IN_INFERENCE_MODE, InferenceStorage, Storage, source_of
+from ..tensors.storage import IN_INFERENCE_MODE, InferenceStorage, Storage, memory_root, source_of
 from ..tensors.tensor import Tensor, wrap
 from ..transforms.conjugate_views import show
 from ..values.trees import Spec, unflatten
@@ -200,6 +201,7 @@ class _Plan:
         for tensor in tensors.values():
             place = group(self._reference(tensor))
             self.count[place] = self.count.get(place, 0) + 1
+        self.of_root = Counter(id(memory_root(tensor)) for tensor in tensors.values())
 
     def leaf(self, position: int, leaf: Any) -> Any:
         """How to make a leaf again."""
@@ -217,10 +219,16 @@ class _Plan:
             return self._known(leaf)
         if id(leaf) in self.new_gradients:
             return self.sources.gradient_of(self.new_gradients[id(leaf)])
-        place = self.recording.recorder.group(self._reference(leaf))
-        if source_of(leaf) is not None and (place in self.outside or self.count[place] > 1):
+        if source_of(leaf) is not None and self._matters_that_it_is_a_view(leaf):
             return self._view(leaf)
         return self._new(leaf)
+
+    def _matters_that_it_is_a_view(self, tensor: Tensor) -> bool:
+        """Whether it is one of a tensor from outside, or of one that others of the results are views of."""
+        place, root = self.recording.recorder.group(self._reference(tensor)), memory_root(tensor)
+        if tensor._key.backend.mutable:
+            return place in self.outside or self.count[place] > 1
+        return id(root) in self.recording.states or id(root) in self.new_gradients or self.of_root[id(root)] > 1
 
     def _known(self, tensor: Tensor) -> Any:
         source = self.sources.of_tensor(tensor)

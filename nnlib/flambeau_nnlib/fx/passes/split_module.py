@@ -1,0 +1,144 @@
+"""`torch.fx.passes.split_module`: a graph cut into parts, each a module of its own."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from flambeau import nn
+
+from ..graph import Graph
+from ..graph_module import GraphModule
+from ..node import Node, map_arg
+
+__all__ = ["split_module"]
+
+
+class _Part:
+    """One part: its graph, what it takes of other parts, and what it gives to them."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.graph = name, Graph()
+        self.copies: dict[Node, Node] = {}
+        self.inputs: dict[Node, None] = {}
+        self.outputs: dict[Node, None] = {}
+        self.needs: dict[str, None] = {}  # the parts that must run before it
+        self.targets: dict[str, Any] = {}
+
+
+def split_module(
+    m: GraphModule,
+    root_m: nn.Module,
+    split_callback: Callable[[Node], int],
+    qualname_map: dict[str, str] | None = None,
+    keep_original_order: bool | None = False,
+    partition_affix: str | None = None,
+) -> GraphModule:
+    """Cut a graph into parts, each of which becomes a submodule.
+
+    Args:
+        m: the module with the graph.
+        root_m: the module in which the targets of the graph are found.
+        split_callback: from a node to the number of its part.
+        qualname_map: gets the new names of submodules and attributes as keys, and the old ones as values.
+        keep_original_order: let the parts run in the order in which they first appear, not in one that their inputs allow.
+        partition_affix: stands in the names of the parts: `submod_{affix}_{number}`.
+
+    Returns:
+        a module with the parts, `submod_0` and so on, which computes the same.
+
+    Raises:
+        RuntimeError: parts need results of each other.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau.fx.passes.split_module import split_module
+        >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+        >>> traced = torch.fx.symbolic_trace(net)
+        >>> split = split_module(traced, net, lambda node: int(node.name == "_2"))
+        >>> [name for name, _ in split.named_children()]
+        ['submod_0', 'submod_1']
+        >>> x = torch.randn(4, 2)
+        >>> torch.equal(split(x), net(x))
+        True
+    """
+    prefix = "submod_" if partition_affix is None else f"submod_{partition_affix}_"
+    parts: dict[str, _Part] = {}
+    part_of: dict[Node, _Part] = {}
+    for node in m.graph.nodes:
+        if node.op not in ("placeholder", "get_attr", "output"):
+            number = str(split_callback(node))
+            part_of[node] = parts.setdefault(number, _Part(f"{prefix}{number}"))
+    for node, part in part_of.items():
+        for source in node.all_input_nodes:
+            before = part_of.get(source)
+            if source.op == "get_attr" or before is part:
+                continue
+            part.inputs[source] = None
+            if before is not None:
+                before.outputs[source] = None
+                part.needs[before.name] = None
+    last = m.graph.output_node()
+    for source in last.all_input_nodes:
+        if source in part_of:
+            part_of[source].outputs[source] = None
+    order = list(parts.values()) if keep_original_order else _ordered(list(parts.values()))
+
+    for part in parts.values():
+        for source in part.inputs:
+            copied = part.copies[source] = part.graph.placeholder(source.name, type_expr=source.type)
+            copied.meta = source.meta.copy()
+    for node, part in part_of.items():
+        for source in node.all_input_nodes:
+            if source.op == "get_attr" and source not in part.copies:
+                part.copies[source] = _with_target(part, source, root_m, qualname_map)
+        part.copies[node] = _with_target(part, node, root_m, qualname_map)
+
+    whole, values, attributes = Graph(), dict[Node, Any](), dict[str, Any]()
+    for node in m.graph.nodes:
+        if node.op == "placeholder":
+            values[node] = whole.node_copy(node, lambda source: values[source])
+    for node in last.all_input_nodes:
+        if node.op == "get_attr":
+            values[node] = whole.node_copy(node)
+            attributes[str(node.target)] = _attribute(root_m, str(node.target))
+    for part in order:
+        results = tuple(part.copies[source] for source in part.outputs)
+        part.graph.output(results[0] if len(results) == 1 else results)
+        attributes[part.name] = GraphModule(part.targets, part.graph)
+        called = whole.call_module(part.name, tuple(values[source] for source in part.inputs))
+        for place, source in enumerate(part.outputs):
+            values[source] = called if len(results) == 1 else whole.call_function(operator.getitem, (called, place))
+    whole.output(map_arg(last.args[0], values.__getitem__))
+    return GraphModule(attributes, whole)
+
+
+def _with_target(part: _Part, node: Node, root: nn.Module, names: dict[str, str] | None) -> Node:
+    """A copy of a node in a part, which gets what the node's target names."""
+    copied = part.graph.node_copy(node, part.copies.__getitem__)
+    if node.op in ("call_module", "get_attr"):
+        target = str(node.target)
+        copied.target = target.replace(".", "_")
+        part.targets[str(copied.target)] = _attribute(root, target)
+        if names is not None:
+            names[f"{part.name}.{copied.target}"] = target
+    return copied
+
+
+def _attribute(root: nn.Module, target: str) -> Any:
+    value: Any = root
+    for name in target.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _ordered(parts: list[_Part]) -> list[_Part]:
+    """The parts, each behind those whose results it takes."""
+    done: dict[str, _Part] = {}
+    while len(done) < len(parts):
+        ready = next((part for part in parts if part.name not in done and all(name in done for name in part.needs)), None)
+        if ready is None:
+            raise RuntimeError("cycle exists between partitions!")
+        done[ready.name] = ready
+    return list(done.values())

@@ -139,3 +139,23 @@ def test_what_dask_itself_cannot() -> None:
     x.fill_diagonal_(2)
     x[torch.tensor([0, 1]), torch.tensor([1, 2])] = torch.tensor([5.0, 6.0], device="dask")
     assert x.tolist() == [[2, 5, 0, 0], [0, 2, 6, 0], [0, 0, 2, 0]]
+
+
+def test_long_series_are_one_entry_of_the_graph() -> None:
+    x, y = torch.tensor([0.1, 0.5, 2.5]), torch.tensor([[1.5], [0.7]])
+    lazy_x, lazy_y = x.to("dask"), y.to("dask")
+    for function in (
+        torch.igamma,
+        torch.igammac,
+        lambda a, b: torch.special.zeta(a + 1.5, b),
+        lambda a, b: torch.polygamma(1, a),
+    ):
+        found = function(lazy_x, lazy_y)
+        assert len(to_dask(found).__dask_graph__()) < 30
+        torch.testing.assert_close(found.cpu(), function(x, y))
+
+
+def test_transforms_along_chunks() -> None:
+    x, chunked = lazy(4, 6)
+    for transform in (torch.fft.fftn, torch.fft.rfft, torch.fft.rfftn, torch.fft.fftshift):
+        torch.testing.assert_close(transform(chunked).cpu(), transform(x))

@@ -8,11 +8,30 @@ import array_api_compat.dask.array as standard
 import dask.array
 import numpy
 
-__all__ = ["argsort", "eye", "nonzero", "permute_dims", "reshape", "sort", "take", "take_along_axis", "unique_values"]
+__all__ = ["argsort", "eye", "fft", "nonzero", "permute_dims", "reshape", "sort", "take", "take_along_axis", "unique_values"]
 
 
 def __getattr__(name: str) -> Any:
     return getattr(standard, name)
+
+
+class _Fourier:
+    """Dask's Fourier transforms, which want all of a dimension that they transform in one chunk."""
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(standard.fft, name)
+        if name in ("fftfreq", "rfftfreq"):
+            return function
+
+        def transform(x: Any, /, **options: Any) -> Any:
+            axes = options.get("axes", None if name.endswith(("fftn", "shift")) else (options.get("axis", -1),))
+            dims = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+            return function(x.rechunk({dim % x.ndim: -1 for dim in dims}), **options)
+
+        return transform
+
+
+fft = _Fourier()
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import io
+import pickle
 
 import numpy as np
 import pytest
@@ -95,6 +97,48 @@ def test_a_wrapper_says_what_it_is():
     x = Pair(torch.ones(2, 3).t(), torch.ones(3, 2))
     assert (x.shape, x.stride(), x.dtype, x.device, type(x)) == ((3, 2), (1, 3), torch.float32, torch.device("cpu"), Pair)
     assert x.is_leaf and not x.requires_grad and x.numel() == 6 and x.ndim == 2 and is_traceable_wrapper_subclass(x)
+
+
+def test_a_wrapper_is_pickled_with_what_it_holds():
+    x = pair(requires_grad=True)
+    file = io.BytesIO()
+    torch.save(x, file)
+    file.seek(0)
+    for other in (pickle.loads(pickle.dumps(x)), torch.load(file, weights_only=False)):
+        assert type(other) is Pair and other.device == x.device and other.shape == x.shape and other.requires_grad
+        assert torch.equal(other.a, x.a) and torch.equal((other + 1).b, x.b + 1)
+
+
+class Rows(torch.Tensor):
+    """Numbers of rows; `Rows @ x` is the sum of such rows."""
+
+    @staticmethod
+    def __new__(cls, numbers):
+        return torch.Tensor._make_wrapper_subclass(cls, numbers.shape, dtype=numbers.dtype)
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is aten.mm.default:
+            return args[1][args[0].numbers].sum(0)
+        return func(*tree_map(lambda leaf: leaf.numbers if isinstance(leaf, Rows) else leaf, args), **(kwargs or {}))
+
+
+def test_a_class_says_what_an_index_and_a_product_are():
+    x, rows = torch.arange(12.0).view(4, 3), Rows(torch.tensor([[0, 2], [3, 3]]))
+    assert torch.equal(x[rows], x[rows.numbers])
+    for product in (rows @ x, torch.mm(rows, x), torch.matmul(rows, x)):
+        assert torch.equal(product, x[rows.numbers].sum(0))
+
+
+def test_what_a_wrapper_holds_is_shared():
+    x = pair()
+    assert not x.is_shared() and x.share_memory_() is x
+    assert x.is_shared() and x.a.is_shared() and x.b.is_shared()
 
 
 FUNCTIONS = {

@@ -7,9 +7,10 @@ of the step are compared between the two.
 from __future__ import annotations
 
 from . import calls, compiled, curves, files, inference, layers, loaders, networks, startup
+from .curves import CURVES
 from .workload import Workload
 
-__all__ = ["GROUPS", "Workload", "find"]
+__all__ = ["CURVES", "GROUPS", "Workload", "find"]
 
 GROUPS: dict[str, list[Workload]] = {
     "calls": calls.WORKLOADS,

@@ -223,6 +223,10 @@ def own_ways(rank, size):
     assert type(net[2].weight) is not DTensor and torch.equal(net[2].weight.detach(), network()[2].weight.detach())
     net.reshard()
     assert type(net[2].weight) is DTensor
+    net.unshard()
+    net(torch.ones(1, 6)).sum().backward()
+    assert type(net[2].weight) is DTensor  # until the end of the backward
+    net.zero_grad()
     with pytest.raises(ValueError, match="already been applied"):
         fully_shard(net)
     states = net.state_dict()

@@ -138,3 +138,26 @@ def test_quarter_turns(size, angle, expand):
 def test_names_are_there():
     missing = [name for name in dir(theirs) if not name.startswith("_") and not hasattr(ours, name)]
     assert missing == ["register_kernel"]  # ours is `register_kernels`, of a type rather than of a function
+
+
+def test_queries():
+    from torchvision.transforms import v2 as their_v2
+
+    from flambeau_vision.transforms import v2 as our_v2
+
+    def sample(lib, kinds):
+        image = kinds.Image(lib.zeros(3, *SIZE))
+        boxes = kinds.BoundingBoxes([[1, 2, 3, 4]], format="XYXY", canvas_size=SIZE)
+        return [image, boxes, kinds.Mask(lib.zeros(1, *SIZE)), "a name", 3], kinds
+
+    for v2, (parts, kinds) in ((our_v2, sample(torch, tv_tensors)), (their_v2, sample(pytorch, tv.tv_tensors))):
+        assert v2.query_chw(parts) == (3, *SIZE) and v2.query_size(parts) == SIZE
+        assert v2.get_bounding_boxes(parts) is parts[1]
+        assert v2.has_any(parts, kinds.Mask, float) and not v2.has_all(parts, kinds.Mask, float)
+        assert v2.has_all(parts, kinds.Mask, lambda part: part == 3) and v2.check_type(3, (str, int))
+        with pytest.raises(ValueError, match="No keypoints were found in the sample"):
+            v2.get_keypoints(parts)
+        with pytest.raises(TypeError, match="No image or video was found in the sample"):
+            v2.query_chw(parts[1:])
+        with pytest.raises(ValueError, match=r"Found multiple HxW dimensions in the sample: \(7, 8\), \(30, 40\)"):
+            v2.query_size([*parts, kinds.Image(parts[0][:, :7, :8])])

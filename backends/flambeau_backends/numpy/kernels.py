@@ -284,7 +284,7 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
 _zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs take arrays faster than Python numbers
 
 
-_SHORT = 1 << 11  # elements up to which `np.maximum` is faster than `np.clip`, which has more overhead
+_SHORT = 1 << 12  # elements up to which `np.maximum` is faster than `np.clip`, which has more overhead
 
 
 def _rectify(out: Any, x: Any) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..runtime.hookspecs import ArrayKind
 from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
 
-__all__ = ["checks_first", "merged", "needed_calls", "substituted", "without_copies"]
+__all__ = ["checks_first", "decided", "merged", "needed_calls", "substituted", "without_copies"]
 
 
 def needed_calls(
@@ -211,6 +212,24 @@ def _size(shape: Sequence[int]) -> int:
     for length in shape:
         size *= length
     return size
+
+
+def decided(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+    """The calls, with what kernels come down to for arrays of these shapes in their places."""
+    return [_decided(recorder, call) for call in calls]
+
+
+def _decided(recorder: Recorder, call: Call) -> Call:
+    args = tuple([_kind_of(recorder, argument) for argument in call.args])
+    function = call.function
+    while (other := recorder.backend.chosen(function, args)) is not None:
+        function = other
+    return call if function is call.function else replace(call, function=function)
+
+
+def _kind_of(recorder: Recorder, argument: Any) -> Any:
+    kind = recorder.kinds[argument.index] if type(argument) is Reference else None
+    return argument if kind is None else ArrayKind(*kind)
 
 
 def without_copies(

@@ -424,7 +424,8 @@ class Recording:
 @cache
 def _register_folders(backend: Backend) -> None:
     """Count the code of a backend, and of its array library, as the library's own: it is no part of the program."""
-    for name in (type(backend).__module__, getattr(backend.xp, "__name__", backend.array_type.__module__)):
+    packs = {getattr(kernel, "__module__", None) or "" for kernel in backend.all_kernels.values()}
+    for name in {type(backend).__module__, getattr(backend.xp, "__name__", backend.array_type.__module__), *packs}:
         file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
         if file is not None:
             register_own_folder(f"{Path(file).parent}{os.sep}")

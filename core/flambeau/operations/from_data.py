@@ -135,7 +135,7 @@ def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
     key = _key(dtype or _dtype_in(data), device)
     numbers: list[Any] = []
     if 0 not in shape:
-        _collect(data, shape, 0, numbers)
+        _collect(data, shape, 0, numbers, key.dtype)
     index = key.device.index or 0
     try:
         array = key.backend.asarray(_cast(numbers, key.dtype), key.raw_dtype, index=index)
@@ -173,10 +173,12 @@ def _dtype_in(data: Any) -> Dtype:
     return reduce(dtypes.promote_types, element_dtypes) if element_dtypes else dtypes.get_default_dtype()
 
 
-def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
-    """Append what nested sequences of this shape hold to `numbers`."""
+def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any], dtype: Dtype) -> None:
+    """Append what nested sequences of this shape hold to `numbers`, which become elements of a dtype."""
     if dim == len(shape):
         if isinstance(data, Tensor) and data.numel() != 1:
+            if dtype.category <= dtypes.INTEGER:
+                raise TypeError("only integer tensors of a single element can be converted to an index")
             raise ValueError("only one element tensors can be converted to Python scalars")
         numbers.append(data)
         return
@@ -187,7 +189,7 @@ def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) ->
     if len(data) != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
     for item in data:
-        _collect(item, shape, dim + 1, numbers)
+        _collect(item, shape, dim + 1, numbers, dtype)
 
 
 def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:

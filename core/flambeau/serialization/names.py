@@ -34,6 +34,7 @@ DTYPES = {
     "Bool": dtypes.bool_,
     "ComplexDouble": dtypes.complex128,
     "ComplexFloat": dtypes.complex64,
+    "ComplexHalf": dtypes.complex32,
 }
 _TORCH_ROOTS = {"flambeau": "torch", "flambeau_vision": "torchvision"}
 _OUR_ROOTS = {torch_root: root for root, torch_root in _TORCH_ROOTS.items()}
@@ -115,6 +116,7 @@ def known() -> dict[str, Any]:
         "torch._utils._rebuild_nested_tensor": _rebuild_nested_tensor,
         "torch.nested._internal.nested_tensor.NestedTensor": NestedTensor,
         "torch.nested._internal.nested_tensor._rebuild_njt": _rebuild_njt,
+        "torch._utils._rebuild_wrapper_subclass": rebuild.wrapper,
         "torch._utils._rebuild_parameter": rebuild.parameter,
         "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     }

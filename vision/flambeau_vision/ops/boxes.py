@@ -8,6 +8,7 @@ from typing import Any
 import flambeau as torch
 from flambeau.overrides import handle_torch_function, has_torch_function
 
+from ._rotated import rotated_iou
 from ._suppression import suppress, suppress_by_category
 
 __all__ = [
@@ -115,14 +116,18 @@ def _from_corner(boxes: Tensor, form: str) -> Tensor:
     return _rounded(corners, boxes)
 
 
-def box_area(boxes: Tensor) -> Tensor:
+def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
     """The areas of boxes.
 
     Args:
-        boxes: the boxes `(x1, y1, x2, y2)`, of shape `(..., 4)`.
+        boxes: the boxes, of shape `(..., 4)`.
+        fmt: their format: `"xyxy"`, `"xywh"` or `"cxcywh"`.
 
     Returns:
         a tensor of shape `(...)`: float32 for boxes of lower precision, int64 for integers.
+
+    Raises:
+        ValueError: `fmt` is something else.
 
     Example:
         >>> import flambeau as torch
@@ -130,8 +135,10 @@ def box_area(boxes: Tensor) -> Tensor:
         >>> box_area(torch.tensor([[0.0, 0.0, 2.0, 3.0], [1.0, 1.0, 2.0, 2.0]]))
         tensor([6., 1.])
     """
+    if fmt not in _UPRIGHT:
+        raise ValueError(f"Unsupported Bounding Box area for given format {fmt}")
     x1, y1, x2, y2 = _wide(boxes).unbind(-1)
-    return (x2 - x1) * (y2 - y1)
+    return (x2 - x1) * (y2 - y1) if fmt == "xyxy" else x2 * y2
 
 
 # These compute overlaps of boxes whose shapes broadcast; the public functions pass all pairs.
@@ -187,18 +194,22 @@ def ciou(boxes1: Tensor, boxes2: Tensor, eps: float = 0.0, iou_eps: float = 0.0)
 
 
 def _pairs(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
-    return _wide(boxes1)[:, None], _wide(boxes2)[None]
+    return _wide(boxes1)[..., :, None, :], _wide(boxes2)[..., None, :, :]
 
 
-def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
     """Intersection over union of each pair of boxes: the area that both cover over the area that either covers.
 
     Args:
-        boxes1: boxes `(x1, y1, x2, y2)` of shape `(N, 4)`.
-        boxes2: boxes of shape `(M, 4)`.
+        boxes1: boxes of shape `(..., N, 4)`; of rotated ones `(N, 5)` or `(N, 8)`.
+        boxes2: boxes of shape `(..., M, 4)`, `(M, 5)` or `(M, 8)`.
+        fmt: their format, one of those that `box_convert` knows.
 
     Returns:
-        a tensor of shape `(N, M)`, of values from 0 to 1.
+        a tensor of shape `(..., N, M)`, of values from 0 to 1.
+
+    Raises:
+        ValueError: `fmt` is unknown.
 
     Example:
         >>> import flambeau as torch
@@ -207,7 +218,13 @@ def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
         >>> box_iou(square, torch.tensor([[0.0, 0.0, 2.0, 2.0], [1.0, 0.0, 3.0, 2.0]]))
         tensor([[1.0000, 0.3333]])
     """
-    return iou(*_pairs(boxes1, boxes2))
+    if fmt in _ROTATED:
+        return rotated_iou(*(box_convert(_wide(boxes), fmt, "xyxyxyxy") for boxes in (boxes1, boxes2)))
+    if fmt not in _UPRIGHT:
+        raise ValueError(
+            f"Unsupported format '{fmt}'. Supported axis-aligned formats: {_UPRIGHT}. Supported rotated formats: {_ROTATED}."
+        )
+    return iou(*_pairs(*(box_convert(boxes, fmt, "xyxy") for boxes in (boxes1, boxes2))))
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:

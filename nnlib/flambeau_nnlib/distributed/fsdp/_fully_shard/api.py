@@ -53,7 +53,6 @@ class _State:
 
     def __init__(self, group: ParameterGroup) -> None:
         self.group = group
-        self.kept = False  # whether `unshard` was called by the user, until `reshard` is
         self.contexts: list[ExitStack] = []
 
     def enter(self, inputs: Any, named: Any) -> tuple[Any, Any]:
@@ -81,7 +80,7 @@ class _State:
             _running.groups.pop()
             if outermost and _running.ended is not self.group:
                 self.group.before, _running.ended = _running.ended, self.group
-        if not self.contexts and not self.kept:
+        if not self.contexts and not self.group.kept:
             self.group.reshard()
         dtype = self.group.policy.output_dtype
         return outputs if dtype is None else tree_map(_casting(dtype), outputs)
@@ -129,24 +128,22 @@ class FSDPModule:
                 yield _state_of(module).group
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
-        """Put the module's own whole parameters in their places, until `reshard`.
+        """Put the module's own whole parameters in their places, until `reshard` or the end of their backward.
 
         Args:
             async_op: start to gather them, and return a handle to wait for; the module's forward waits for them too.
         """
-        state = _state_of(self)
-        state.kept = True
+        group = _state_of(self).group
+        group.kept = True
         if async_op:
-            state.group.prefetch()
-            return UnshardHandle(state.group)
-        state.group.unshard()
+            group.prefetch()
+            return UnshardHandle(group)
+        group.unshard()
         return None
 
     def reshard(self) -> None:
         """Put the parts back."""
-        state = _state_of(self)
-        state.kept = False
-        state.group.reshard()
+        _state_of(self).group.reshard()
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
         """Whether backward passes sum gradients over the processes; without, they wait for one that does."""

@@ -91,6 +91,7 @@ class ParameterGroup:
         self._started: Started | None = None
         self.parts: list[Any] | None = None  # the parameters, while the whole ones are in their places
         self.wholes: list[Any] | None = None
+        self.kept = False  # whether they are to stay there after a forward, as `FSDPModule.unshard` was called
         self.syncs = self.all_reduces = True  # whether gradients are summed, and over replicas too
         self.unsynced: dict[int, Tensor] = {}  # whole gradients that wait for a backward in which they are
         self.unreduced: dict[int, Tensor] = {}  # parts of gradients that wait to be summed over replicas
@@ -122,6 +123,7 @@ class ParameterGroup:
 
     def reshard(self) -> None:
         """Put the parts back."""
+        self.kept = False
         if self.parts is None:
             return
         for place, part in zip(self.places, self.parts, strict=True):
@@ -208,11 +210,13 @@ class ParameterGroup:
                 local = own if local is None else local + own
             assert local is not None
             locals_[index] = local
+        parts = self.parts or [place.get() for place in self.places]
+        if self.kept:
+            self.reshard()
         found: list[Any] = [None] * len(gradients)
         if not self.syncs:
             self.unsynced.update(locals_)
             return found
-        parts = self.parts or [place.get() for place in self.places]
         reduced = self._scatter({index: self._as_sent(local) for index, local in locals_.items()}, parts)
         for index, local in reduced.items():
             part = parts[index]

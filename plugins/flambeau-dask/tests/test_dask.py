@@ -159,3 +159,19 @@ def test_transforms_along_chunks() -> None:
     x, chunked = lazy(4, 6)
     for transform in (torch.fft.fftn, torch.fft.rfft, torch.fft.rfftn, torch.fft.fftshift):
         torch.testing.assert_close(transform(chunked).cpu(), transform(x))
+
+
+def test_factorizations_of_batches_in_chunks() -> None:
+    x, chunked = lazy(3, 4, 4)
+    positive, chunked_positive = x @ x.mT + torch.eye(4), chunked @ chunked.mT + torch.eye(4, device="dask")
+    for function in (torch.linalg.cholesky, torch.linalg.inv, torch.linalg.det, torch.linalg.eigvalsh, torch.linalg.svdvals):
+        torch.testing.assert_close(function(chunked_positive).cpu(), function(positive), atol=1e-4, rtol=1e-4)
+    right = torch.ones(3, 4, 2)
+    found = torch.linalg.solve(chunked_positive, right.to("dask")).cpu()
+    torch.testing.assert_close(found, torch.linalg.solve(positive, right), atol=1e-4, rtol=1e-4)
+    for matrix in (chunked[:, :2], chunked[:, :, :3]):
+        q, r = torch.linalg.qr(matrix)
+        torch.testing.assert_close((q @ r).cpu(), matrix.cpu(), atol=1e-5, rtol=1e-5)
+        u, s, vh = torch.linalg.svd(matrix, full_matrices=False)
+        torch.testing.assert_close((u * s.unsqueeze(-2) @ vh).cpu(), matrix.cpu(), atol=1e-5, rtol=1e-5)
+        assert torch.linalg.svd(matrix).U.shape == torch.linalg.svd(matrix.cpu()).U.shape

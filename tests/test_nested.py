@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import io
-import math
 import pickle
 
 import pytest
@@ -424,6 +423,16 @@ def test_shapes_of_the_jagged_layout():
     assert changed[0].abs().sum() == 0 and changed[1][0].tolist() == [1] * 4
 
 
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -451,6 +460,8 @@ def test_shapes_of_the_jagged_layout():
         (lambda x: x.numpy(), RuntimeError),
         (lambda x: x.item(), RuntimeError),
         (lambda x: x.as_subclass(torch.Tensor), NotImplementedError),
+        (lambda x: torch.vmap(torch.neg)(x), NotImplementedError),
+        (lambda x: Twice.apply(x.requires_grad_()), NotImplementedError),
         (bool, RuntimeError),
     ],
 )
@@ -546,4 +557,6 @@ def test_private_parts():
     buffer.zero_()
     assert again[0].abs().sum() == 0
     moved = nested.to("meta")
-    assert moved.shape == nested.shape and moved.is_meta and math.isclose(1, 1)
+    assert moved.shape == nested.shape and moved.is_meta
+    assert nested.is_floating_point() and nested.element_size() == 8 and nested.get_device() == -1 and not nested.is_complex()
+    assert torch.is_floating_point(nested) and torch.numel(nested) == 16 and torch.is_tensor(nested)

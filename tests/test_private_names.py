@@ -575,3 +575,16 @@ def test_tensors_of_modules_are_swapped():
 
 def test_seeds_of_workers():
     assert torch.utils.data._utils.worker._generate_state(12345678901, 3) == [2973762914, 2096409635, 2530576639, 2673913251]
+
+
+def test_a_sum_times_a_factor(tmp_path):
+    distributed = torch.distributed
+    operation = distributed._make_nccl_premul_sum(2.5)
+    assert operation == distributed.ReduceOp.PREMUL_SUM != distributed.ReduceOp.SUM
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        x = torch.tensor([2.0, 4.0])
+        distributed.all_reduce(x, operation)
+        assert x.tolist() == [5.0, 10.0]
+    finally:
+        distributed.destroy_process_group()

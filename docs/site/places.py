@@ -114,6 +114,7 @@ SECTIONS: dict[str, list[Page]] = {
         _of("flambeau.special", "Special functions."),
         _of("flambeau.signal.windows", "Windows for signals."),
         _of("flambeau.sparse", "Sparse tensors."),
+        _of("flambeau.nested", "Batches of tensors that differ in size."),
         _of("flambeau.masked", "Reductions of the elements that a mask selects."),
         _of("flambeau.random", "Random generators."),
         _of("flambeau.quasirandom", "Sequences that fill a cube evenly."),

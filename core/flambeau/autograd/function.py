@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..runtime.state import state
 from ..tape import engine
-from ..tape.grad_mode import _grad, no_grad
+from ..tape.grad_mode import _grad, is_grad_enabled, no_grad
 from ..tape.node import RELEASED, Error, Node, Output, next_seq, remember_trace
 from ..tape.saved import SavedTensor, check_saved, unpack_tensor
 from ..tape.transforming import in_transform
@@ -351,6 +351,10 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
 
 def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the operation; where an argument has a tangent, its `jvp` computes those of the outputs."""
+    if any(getattr(arg, "is_nested", False) and arg._requires_grad for arg in args) and is_grad_enabled():
+        raise NotImplementedError(
+            f"{type(ctx).__name__}: a Function takes the values() of a nested tensor, not the nested tensor"
+        )
     if in_transform():
         from ..transforms.batching.functions import check_transformable
 

@@ -35,6 +35,12 @@ class _Shape:
         return len(self.shape)
 
 
+_NEED_NO_ELEMENTS = (
+    "element_size", "get_device", "is_complex", "is_cpu", "is_cuda", "is_floating_point", "is_inference", "is_meta", "is_signed",
+    "itemsize", "output_nr",
+)  # fmt: skip
+
+
 class Nested(Tensor):
     """A batch of tensors that differ in size, in one dimension or in several: see `torch.nested`.
 
@@ -44,6 +50,7 @@ class Nested(Tensor):
 
     _values: Tensor  # type: ignore[assignment]  # a method of other tensors
     implementations: ClassVar[dict[str, Callable[..., Any]]] = {}  # by the name of the function, or method
+    locals().update({name: vars(Tensor)[name] for name in _NEED_NO_ELEMENTS})  # as they are, offered to nobody
     is_nested = True
 
     def like(self, values: Tensor) -> Any:

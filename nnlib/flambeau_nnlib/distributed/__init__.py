@@ -24,6 +24,7 @@ from .objects import *  # noqa: F403
 from .options import *  # noqa: F403
 from .point_to_point import *  # noqa: F403
 from .reduction import ReduceOp
+from .reduction import _make_nccl_premul_sum as _make_nccl_premul_sum
 from .store import *  # noqa: F403
 from .world import *  # noqa: F403
 

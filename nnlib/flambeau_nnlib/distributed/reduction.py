@@ -45,6 +45,12 @@ class ReduceOp:
     def __repr__(self) -> str:
         return f"<RedOpType.{self.name}>"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReduceOp) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def into(self, target: Any, parts: Sequence[Any]) -> None:
         """Reduce `arrays` in the order of the ranks, so that all get the same result, into one of the same length.
 
@@ -89,3 +95,8 @@ for _name, _combine in {
     "PREMUL_SUM": operator.iadd,
 }.items():
     setattr(ReduceOp, _name, ReduceOp(_name, _combine))
+
+
+def _make_nccl_premul_sum(factor: Any) -> ReduceOp:
+    """The sum of what all processes have, times a factor.  For lightning."""
+    return ReduceOp("PREMUL_SUM", operator.iadd, factor)

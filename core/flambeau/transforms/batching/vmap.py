@@ -219,6 +219,8 @@ def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Level, b
 
 def _add_batch_dim(tensor: Tensor, in_dim: int, vmap_level: Level) -> Any:
     """The tensor inside the batch, of which dimension `in_dim` counts the members."""
+    if tensor.is_nested:
+        raise NotImplementedError("vmap: nested tensors are not mapped over, for their items differ in size: see `unbind()`")
     return add_level(tensor, vmap_level, in_dim % tensor.ndim)
 
 

@@ -112,7 +112,9 @@ def _common(flat_inputs: list[Any], checks: tuple[Check, ...], measure: Callable
     if not sizes:
         raise TypeError(f"No {names} was found in the sample")
     if len(sizes) > 1:
-        raise ValueError(f"Found multiple {what} dimensions in the sample: {', '.join(map(str, sorted(sizes)))}")
+        raise ValueError(
+            f"Found multiple {what} dimensions in the sample: {', '.join(repr(str(size)) for size in sorted(sizes))}"
+        )
     return sizes.pop()
 
 

@@ -479,7 +479,7 @@ class RandomErasing(_ImagesOnly, transforms.RandomErasing):
         >>> import flambeau as torch
         >>> from flambeau_vision.transforms import v2
         >>> erased = v2.RandomErasing(p=1.0, scale=(0.1, 0.2))(torch.ones(1, 10, 10))
-        >>> 8 <= int((erased == 0).sum()) <= 22
+        >>> 8 <= int((erased == 0).sum()) <= 25
         True
     """
 

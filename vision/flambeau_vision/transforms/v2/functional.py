@@ -140,8 +140,9 @@ def perspective(
     Example:
         >>> import flambeau as torch
         >>> from flambeau_vision.transforms.v2.functional import perspective
-        >>> perspective(torch.tensor([[[1.0, 2.0, 3.0]]]), None, None, coefficients=[-1, 0, 3, 0, 1, 0, 0, 0])
-        tensor([[[3., 2., 1.]]])
+        >>> image = torch.tensor([[[10, 20, 30]]], dtype=torch.uint8)
+        >>> perspective(image, None, None, coefficients=[-1, 0, 3, 0, 1, 0, 0, 0])
+        tensor([[[30, 20, 10]]], dtype=torch.uint8)
     """
     if coefficients is None:
         if startpoints is None or endpoints is None:

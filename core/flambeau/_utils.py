@@ -47,6 +47,12 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
     return tensor
 
 
+def _rebuild_nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offsets: Tensor) -> Tensor:
+    """A nested tensor in the strided layout from its elements and their places: what pickles of such tensors call."""
+    tensor: Tensor = hooks.nested("_nested_view_from_buffer")(buffer, sizes, strides, storage_offsets)
+    return tensor
+
+
 # --- checks, as torchvision, torchao, transformers and vllm make them -----------------------------------------------
 
 
@@ -177,6 +183,18 @@ def _get_available_device_type() -> str | None:
 
     place = current_accelerator(check_available=True)
     return None if place is None else place.type
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of a device type, such as `torch.cuda`.  RuntimeError where there is none.  For tensordict."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"{__package__}.{device_type}")
+    except ImportError:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        ) from None
 
 
 def _get_all_device_indices() -> list[int] | None:

@@ -12,10 +12,12 @@ from ..calls.node_names import gathered
 from ..runtime.sparse_arrays import SparseArray
 from ..tensors.tensor import Tensor, alias
 from ..values.scalars import is_library_scalar
+from .batches import matrices, stacked
 from .layouts import coalesced, convert, empty_like, indices_of, linear, sparse_dims, to_coo, to_sparse
 from .tensors import (
     IMPLEMENTATIONS,
     SparseTensor,
+    batch_of,
     become,
     build,
     gather,
@@ -37,7 +39,7 @@ _COALESCED = (
     "erfinv", "expm1", "floor", "frac", "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "rad2deg", "relu",
     "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "fix",
 )  # fmt: skip
-_ENTRY_BY_ENTRY = ("neg", "negative", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg", "real", "imag")
+_ENTRY_BY_ENTRY = ("neg", "negative", "positive", "real", "imag")
 
 
 def _of_values(name: str, coalesces: bool) -> None:
@@ -56,6 +58,19 @@ for _name in _COALESCED:
     _of_values(_name, True)
 for _name in _ENTRY_BY_ENTRY:
     _of_values(_name, False)
+
+
+@implements("conj", "conj_physical")
+def _conj(input: Any) -> Any:
+    """Computed at once: there are no conjugate views of sparse tensors."""
+    if not input.is_complex():
+        return input
+    return gathered(like(input._array, torch.conj_physical(values_of(input))), "ConjBackward0", (input,))
+
+
+@implements("resolve_conj", "resolve_neg")
+def _resolved(input: Any) -> Any:
+    return input
 
 
 @implements("pow", "__pow__")
@@ -117,7 +132,10 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
         result._array.coalesced = first._array.coalesced and second._array.coalesced
         return gathered(result, "AddBackward0", (first, second))
     layout = first._array.layout
-    if layout != "sparse_coo":
+    if batch := batch_of(first._array):
+        others = matrices(like(second._array, scaled))
+        total = stacked([_sum(one, other, 1) for one, other in zip(matrices(first), others, strict=True)], batch)
+    elif layout != "sparse_coo":
         total = convert(_sum(to_coo(first), to_coo(like(second._array, scaled)), 1), layout, _block(first))
     elif sparse_dims(first) != sparse_dims(second):
         raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")

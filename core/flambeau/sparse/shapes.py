@@ -11,7 +11,7 @@ from ..calls.node_names import gathered
 from ..tensors.tensor import Tensor
 from .layouts import coalesced, indices_of, sparse_dims, to_coo
 from .reductions import _wrapped
-from .tensors import SparseTensor, build, implements, parts_of, values_of
+from .tensors import SparseTensor, batch_of, build, implements, parts_of, values_of
 
 __all__: list[str] = []
 
@@ -36,9 +36,34 @@ def _t(input: Any) -> Any:
     return input if input.ndim < 2 else gathered(_permuted(input, [1, 0]), "TBackward0", (input,))
 
 
-@implements("T", "mT")
+@implements("T")
 def _turned(self: Any) -> Any:
     return gathered(_permuted(self, list(range(self.ndim))[::-1]), "PermuteBackward0", (self,))
+
+
+@implements("mT")
+def _matrix_transpose(self: Any, name: str = "mT") -> Any:
+    if self.ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return _transpose(self, -2, -1) if self.ndim else self
+
+
+@implements("H")
+def _transposed_conjugate(self: Any) -> Any:
+    if self.ndim not in (0, 2):
+        more = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{more}")
+    return _matrix_transpose(self, "H").conj()
+
+
+@implements("mH")
+def _conjugate_of_matrices(self: Any) -> Any:
+    return _matrix_transpose(self, "mH").conj()
+
+
+@implements("adjoint")
+def _adjoint(input: Any) -> Any:
+    return _matrix_transpose(input, "adjoint()").conj()
 
 
 @implements("permute")
@@ -58,12 +83,13 @@ def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
     if order == sorted(order):
         return build(array.layout, parts_of(array), values_of(input), shape, array.coalesced)
     if array.layout != "sparse_coo":
-        if order[:2] != [1, 0] or order[2:] != list(range(2, len(order))):
+        first = len(batch_of(array))
+        if order != [*range(first), first + 1, first, *range(first + 2, len(order))]:
             raise RuntimeError(
                 f"transpose(): only the two sparse dimensions of a tensor in layout {input.layout} can be exchanged"
             )
         values = values_of(input)
-        values = values.transpose(1, 2) if array.layout in ("sparse_bsr", "sparse_bsc") else values
+        values = values.transpose(first + 1, first + 2) if array.layout in ("sparse_bsr", "sparse_bsc") else values
         return build(_TURNED[array.layout], parts_of(array), values, shape)
     sparse = sparse_dims(input)
     if any((new < sparse) != (old < sparse) for new, old in enumerate(order)):
@@ -128,7 +154,20 @@ def _select(input: Any, dim: int, index: int) -> Any:
     size = input.shape[dim]
     if not -size <= index < size:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
-    return gathered(_selected(coalesced(to_coo(input)), dim, index % size), "SelectBackward0", (input,))
+    batch = len(batch_of(input._array))
+    if dim < batch:
+        chosen = _of_batch(input, dim, index % size)
+    elif batch:
+        raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
+    else:
+        chosen = _selected(coalesced(to_coo(input)), dim, index % size)
+    return gathered(chosen, "SelectBackward0", (input,))
+
+
+def _of_batch(input: SparseTensor, dim: int, index: int) -> Any:
+    parts = [part.select(dim, index) for part in parts_of(input._array)]
+    shape = [*input.shape[:dim], *input.shape[dim + 1 :]]
+    return build(input._array.layout, parts, values_of(input).select(dim, index), shape)
 
 
 def _selected(input: SparseTensor, dim: int, index: int) -> Any:

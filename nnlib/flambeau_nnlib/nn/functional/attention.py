@@ -154,14 +154,12 @@ def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
 # --- multi-head attention -----------------------------------------------------------------------------------------
 
 
-def _self_projection(
-    x: Tensor, weight: Tensor | None, bias: Tensor | None, num_heads: int, batch_first: bool
-) -> tuple[Tensor, ...]:
+def _self_projection(x: Tensor, weight: Tensor | None, bias: Tensor | None, num_heads: int, batch_first: bool) -> list[Tensor]:
     """Queries, keys and values of one tensor, projected by one packed weight in one product, each as `_by_head` returns it."""
     if weight is None:
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     packed = linear(x, weight, bias).unflatten(-1, (3, num_heads, x.shape[-1] // num_heads))
-    return packed.permute((2, 0, 3, 1, 4) if batch_first else (2, 1, 3, 0, 4)).unbind()
+    return list(packed.permute((2, 0, 3, 1, 4) if batch_first else (2, 1, 3, 0, 4)).unbind())
 
 
 def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None) -> list[Tensor]:

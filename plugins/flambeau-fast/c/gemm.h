@@ -1,0 +1,218 @@
+/* Products of matrices: C = A B, or C += A B, plus a bias.
+
+Goto's algorithm (Goto & van de Geijn 2008): a task computes a block of C.  For a run of the depth it copies its part of A into
+panels of up to ROWS rows, its part of B into panels of WIDTH columns, and the micro-kernel multiplies a panel by a panel with all
+of its ROWS x WIDTH sums in registers.  What A and B are is left to two functions that copy a panel, so that a convolution is a
+product whose B are the windows of images, which exist only as panels (`convolution.h`).
+
+Each element is the sum over the depth in order, however the work is divided: results do not depend on the number of threads. */
+#pragma once
+
+#include "pool.h"
+#include "vector.h"
+
+#if LANES == 16 || defined(__aarch64__)
+#define ROWS 14 /* 28 sums, 2 vectors of B: of 32 registers */
+#else
+#define ROWS 6 /* 12 sums: of 16 registers */
+#endif
+#define WIDTH (2 * LANES)
+#define DEPTH 256       /* of a run: a panel of A then stays in the L1 cache, a block of B in L2 */
+#define BLOCK_COLUMNS 512
+#define BLOCK_ROWS (ROWS * 24)
+
+typedef struct Product Product;
+struct Product {
+    int64_t rows, columns, depth;
+    const void *a, *b;
+    void (*panel_of_a)(const Product *, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel); /* (depth, rows) */
+    void (*panel_of_b)(const Product *, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panel); /* (depth, WIDTH) */
+    int64_t a_row, a_depth, b_depth, b_column; /* strides */
+    float *out;
+    int64_t out_row, out_column;
+    int64_t group, group_step, run, run_step; /* columns of C that are not evenly spaced: runs in groups, such as rows in images */
+    bool add;              /* to what is in `out` */
+    const float *row_bias, *column_bias;
+};
+
+/* --- the micro-kernel --- */
+
+#define EACH_ROW_6(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#if ROWS == 14
+#define EACH_ROW(X) EACH_ROW_6(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#else
+#define EACH_ROW(X) EACH_ROW_6(X)
+#endif
+
+/* `rows` is known where this is inlined, so that unused sums vanish.  `a_row` and `a_step` are the strides of A, `b_step` of B. */
+INLINE void multiply_panels(const int rows, int64_t depth, const float *a, int64_t a_row, int64_t a_step, const float *b,
+                            int64_t b_step, float *out, int64_t out_row, bool add, const float *row_bias, const float *column_bias) {
+#define ZERO(i) Vector left##i = {0}, right##i = {0};
+#define STEP(i)                                                                                                                    \
+    if (rows > i) {                                                                                                                \
+        left##i += a[i * a_row] * b_left;                                                                                          \
+        right##i += a[i * a_row] * b_right;                                                                                        \
+    }
+#define FINISH(i)                                                                                                                  \
+    if (rows > i) {                                                                                                                \
+        float *to = out + i * out_row;                                                                                             \
+        if (add) left##i += load(to), right##i += load(to + LANES);                                                                \
+        if (row_bias) left##i += row_bias[i], right##i += row_bias[i];                                                             \
+        if (column_bias) left##i += load(column_bias), right##i += load(column_bias + LANES);                                      \
+        store(to, left##i);                                                                                                        \
+        store(to + LANES, right##i);                                                                                               \
+    }
+    EACH_ROW(ZERO)
+    for (int64_t k = 0; k < depth; k++) {
+        Vector b_left = load(b), b_right = load(b + LANES);
+        EACH_ROW(STEP)
+        a += a_step;
+        b += b_step;
+    }
+    EACH_ROW(FINISH)
+#undef ZERO
+#undef STEP
+#undef FINISH
+}
+
+typedef void MicroKernel(int64_t depth, const float *a, const float *b, int64_t b_step, float *out, int64_t out_row, bool add,
+                         const float *row_bias, const float *column_bias);
+
+#define OF_ROWS(i)                                                                                                                 \
+    static void multiply_##i(int64_t depth, const float *a, const float *b, int64_t b_step, float *out, int64_t out_row, bool add,  \
+                             const float *row_bias, const float *column_bias) {                                                    \
+        multiply_panels(i + 1, depth, a, 1, i + 1, b, b_step, out, out_row, add, row_bias, column_bias);                           \
+    }
+#define NAME(i) multiply_##i,
+EACH_ROW(OF_ROWS)
+static MicroKernel *const micro_kernels[] = {EACH_ROW(NAME)};
+#undef OF_ROWS
+#undef NAME
+
+/* --- panels of matrices --- */
+
+static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
+    const float *a = (const float *)p->a + row * p->a_row + k * p->a_depth;
+    if (p->a_row == 1) {
+        for (int64_t d = 0; d < depth; d++)
+            for (int64_t i = 0; i < rows; i++) panel[d * rows + i] = a[i + d * p->a_depth];
+        return;
+    }
+    int64_t done = 0;
+#if LANES >= ROWS
+    if (rows == ROWS && p->a_depth == 1 && row + LANES <= p->rows) /* rows beyond the panel are overwritten by the next store */
+        for (; done + LANES <= depth - 1; done += LANES) transpose_square(panel + done * ROWS, ROWS, a + done, p->a_row);
+#endif
+    for (; done < depth; done++)
+        for (int64_t i = 0; i < rows; i++) panel[done * rows + i] = a[i * p->a_row + done * p->a_depth];
+}
+
+static void matrix_panel_of_b(const Product *p, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panel) {
+    const float *b = (const float *)p->b + column * p->b_column + k * p->b_depth;
+    if (columns < WIDTH) memset(panel, 0, depth * WIDTH * sizeof(float));
+    if (p->b_column == 1 && columns == WIDTH) {
+        for (int64_t d = 0; d < depth; d++) {
+            store(panel + d * WIDTH, load(b + d * p->b_depth));
+            store(panel + d * WIDTH + LANES, load(b + d * p->b_depth + LANES));
+        }
+    } else if (p->b_depth == 1) {
+        transpose(panel, WIDTH, b, p->b_column, columns, depth);
+    } else {
+        for (int64_t d = 0; d < depth; d++)
+            for (int64_t j = 0; j < columns; j++) panel[d * WIDTH + j] = b[j * p->b_column + d * p->b_depth];
+    }
+}
+
+/* --- blocks --- */
+
+/* Where a column of C begins. */
+INLINE int64_t place_of(const Product *p, int64_t column) {
+    return column / p->group * p->group_step + column % p->group / p->run * p->run_step + column % p->run * p->out_column;
+}
+
+/* A panel of C; through a buffer where it is narrower than WIDTH, or in several runs. */
+static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth,
+                           const float *a, const float *b, int64_t b_step, bool first) {
+    const float *row_bias = first && p->row_bias ? p->row_bias + row : NULL;
+    const float *column_bias = first && p->column_bias ? p->column_bias + column : NULL;
+    bool add = p->add || !first;
+    float *out = p->out + row * p->out_row;
+    if (columns == WIDTH && p->out_column == 1 && column % p->run + WIDTH <= p->run) {
+        micro_kernels[rows - 1](depth, a, b, b_step, out + place_of(p, column), p->out_row, add, row_bias, column_bias);
+        return;
+    }
+    float sums[ROWS * WIDTH], bias[WIDTH];
+    if (column_bias) {
+        memcpy(bias, column_bias, columns * sizeof(float));
+        column_bias = bias;
+    }
+    micro_kernels[rows - 1](depth, a, b, b_step, sums, WIDTH, false, row_bias, column_bias);
+    for (int64_t j = 0, count; j < columns; j += count) {
+        count = smaller(columns - j, p->run - (column + j) % p->run);
+        for (int64_t i = 0; i < rows; i++) {
+            float *to = out + i * p->out_row + place_of(p, column + j), *from = sums + i * WIDTH + j;
+            for (int64_t c = 0; c < count; c++) to[c * p->out_column] = from[c] + (add ? to[c * p->out_column] : 0.0f);
+        }
+    }
+}
+
+static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    int64_t longest = smaller(DEPTH, p->depth), width = pieces(columns, WIDTH) * WIDTH;
+    const int64_t slack = LANES * WIDTH; /* copying may write beyond a panel, where the next one comes */
+    float *b_panels = scratch(0, (longest * width + rows * longest + 2 * slack) * sizeof(float));
+    float *a_panels = b_panels + longest * width + slack;
+    const bool direct = p->panel_of_b == matrix_panel_of_b && p->b_column == 1 && rows <= 2 * ROWS; /* too few uses to copy B */
+    for (int64_t k = 0; k < p->depth || k == 0; k += DEPTH) { /* without any depth C is zeros, plus the bias */
+        int64_t depth = smaller(DEPTH, p->depth - k);
+        for (int64_t i = 0; i < rows; i += ROWS)
+            p->panel_of_a(p, row + i, smaller(ROWS, rows - i), k, depth, a_panels + i * depth);
+        for (int64_t j = 0; j < columns; j += WIDTH)
+            if (!direct || columns - j < WIDTH) p->panel_of_b(p, column + j, smaller(WIDTH, columns - j), k, depth, b_panels + j * depth);
+        for (int64_t i = 0; i < rows; i += ROWS)
+            for (int64_t j = 0; j < columns; j += WIDTH) {
+                int64_t few = smaller(WIDTH, columns - j);
+                bool there = direct && few == WIDTH;
+                const float *b = there ? (const float *)p->b + k * p->b_depth + column + j : b_panels + j * depth;
+                multiply_panel(p, row + i, smaller(ROWS, rows - i), column + j, few, depth, a_panels + i * depth, b,
+                               there ? p->b_depth : WIDTH, k == 0);
+            }
+    }
+}
+
+/* --- whole products --- */
+
+typedef struct {
+    const Product *product;
+    int64_t rows, columns, across; /* the size of a block, and how many lie side by side */
+} Blocks;
+
+static void compute_block(void *context, int64_t number) {
+    const Blocks *blocks = context;
+    const Product *p = blocks->product;
+    int64_t row = number / blocks->across * blocks->rows, column = number % blocks->across * blocks->columns;
+    multiply_block(p, row, smaller(blocks->rows, p->rows - row), column, smaller(blocks->columns, p->columns - column));
+}
+
+/* Compute C in blocks of equal size, in multiples of the panels', at least `least` of them where there is enough to share. */
+static void compute(const Product *p, int64_t least) {
+    int64_t rows = pieces(p->rows, ROWS), columns = pieces(p->columns, WIDTH);
+    if (rows == 0 || columns == 0) return;
+    int64_t down = pieces(rows, BLOCK_ROWS / ROWS), across = pieces(columns, BLOCK_COLUMNS / WIDTH);
+    while (down * across < least && (down < rows || across < columns)) {
+        if (across < columns && (down == rows || p->columns / across >= p->rows / down)) across++;
+        else down++;
+    }
+    Blocks blocks = {p, pieces(rows, down) * ROWS, pieces(columns, across) * WIDTH, 0};
+    blocks.across = pieces(p->columns, blocks.columns);
+    int64_t count = pieces(p->rows, blocks.rows) * blocks.across;
+    if (least > 1) parallel(count, compute_block, &blocks);
+    else
+        for (int64_t number = 0; number < count; number++) compute_block(&blocks, number);
+}
+
+INLINE Product product(int64_t rows, int64_t columns, int64_t depth, const float *a, int64_t a_row, int64_t a_depth, const float *b,
+                       int64_t b_depth, int64_t b_column, float *out, int64_t out_row, bool add) {
+    return (Product){.rows = rows, .columns = columns, .depth = depth, .a = a, .b = b, .panel_of_a = matrix_panel_of_a,
+                     .panel_of_b = matrix_panel_of_b, .a_row = a_row, .a_depth = a_depth, .b_depth = b_depth, .b_column = b_column,
+                     .out = out, .out_row = out_row, .out_column = 1, .group = columns, .run = columns, .add = add};
+}

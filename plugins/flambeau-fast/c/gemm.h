@@ -17,7 +17,7 @@ Each element is the sum over the depth in order, however the work is divided: re
 #define ROWS 6 /* 12 sums: of 16 registers */
 #endif
 #define WIDTH (2 * LANES)
-#define DEPTH 256       /* of a run: a panel of A then stays in the L1 cache, a block of B in L2 */
+#define DEPTH 320 /* most of a run: a panel of A then stays in the L1 cache, a block of B in L2 */
 #define BLOCK_COLUMNS 512
 #define BLOCK_ROWS (ROWS * 24)
 
@@ -26,7 +26,7 @@ struct Product {
     int64_t rows, columns, depth;
     const void *a, *b;
     void (*panel_of_a)(const Product *, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel); /* (depth, rows) */
-    void (*panel_of_b)(const Product *, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panel); /* (depth, WIDTH) */
+    void (*panels_of_b)(const Product *, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panels); /* (depth, WIDTH) */
     int64_t a_row, a_depth, b_depth, b_column; /* strides */
     float *out;
     int64_t out_row, out_column;
@@ -63,6 +63,10 @@ INLINE void multiply_panels(const int rows, int64_t depth, const float *a, int64
         store(to + LANES, right##i);                                                                                               \
     }
     EACH_ROW(ZERO)
+#define FETCH(i)                                                                                                                   \
+    if (rows > i) __builtin_prefetch(out + i * out_row, 1), __builtin_prefetch(out + i * out_row + WIDTH - 1, 1);
+    EACH_ROW(FETCH)
+#undef FETCH
     for (int64_t k = 0; k < depth; k++) {
         Vector b_left = load(b), b_right = load(b + LANES);
         EACH_ROW(STEP)
@@ -93,6 +97,11 @@ static MicroKernel *const micro_kernels[] = {EACH_ROW(NAME)};
 
 static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
     const float *a = (const float *)p->a + row * p->a_row + k * p->a_depth;
+    if (p->a_row == 1 && rows == ROWS && LANES >= ROWS && p->a_depth >= LANES) { /* what is written beyond a line is overwritten by the next */
+        for (int64_t d = 0; d < depth - 1; d++) store(panel + d * ROWS, load(a + d * p->a_depth));
+        if (depth) memcpy(panel + (depth - 1) * ROWS, a + (depth - 1) * p->a_depth, ROWS * sizeof(float));
+        return;
+    }
     if (p->a_row == 1) {
         for (int64_t d = 0; d < depth; d++)
             for (int64_t i = 0; i < rows; i++) panel[d * rows + i] = a[i + d * p->a_depth];
@@ -107,19 +116,27 @@ static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64
         for (int64_t i = 0; i < rows; i++) panel[done * rows + i] = a[i * p->a_row + done * p->a_depth];
 }
 
-static void matrix_panel_of_b(const Product *p, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panel) {
+/* From one panel of B to the next; with room for what is written beyond its last line. */
+INLINE int64_t panel_step(int64_t depth) { return depth * WIDTH + LANES; }
+
+static void matrix_panels_of_b(const Product *p, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panels) {
     const float *b = (const float *)p->b + column * p->b_column + k * p->b_depth;
-    if (columns < WIDTH) memset(panel, 0, depth * WIDTH * sizeof(float));
-    if (p->b_column == 1 && columns == WIDTH) {
-        for (int64_t d = 0; d < depth; d++) {
-            store(panel + d * WIDTH, load(b + d * p->b_depth));
-            store(panel + d * WIDTH + LANES, load(b + d * p->b_depth + LANES));
+    const int64_t step = panel_step(depth), whole = p->b_column == 1 ? columns / WIDTH : 0;
+    for (int64_t d = 0; d < depth; d++) /* in lines, which are contiguous in B */
+        for (int64_t j = 0; j < whole; j++) {
+            const float *from = b + d * p->b_depth + j * WIDTH;
+            store(panels + j * step + d * WIDTH, load(from));
+            store(panels + j * step + d * WIDTH + LANES, load(from + LANES));
         }
-    } else if (p->b_depth == 1) {
-        transpose(panel, WIDTH, b, p->b_column, columns, depth);
-    } else {
-        for (int64_t d = 0; d < depth; d++)
-            for (int64_t j = 0; j < columns; j++) panel[d * WIDTH + j] = b[j * p->b_column + d * p->b_depth];
+    for (int64_t j = whole * WIDTH; j < columns; j += WIDTH) {
+        int64_t count = smaller(WIDTH, columns - j);
+        const float *from = b + j * p->b_column;
+        float *panel = panels + j / WIDTH * step;
+        if (count < WIDTH) memset(panel, 0, depth * WIDTH * sizeof(float));
+        if (p->b_depth == 1) transpose(panel, WIDTH, from, p->b_column, count, depth);
+        else
+            for (int64_t d = 0; d < depth; d++)
+                for (int64_t c = 0; c < count; c++) panel[d * WIDTH + c] = from[c * p->b_column + d * p->b_depth];
     }
 }
 
@@ -157,25 +174,23 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
 }
 
 static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-    int64_t longest = smaller(DEPTH, p->depth), width = pieces(columns, WIDTH) * WIDTH;
-    const int64_t slack = LANES * WIDTH; /* copying may write beyond a panel, where the next one comes */
-    float *b_panels = scratch(0, (longest * width + rows * longest + 2 * slack) * sizeof(float));
-    float *a_panels = b_panels + longest * width + slack;
-    const bool direct = p->panel_of_b == matrix_panel_of_b && p->b_column == 1 && rows <= 2 * ROWS; /* too few uses to copy B */
-    for (int64_t k = 0; k < p->depth || k == 0; k += DEPTH) { /* without any depth C is zeros, plus the bias */
-        int64_t depth = smaller(DEPTH, p->depth - k);
-        for (int64_t i = 0; i < rows; i += ROWS)
-            p->panel_of_a(p, row + i, smaller(ROWS, rows - i), k, depth, a_panels + i * depth);
-        for (int64_t j = 0; j < columns; j += WIDTH)
-            if (!direct || columns - j < WIDTH) p->panel_of_b(p, column + j, smaller(WIDTH, columns - j), k, depth, b_panels + j * depth);
+    const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs), slack = LANES * WIDTH;
+    float *b_panels = scratch(0, (pieces(columns, WIDTH) * panel_step(longest) + rows * longest + 2 * slack) * sizeof(float));
+    float *a_panels = b_panels + pieces(columns, WIDTH) * panel_step(longest) + slack;
+    const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 2 * ROWS; /* too few uses to copy B */
+    const int64_t whole = direct ? columns / WIDTH * WIDTH : 0;
+    for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* without any depth C is zeros, plus the bias */
+        int64_t depth = smaller(longest, p->depth - k);
+        for (int64_t i = 0; i < rows; i += ROWS) p->panel_of_a(p, row + i, smaller(ROWS, rows - i), k, depth, a_panels + i * depth);
+        float *panels = b_panels + whole / WIDTH * panel_step(depth);
+        if (whole < columns) p->panels_of_b(p, column + whole, columns - whole, k, depth, panels);
         for (int64_t i = 0; i < rows; i += ROWS)
             for (int64_t j = 0; j < columns; j += WIDTH) {
-                int64_t few = smaller(WIDTH, columns - j);
-                bool there = direct && few == WIDTH;
-                const float *b = there ? (const float *)p->b + k * p->b_depth + column + j : b_panels + j * depth;
-                multiply_panel(p, row + i, smaller(ROWS, rows - i), column + j, few, depth, a_panels + i * depth, b,
-                               there ? p->b_depth : WIDTH, k == 0);
+                const float *b = j < whole ? (const float *)p->b + k * p->b_depth + column + j : b_panels + j / WIDTH * panel_step(depth);
+                multiply_panel(p, row + i, smaller(ROWS, rows - i), column + j, smaller(WIDTH, columns - j), depth, a_panels + i * depth,
+                               b, j < whole ? p->b_depth : WIDTH, k == 0);
             }
+        if (p->depth == 0) break;
     }
 }
 
@@ -213,6 +228,6 @@ static void compute(const Product *p, int64_t least) {
 INLINE Product product(int64_t rows, int64_t columns, int64_t depth, const float *a, int64_t a_row, int64_t a_depth, const float *b,
                        int64_t b_depth, int64_t b_column, float *out, int64_t out_row, bool add) {
     return (Product){.rows = rows, .columns = columns, .depth = depth, .a = a, .b = b, .panel_of_a = matrix_panel_of_a,
-                     .panel_of_b = matrix_panel_of_b, .a_row = a_row, .a_depth = a_depth, .b_depth = b_depth, .b_column = b_column,
+                     .panels_of_b = matrix_panels_of_b, .a_row = a_row, .a_depth = a_depth, .b_depth = b_depth, .b_column = b_column,
                      .out = out, .out_row = out_row, .out_column = 1, .group = columns, .run = columns, .add = add};
 }

@@ -103,7 +103,7 @@ INLINE float silu(float x) { return x * sigmoid(x); }
 
 INLINE float silu_backward(float g, float x) {
     float s = sigmoid(x);
-    return g * s * (1.0f + x * (1.0f - s));
+    return g * s * (1.0f + (x - x * s));
 }
 
 INLINE float gelu(float x) { return x * normal_share_below(x); }

@@ -14,7 +14,8 @@
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
-#define SIMD(...) _Pragma("omp simd " #__VA_ARGS__)
+#define PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define SIMD(...) PRAGMA(omp simd __VA_ARGS__)
 
 typedef float Vector __attribute__((vector_size(4 * LANES)));
 typedef float LooseVector __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* anywhere in memory */
@@ -47,10 +48,7 @@ INLINE int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) /
         row[i + (block)] = SHUFFLE(a, b, LOWER, block);                                                                            \
     }
 
-/* `to[k * to_step + i] = from[i * from_step + k]` for i and k below LANES. */
-INLINE void transpose_square(float *to, int64_t to_step, const float *from, int64_t from_step) {
-    Vector row[LANES];
-    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) row[i] = load(from + i * from_step);
+INLINE void transpose_vectors(Vector row[LANES]) {
 #if LANES == 16
     EXCHANGE(8)
 #endif
@@ -59,11 +57,18 @@ INLINE void transpose_square(float *to, int64_t to_step, const float *from, int6
 #endif
     EXCHANGE(2)
     EXCHANGE(1)
+}
+
+/* `to[k * to_step + i] = from[i * from_step + k]` for i and k below LANES. */
+INLINE void transpose_square(float *to, int64_t to_step, const float *from, int64_t from_step) {
+    Vector row[LANES];
+    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) row[i] = load(from + i * from_step);
+    transpose_vectors(row);
     _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) store(to + i * to_step, row[i]);
 }
 
 /* `to[k * to_step + i] = from[i * from_step + k]` for i below rows and k below columns. */
-static void transpose(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t rows, int64_t columns) {
+__attribute__((unused)) static void transpose(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t rows, int64_t columns) {
     for (int64_t i = 0; i < rows; i += LANES)
         for (int64_t k = 0; k < columns; k += LANES)
             if (i + LANES <= rows && k + LANES <= columns)

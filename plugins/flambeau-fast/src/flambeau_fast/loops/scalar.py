@@ -1,4 +1,4 @@
-"""Functions of one number in a form that compilers vectorize: without branches and calls.
+"""Functions of one number in a form that compilers vectorize, for loops of captured steps: with the bits of `c/scalar.h`.
 
 Polynomials are minimax or least-squares fits in single precision; the errors given are relative, or of one unit in the last
 place (ulp).
@@ -126,7 +126,7 @@ def silu(x):
 @inlined
 def silu_backward(g, x):
     s = sigmoid(x)
-    return g * s * (f32(1) + x * (f32(1) - s))
+    return g * s * (f32(1) + (x - x * s))
 
 
 @inlined

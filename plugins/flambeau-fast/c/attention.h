@@ -7,7 +7,7 @@ projection, and a bias be broadcast. */
 #include "matrix.h"
 #include "rows.h"
 
-#define QUERIES (2 * ROWS) /* in a block */
+#define QUERIES (3 * ROWS) /* in a block */
 
 typedef struct {
     float *at;
@@ -87,9 +87,8 @@ static void attention_head_gradients(void *context, int64_t number) {
         attention_weights(weights, count, seen, features, queries, key, bias, STEP(7, 3), start, INTEGER(9), scale);
         multiply(count, seen, values, g, false, value, true, slopes, false);
         for (int64_t i = 0; i < count; i++) {
-            float *row = slopes.at + i * seen, mean = 0.0f;
-            const float *shares = weights.at + i * seen;
-            SIMD(reduction(+ : mean)) for (int64_t j = 0; j < seen; j++) mean += row[j] * shares[j];
+            float *row = slopes.at + i * seen;
+            const float *shares = weights.at + i * seen, mean = sum_of_products(row, shares, 0.0f, seen);
             SIMD() for (int64_t j = 0; j < seen; j++) row[j] = (row[j] - mean) * shares[j] * scale;
         }
         multiply(count, features, seen, slopes, false, key, false, rows_at(a, 0, n, h, start), false);

@@ -11,10 +11,7 @@ static void sums_of_strips(const Argument *a, int64_t first, int64_t last) {
         double total = 0.0;
         int64_t stop = (strip + 1) * size / strips;
         for (int64_t start = strip * size / strips; start < stop; start += 4096) {
-            const float *x = FLOATS(1) + start;
-            float few = 0.0f;
-            SIMD(reduction(+ : few)) for (int64_t j = 0; j < smaller(4096, stop - start); j++) few += x[j];
-            total += few;
+            total += sum_of(FLOATS(1) + start, smaller(4096, stop - start));
         }
         DOUBLES(0)[strip] = total;
     }
@@ -25,12 +22,7 @@ static void sums_of_channels(const Argument *a, int64_t first, int64_t last) {
     int64_t batch = SIZE(1, 0), channels = SIZE(1, 1), places = SIZE(1, 2);
     for (int64_t c = first; c < last; c++) {
         double total = 0.0;
-        for (int64_t n = 0; n < batch; n++) {
-            const float *row = FLOATS(1) + (n * channels + c) * places;
-            float few = 0.0f;
-            SIMD(reduction(+ : few)) for (int64_t j = 0; j < places; j++) few += row[j];
-            total += few;
-        }
+        for (int64_t n = 0; n < batch; n++) total += sum_of(FLOATS(1) + (n * channels + c) * places, places);
         FLOATS(0)[c] = (float)total;
     }
 }
@@ -40,19 +32,9 @@ static void moments_of_channels(const Argument *a, int64_t first, int64_t last) 
     int64_t batch = SIZE(2, 0), channels = SIZE(2, 1), places = SIZE(2, 2);
     for (int64_t c = first; c < last; c++) {
         double total = 0.0, spread = 0.0;
-        for (int64_t n = 0; n < batch; n++) {
-            const float *row = FLOATS(2) + (n * channels + c) * places;
-            float part = 0.0f;
-            SIMD(reduction(+ : part)) for (int64_t j = 0; j < places; j++) part += row[j];
-            total += part;
-        }
+        for (int64_t n = 0; n < batch; n++) total += sum_of(FLOATS(2) + (n * channels + c) * places, places);
         const float mean = (float)(total / (double)(batch * places));
-        for (int64_t n = 0; n < batch; n++) {
-            const float *row = FLOATS(2) + (n * channels + c) * places;
-            float part = 0.0f;
-            SIMD(reduction(+ : part)) for (int64_t j = 0; j < places; j++) part += (row[j] - mean) * (row[j] - mean);
-            spread += part;
-        }
+        for (int64_t n = 0; n < batch; n++) spread += sum_of_squares(FLOATS(2) + (n * channels + c) * places, places, mean);
         FLOATS(0)[c] = mean;
         FLOATS(1)[c] = (float)(spread / (double)(batch * places));
     }
@@ -77,13 +59,8 @@ static void norm_backward_channels(const Argument *a, int64_t first, int64_t las
         const float mean = FLOATS(5)[c], scale = FLOATS(6)[c], factor = FLOATS(7)[c];
         for (int64_t n = 0; n < batch; n++) {
             const float *grad = FLOATS(3) + (n * channels + c) * places, *x = FLOATS(4) + (n * channels + c) * places;
-            float part = 0.0f, part_projection = 0.0f;
-            SIMD(reduction(+ : part, part_projection)) for (int64_t j = 0; j < places; j++) {
-                part += grad[j];
-                part_projection += grad[j] * (x[j] - mean);
-            }
-            total += part;
-            projection += part_projection;
+            total += sum_of(grad, places);
+            projection += sum_of_products(grad, x, mean, places);
         }
         FLOATS(1)[c] = (float)total;
         FLOATS(0)[c] = (float)projection * scale;

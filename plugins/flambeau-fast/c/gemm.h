@@ -44,54 +44,73 @@ struct Product {
 #define EACH_ROW(X) EACH_ROW_6(X)
 #endif
 
-/* `rows` is known where this is inlined, so that unused sums vanish.  `a_row` and `a_step` are the strides of A, `b_step` of B. */
-INLINE void multiply_panels(const int rows, int64_t depth, const float *a, int64_t a_row, int64_t a_step, const float *b,
-                            int64_t b_step, float *out, int64_t out_row, bool add, const float *row_bias, const float *column_bias) {
+/* The lines of B are `b_step` apart or, for the images of a convolution, at offsets. */
+typedef struct {
+    int64_t depth;
+    const float *a, *b;
+    int64_t b_step;
+    const int64_t *b_offsets;
+    float *out;
+    int64_t out_row;
+    bool add;
+    const float *row_bias, *column_bias;
+} Panels;
+
+/* What is `const` is known where this is inlined, so that sums that are not needed vanish. */
+INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, const bool by_offsets) {
+    const int64_t depth = p->depth, b_step = p->b_step, out_row = p->out_row, *b_offsets = p->b_offsets;
+    const float *a = p->a, *b = p->b, *row_bias = p->row_bias, *column_bias = p->column_bias;
+    const bool add = p->add;
+    float *out = p->out;
 #define ZERO(i) Vector left##i = {0}, right##i = {0};
 #define STEP(i)                                                                                                                    \
     if (rows > i) {                                                                                                                \
-        left##i += a[i * a_row] * b_left;                                                                                          \
-        right##i += a[i * a_row] * b_right;                                                                                        \
+        left##i += a[i] * b_left;                                                                                                  \
+        if (wide) right##i += a[i] * b_right;                                                                                      \
     }
+#define FETCH(i)                                                                                                                   \
+    if (rows > i) __builtin_prefetch(out + i * out_row, 1), __builtin_prefetch(out + i * out_row + WIDTH - 1, 1);
 #define FINISH(i)                                                                                                                  \
     if (rows > i) {                                                                                                                \
         float *to = out + i * out_row;                                                                                             \
-        if (add) left##i += load(to), right##i += load(to + LANES);                                                                \
-        if (row_bias) left##i += row_bias[i], right##i += row_bias[i];                                                             \
-        if (column_bias) left##i += load(column_bias), right##i += load(column_bias + LANES);                                      \
+        if (add) left##i += load(to);                                                                                              \
+        if (row_bias) left##i += row_bias[i];                                                                                      \
+        if (column_bias) left##i += load(column_bias);                                                                             \
         store(to, left##i);                                                                                                        \
-        store(to + LANES, right##i);                                                                                               \
+        if (wide) {                                                                                                                \
+            if (add) right##i += load(to + LANES);                                                                                 \
+            if (row_bias) right##i += row_bias[i];                                                                                 \
+            if (column_bias) right##i += load(column_bias + LANES);                                                                \
+            store(to + LANES, right##i);                                                                                           \
+        }                                                                                                                          \
     }
     EACH_ROW(ZERO)
-#define FETCH(i)                                                                                                                   \
-    if (rows > i) __builtin_prefetch(out + i * out_row, 1), __builtin_prefetch(out + i * out_row + WIDTH - 1, 1);
     EACH_ROW(FETCH)
-#undef FETCH
     for (int64_t k = 0; k < depth; k++) {
-        Vector b_left = load(b), b_right = load(b + LANES);
+        const float *line = by_offsets ? b + b_offsets[k] : b + k * b_step;
+        Vector b_left = load(line), b_right = wide ? load(line + LANES) : b_left;
         EACH_ROW(STEP)
-        a += a_step;
-        b += b_step;
+        a += rows;
     }
     EACH_ROW(FINISH)
 #undef ZERO
 #undef STEP
+#undef FETCH
 #undef FINISH
 }
 
-typedef void MicroKernel(int64_t depth, const float *a, const float *b, int64_t b_step, float *out, int64_t out_row, bool add,
-                         const float *row_bias, const float *column_bias);
+typedef void MicroKernel(const Panels *);
 
-#define OF_ROWS(i)                                                                                                                 \
-    static void multiply_##i(int64_t depth, const float *a, const float *b, int64_t b_step, float *out, int64_t out_row, bool add,  \
-                             const float *row_bias, const float *column_bias) {                                                    \
-        multiply_panels(i + 1, depth, a, 1, i + 1, b, b_step, out, out_row, add, row_bias, column_bias);                           \
-    }
-#define NAME(i) multiply_##i,
-EACH_ROW(OF_ROWS)
-static MicroKernel *const micro_kernels[] = {EACH_ROW(NAME)};
-#undef OF_ROWS
-#undef NAME
+#define KERNELS_OF_ROWS(i)                                                                                                         \
+    static void multiply_wide_##i(const Panels *p) { multiply_panels(p, i + 1, true, false); }                                     \
+    static void multiply_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false); }                                  \
+    static void multiply_offsets_##i(const Panels *p) { multiply_panels(p, i + 1, true, true); }
+#define NAMES(i) {multiply_wide_##i, multiply_narrow_##i, multiply_offsets_##i},
+enum { WIDE, NARROW, BY_OFFSETS };
+EACH_ROW(KERNELS_OF_ROWS)
+static MicroKernel *const micro_kernels[ROWS][3] = {EACH_ROW(NAMES)};
+#undef KERNELS_OF_ROWS
+#undef NAMES
 
 /* --- panels of matrices --- */
 
@@ -147,23 +166,23 @@ INLINE int64_t place_of(const Product *p, int64_t column) {
     return column / p->group * p->group_step + column % p->group / p->run * p->run_step + column % p->run * p->out_column;
 }
 
-/* A panel of C; through a buffer where it is narrower than WIDTH, or in several runs. */
+/* A panel of C; through a buffer where it is narrower than its vectors, or in several runs. */
 static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth,
                            const float *a, const float *b, int64_t b_step, bool first) {
-    const float *row_bias = first && p->row_bias ? p->row_bias + row : NULL;
-    const float *column_bias = first && p->column_bias ? p->column_bias + column : NULL;
-    bool add = p->add || !first;
-    float *out = p->out + row * p->out_row;
-    if (columns == WIDTH && p->out_column == 1 && column % p->run + WIDTH <= p->run) {
-        micro_kernels[rows - 1](depth, a, b, b_step, out + place_of(p, column), p->out_row, add, row_bias, column_bias);
+    Panels panels = {.depth = depth, .a = a, .b = b, .b_step = b_step, .out = p->out + row * p->out_row, .out_row = p->out_row,
+                     .add = p->add || !first, .row_bias = first && p->row_bias ? p->row_bias + row : NULL,
+                     .column_bias = first && p->column_bias ? p->column_bias + column : NULL};
+    MicroKernel *const micro_kernel = micro_kernels[rows - 1][columns > LANES ? WIDE : NARROW];
+    if (columns % LANES == 0 && p->out_column == 1 && column % p->run + columns <= p->run) {
+        panels.out += place_of(p, column);
+        micro_kernel(&panels);
         return;
     }
-    float sums[ROWS * WIDTH], bias[WIDTH];
-    if (column_bias) {
-        memcpy(bias, column_bias, columns * sizeof(float));
-        column_bias = bias;
-    }
-    micro_kernels[rows - 1](depth, a, b, b_step, sums, WIDTH, false, row_bias, column_bias);
+    float sums[ROWS * WIDTH], bias[WIDTH], *out = panels.out;
+    const bool add = panels.add;
+    if (panels.column_bias) panels.column_bias = memcpy(bias, panels.column_bias, columns * sizeof(float));
+    panels.out = sums, panels.out_row = WIDTH, panels.add = false;
+    micro_kernel(&panels);
     for (int64_t j = 0, count; j < columns; j += count) {
         count = smaller(columns - j, p->run - (column + j) % p->run);
         for (int64_t i = 0; i < rows; i++) {
@@ -177,8 +196,8 @@ static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t 
     const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs), slack = LANES * WIDTH;
     float *b_panels = scratch(0, (pieces(columns, WIDTH) * panel_step(longest) + rows * longest + 2 * slack) * sizeof(float));
     float *a_panels = b_panels + pieces(columns, WIDTH) * panel_step(longest) + slack;
-    const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 2 * ROWS; /* too few uses to copy B */
-    const int64_t whole = direct ? columns / WIDTH * WIDTH : 0;
+    const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses to copy B */
+    const int64_t whole = direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
     for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* without any depth C is zeros, plus the bias */
         int64_t depth = smaller(longest, p->depth - k);
         for (int64_t i = 0; i < rows; i += ROWS) p->panel_of_a(p, row + i, smaller(ROWS, rows - i), k, depth, a_panels + i * depth);

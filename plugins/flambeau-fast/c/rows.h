@@ -58,9 +58,9 @@ static void log_sum_exp_rows(const Argument *a, int64_t first, int64_t last) {
 static void softmax_backward_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(0, 1);
     for (int64_t i = first; i < last; i++) {
-        float *grad_input = FLOATS(0) + i * length, projection = 0.0f;
+        float *grad_input = FLOATS(0) + i * length;
         const float *g = FLOATS(1) + i * length, *out = FLOATS(2) + i * length;
-        SIMD(reduction(+ : projection)) for (int64_t j = 0; j < length; j++) projection += g[j] * out[j];
+        const float projection = sum_of_products(g, out, 0.0f, length);
         SIMD() for (int64_t j = 0; j < length; j++) grad_input[j] = (g[j] - projection) * out[j];
     }
 }
@@ -68,9 +68,8 @@ static void softmax_backward_rows(const Argument *a, int64_t first, int64_t last
 static void log_softmax_backward_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(0, 1);
     for (int64_t i = first; i < last; i++) {
-        float *grad_input = FLOATS(0) + i * length, total = 0.0f;
-        const float *g = FLOATS(1) + i * length, *out = FLOATS(2) + i * length;
-        SIMD(reduction(+ : total)) for (int64_t j = 0; j < length; j++) total += g[j];
+        float *grad_input = FLOATS(0) + i * length;
+        const float *g = FLOATS(1) + i * length, *out = FLOATS(2) + i * length, total = sum_of(g, length);
         SIMD() for (int64_t j = 0; j < length; j++) grad_input[j] = g[j] - exp_below(out[j]) * total;
     }
 }
@@ -93,12 +92,9 @@ static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(0, 1);
     const float *weight = FLOATS(4), *bias = FLOATS(5), eps = NUMBER_OF(6);
     for (int64_t i = first; i < last; i++) {
-        float *out = FLOATS(0) + i * length, total = 0.0f, squares = 0.0f;
-        const float *row = FLOATS(3) + i * length;
-        SIMD(reduction(+ : total)) for (int64_t j = 0; j < length; j++) total += row[j];
-        const float mean = total / (float)length;
-        SIMD(reduction(+ : squares)) for (int64_t j = 0; j < length; j++) squares += (row[j] - mean) * (row[j] - mean);
-        const float scale = 1.0f / sqrtf(squares / (float)length + eps);
+        float *out = FLOATS(0) + i * length;
+        const float *row = FLOATS(3) + i * length, mean = sum_of(row, length) / (float)length;
+        const float scale = 1.0f / sqrtf(sum_of_squares(row, length, mean) / (float)length + eps);
         FLOATS(1)[i] = mean;
         FLOATS(2)[i] = scale;
         SIMD() for (int64_t j = 0; j < length; j++) out[j] = (row[j] - mean) * scale * weight[j] + bias[j];

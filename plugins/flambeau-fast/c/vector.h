@@ -27,6 +27,33 @@ INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 INLINE int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
+INLINE float sum_of_lanes(Vector x) {
+    float total = 0.0f;
+    for (int lane = 0; lane < LANES; lane++) total += x[lane];
+    return total;
+}
+
+/* Sums of elements, of squares, of products, in several partial sums at once, so that additions need not wait for each other. */
+#define SUM(name, parameters, of_vector, of_number)                                                                                \
+    INLINE float name parameters {                                                                                                 \
+        Vector sums[4] = {{0}};                                                                                                    \
+        int64_t j = 0;                                                                                                             \
+        for (int64_t i; j + 4 * LANES <= length; j += 4 * LANES) {                                                                 \
+            i = j, sums[0] += of_vector;                                                                                           \
+            i = j + LANES, sums[1] += of_vector;                                                                                   \
+            i = j + 2 * LANES, sums[2] += of_vector;                                                                               \
+            i = j + 3 * LANES, sums[3] += of_vector;                                                                               \
+        }                                                                                                                          \
+        for (int64_t i = j; j + LANES <= length; i = j += LANES) sums[0] += of_vector;                                             \
+        float total = sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));                                                     \
+        for (int64_t i = j; i < length; i++) total += of_number;                                                                   \
+        return total;                                                                                                              \
+    }
+
+SUM(sum_of, (const float *x, int64_t length), load(x + i), x[i])
+SUM(sum_of_squares, (const float *x, int64_t length, float mean), (load(x + i) - mean) * (load(x + i) - mean), (x[i] - mean) * (x[i] - mean))
+SUM(sum_of_products, (const float *x, const float *y, float mean, int64_t length), load(x + i) * (load(y + i) - mean), x[i] * (y[i] - mean))
+
 /* Transposing a square of LANES vectors: blocks of 1, 2, 4 ... numbers change places with those across the diagonal. */
 
 #define UPPER(lane, block) ((lane) & (block) ? LANES + (lane) - (block) : (lane))

@@ -153,6 +153,54 @@ static void transpose_weights(void *context, int64_t output) {
         for (int64_t tap = 0; tap < w->taps; tap++) to[tap * w->channels + c] = from[c * w->taps + tap];
 }
 
+/* --- few rows ---
+
+With few rows a panel of B is used too seldom to be worth copying.  With a stride of 1 it need not be: as the positions of a whole padded
+plane lie one after the other, a line of B is a piece of the plane at the line's offset.  What is computed for positions between the
+images' rows is left out of C. */
+
+typedef struct {
+    const Product *product;
+    int64_t line, positions, strips; /* of a padded plane; strips of positions for each image */
+    const float *a;                  /* all panels */
+} FewRows;
+
+#define STRIP_OF_POSITIONS (8 * WIDTH)
+
+static void compute_few_rows(void *context, int64_t number) {
+    const FewRows *few = context;
+    const Product *p = few->product;
+    const Windows *w = p->b;
+    int64_t n = number / few->strips, start = number % few->strips * STRIP_OF_POSITIONS;
+    for (int64_t at = start; at < smaller(start + STRIP_OF_POSITIONS, few->positions); at += WIDTH)
+        for (int64_t i = 0; i < p->rows; i += ROWS) {
+            float sums[ROWS * WIDTH];
+            int64_t rows = smaller(ROWS, p->rows - i), stop = smaller(at + WIDTH, few->positions);
+            Panels panels = {.depth = p->depth, .a = few->a + i * p->depth, .b = w->images + n * w->image_step + at,
+                             .b_offsets = w->offsets, .out = sums, .out_row = WIDTH, .row_bias = p->row_bias ? p->row_bias + i : NULL};
+            micro_kernels[rows - 1][BY_OFFSETS](&panels);
+            for (int64_t row = at / few->line; row * few->line < stop; row++) {
+                int64_t left = larger(row * few->line, at), right = smaller(row * few->line + w->columns, stop);
+                if (left >= right) continue;
+                float *to = p->out + n * p->group_step + i * p->out_row + row * w->columns + left - row * few->line;
+                for (int64_t r = 0; r < rows; r++)
+                    memcpy(to + r * p->out_row, sums + r * WIDTH + left - at, (right - left) * sizeof(float));
+            }
+        }
+}
+
+/* Compute C without copying B, if that suits; `line` is the length of a padded row. */
+static bool computed_with_few_rows(const Product *p, int64_t images, int64_t line) {
+    const Windows *w = p->b;
+    int64_t positions = (w->rows - 1) * line + w->columns;
+    if (p->rows > 2 * ROWS || w->column_step != 1 || w->row_step != line || p->depth == 0) return false;
+    float *a = scratch(4, (p->rows * p->depth + LANES) * sizeof(float));
+    for (int64_t i = 0; i < p->rows; i += ROWS) p->panel_of_a(p, i, smaller(ROWS, p->rows - i), 0, p->depth, a + i * p->depth);
+    FewRows few = {p, line, positions, pieces(positions, STRIP_OF_POSITIONS), a};
+    parallel(images * few.strips, compute_few_rows, &few);
+    return true;
+}
+
 /* --- padding --- */
 
 typedef struct {
@@ -177,10 +225,10 @@ static void pad_plane(void *context, int64_t number) {
     }
 }
 
-/* Images with zeros around them, or the images themselves where none are asked for. */
-static const float *padded(Padding p, int64_t planes) {
-    if (p.height == p.padded_height && p.width == p.padded_width) return p.from;
-    p.to = scratch(2, planes * p.padded_height * p.padded_width * sizeof(float));
+/* Images with zeros around them, or the images themselves where none are asked for, and no room for a vector after the last. */
+static const float *padded(Padding p, int64_t planes, bool with_room) {
+    if (p.height == p.padded_height && p.width == p.padded_width && !with_room) return p.from;
+    p.to = scratch(2, (planes * p.padded_height * p.padded_width + WIDTH) * sizeof(float));
     parallel(planes, pad_plane, &p);
     return p.to;
 }
@@ -220,11 +268,12 @@ static void with_windows(const Argument *a, bool forward) {
     Windows w = {.image_step = channels * plane, .row_step = s.down * padding.padded_width, .column_step = s.right, .rows = rows,
                  .columns = columns, .offsets = offsets};
     if (taps == 1 && s.down == 1 && s.right == 1 && plane == height * width) w.columns = rows * columns, w.rows = 1; /* one long row */
+    const bool few = forward && outputs <= 2 * ROWS && taps > 1 && s.down == 1 && s.right == 1;
     int64_t at_a_time = images_at_a_time(batch, channels * plane);
     for (int64_t n = 0; n < batch; n += at_a_time) {
         int64_t count = smaller(at_a_time, batch - n);
         padding.from = FLOATS(1) + n * channels * height * width;
-        w.images = padded(padding, count * channels);
+        w.images = padded(padding, count * channels, few);
         w.end = w.images + count * channels * plane;
         w.grads = FLOATS(0) + n * outputs * rows * columns;
         int64_t positions = rows * columns * count, depth = channels * taps;
@@ -239,7 +288,8 @@ static void with_windows(const Argument *a, bool forward) {
             p.panel_of_a = panel_of_grads, p.panels_of_b = panels_of_transposed_windows;
             p.out = FLOATS(2), p.out_row = p.run = p.group = depth, p.add = n > 0;
         }
-        compute(&p, shared_blocks(positions * depth * outputs));
+        if (!few || !computed_with_few_rows(&p, count, padding.padded_width))
+            compute(&p, shared_blocks(positions * depth * outputs));
     }
     free(offsets);
 }
@@ -277,7 +327,7 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
     for (int64_t n = 0; n < batch; n += at_a_time) {
         int64_t count = smaller(at_a_time, batch - n);
         padding.from = FLOATS(1) + n * outputs * rows * columns;
-        const float *grads = padded(padding, count * outputs);
+        const float *grads = padded(padding, count * outputs, channels <= 2 * ROWS);
         for (int64_t phase = 0; phase < s.down * s.right; phase++) {
             int64_t y = phase / s.right, x = phase % s.right, depth = 0;
             if (y >= height || x >= width) continue;
@@ -300,7 +350,8 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
                                .run = w.columns, .run_step = s.down * width, .row_bias = SIZE(3, 0) ? FLOATS(3) : NULL},
                               a_offsets};
             if (phase == 0 && s.down == 1 && s.right == 1) p.product.run = p.product.group; /* all in one piece */
-            compute(&p.product, shared_blocks(p.product.columns * depth * channels));
+            if (s.down > 1 || s.right > 1 || !computed_with_few_rows(&p.product, count, padding.padded_width))
+                compute(&p.product, shared_blocks(p.product.columns * depth * channels));
         }
     }
     free(offsets);

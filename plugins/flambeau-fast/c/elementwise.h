@@ -126,9 +126,11 @@ static void adam_step_loop(const Argument *a, int64_t first, int64_t last) {
     SIMD() for (int64_t i = first; i < last; i++) {
         float before = param[i] * shrink;
         float gradient = sign * grad[i] + decay * before;
-        mean[i] += one_minus_beta1 * (gradient - mean[i]);
-        square[i] = beta2 * square[i] + (1.0f - beta2) * gradient * gradient;
-        param[i] = before - rate * mean[i] / (sqrtf(square[i]) + eps);
+        float new_mean = mean[i] + one_minus_beta1 * (gradient - mean[i]);
+        float new_square = beta2 * square[i] + (1.0f - beta2) * gradient * gradient;
+        mean[i] = new_mean;
+        square[i] = new_square;
+        param[i] = before - rate * new_mean / (sqrtf(new_square) + eps);
     }
 }
 

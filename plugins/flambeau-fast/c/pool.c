@@ -16,7 +16,7 @@ them. */
 #include <time.h>
 
 #define MOST_THREADS 256
-#define USES 4
+#define USES 5
 #define NANOSECONDS_OF_LOOKING 50000
 
 static int wanted = 1;  /* threads, the caller among them */

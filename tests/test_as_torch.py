@@ -57,6 +57,19 @@ def test_modules_are_loaded_once_by_whichever_name_comes_first() -> None:
     assert run("-m", "flambeau", "-c", code).split() == ["True"] * 3
 
 
+def test_operators_of_torchvision_are_exported_by_either_name() -> None:
+    code = """
+import torch, torchvision
+class Kept(torch.nn.Module):
+    def forward(self, boxes, scores):
+        return torchvision.ops.nms(boxes, scores, 0.5)
+boxes = torch.tensor([[0.0, 0, 2, 2], [0, 0, 2, 2], [3, 3, 4, 4]])
+graph = torch.export.export(Kept(), (boxes, torch.ones(3))).graph
+print([str(node.target) for node in graph.nodes if node.op == "call_function"])
+"""
+    assert run("-m", "flambeau", "-c", code).strip() == "['torchvision.nms.default']"
+
+
 def test_distributions() -> None:
     code = """
 import importlib.metadata as metadata, torch, importlib.util
@@ -102,3 +115,8 @@ def test_the_environment_makes_any_python_run_on_flambeau(value: str, expected: 
     assert line.startswith("import ")  # or `site` takes it for a path
     code = f"{line}\nimport sys\nprint(sys.modules['flambeau'].__name__ if 'flambeau' in sys.modules else 'nothing')"
     assert run("-c", code, FLAMBEAU_AS_TORCH=value).strip() == expected
+
+
+def test_products_of_sparse_tensors() -> None:
+    code = "import torch; s = 2 * torch.eye(2).to_sparse(); print((s @ torch.ones(2, 1)).tolist(), (s * s).to_dense().tolist())"
+    assert run("-m", "flambeau", "-c", code) == "[[2.0], [2.0]] [[4.0, 0.0], [0.0, 4.0]]\n"

@@ -32,7 +32,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         "__config__",
         "__future__", "__main__", "array_api", "conformance", "extension", "func", "functional", "launching", "masked", "overrides",
         "serialization", "sparse", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures", "profiler",
-        "autograd.profiler", "autograd.profiler_util", "quasirandom", "_subclasses", "_guards",
+        "autograd.profiler", "autograd.profiler_util", "quasirandom", "_subclasses", "_guards", "_functorch",
         "utils.module_tracker", "utils.collect_env", "_C", "_VF", "_vmap_internals", "utils._mode_utils", "utils._python_dispatch", "utils.flop_counter",
         "_functions",
     }),

@@ -462,3 +462,116 @@ def test_hooks_of_tensors_are_seen():
         assert list(tensor._backward_hooks) == [handle.id]
         handle.remove()
         assert not tensor._backward_hooks
+
+
+def test_memory_is_shared_or_not():
+    x = torch.arange(4)
+    assert torch._C._is_alias_of(x, x[1:]) and not torch._C._is_alias_of(x, x.clone())
+    assert not torch._C._is_torch_function_mode_enabled()
+    with torch.overrides.BaseTorchFunctionMode():
+        assert torch._C._is_torch_function_mode_enabled()
+
+
+def test_vmap_asks_for_its_parts(monkeypatch):
+    """As tensordict's collections are mapped over: by functions of its own in the place of these."""
+    import flambeau._functorch.vmap as parts
+
+    class Box:
+        def __init__(self, inside):
+            self.inside = inside
+
+    own, wrap, unwrap = parts._process_batched_inputs, parts._create_batched_inputs, parts._unwrap_batched
+    monkeypatch.setattr(parts, "_process_batched_inputs", lambda dims, args, func: own(dims, [box.inside for box in args], func))
+    monkeypatch.setattr(parts, "_create_batched_inputs", lambda *args: [Box(item) for item in wrap(*args)])
+    monkeypatch.setattr(parts, "_unwrap_batched", lambda box, *args: Box(unwrap(box.inside, *args)))
+    result = torch.vmap(lambda box: Box(box.inside.sum()))(Box(torch.arange(6).reshape(2, 3)))
+    assert type(result) is Box and result.inside.tolist() == [3, 12]
+
+
+def test_batches_are_entered_and_left():
+    from flambeau._C._functorch import _add_batch_dim, _remove_batch_dim, get_unwrapped
+
+    seen = []
+
+    def look(x):
+        seen.append(get_unwrapped(x).shape)
+        (level,) = x._key.levels  # what a function in the place of PyTorch's is handed
+        y = _add_batch_dim(torch.arange(3), 0, level)
+        seen.append(y.shape)
+        assert torch.equal(_remove_batch_dim(y, level, 3, 0), torch.arange(3))
+        return x + y
+
+    x = torch.ones(5, 3)
+    assert torch.equal(torch.vmap(look, in_dims=1, out_dims=1)(x), x + torch.arange(3)) and seen == [(3, 5), ()]
+    with pytest.raises(RuntimeError, match="stands for a batch"):
+        get_unwrapped(x)
+
+
+def test_operators_on_functions():
+    from flambeau._ops import HigherOrderOperator
+
+    with pytest.raises(TypeError, match="abstract"):
+        HigherOrderOperator("twice")
+
+    class Twice(HigherOrderOperator):
+        def __init__(self):
+            super().__init__("twice")
+
+        def __call__(self, function, x):
+            return super().__call__(function, x)
+
+    class Refusing(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return str(func)
+
+    twice = Twice()
+    assert torch.ops.higher_order.twice is twice and str(twice) == twice.name() == "twice"
+    with pytest.raises(NotImplementedError, match="could not find kernel"):
+        twice(torch.neg, torch.ones(1))
+    twice.py_impl("any")(lambda function, x: function(function(x)))
+    assert twice(lambda x: x + 1, torch.ones(1)).item() == 3
+    assert twice(torch.neg, torch.ones(1).as_subclass(Refusing)) == "twice"
+
+
+def test_what_is_known_by_name_only():
+    from flambeau._subclasses.functional_tensor import FunctionalTensor, mb_unwrap_functional_tensor
+
+    x = torch.ones(1)
+    assert mb_unwrap_functional_tensor(x) is x
+    with pytest.raises(RuntimeError, match="makes none"):
+        FunctionalTensor(x, None)
+    names = ("quint8", "qint8", "qint32", "quint4x2", "quint2x4")
+    assert [str(getattr(torch, name)) for name in names] == [f"torch.{name}" for name in names]
+
+
+def test_the_innermost_fake_mode():
+    assert torch._guards.active_fake_mode() is None
+    with torch._subclasses.FakeTensorMode() as mode:
+        assert torch._guards.active_fake_mode() is mode
+    assert torch._utils._get_device_module("cuda") is torch.cuda
+    with pytest.raises(RuntimeError, match="does not have a corresponding module"):
+        torch._utils._get_device_module("abacus")
+
+
+def test_tensors_of_modules_are_swapped():
+    from flambeau.nn.modules.module import _global_parameter_registration_hooks as hooks
+    from flambeau.nn.utils._named_member_accessor import set_tensor, swap_tensor
+
+    layer, other = torch.nn.Linear(2, 2), torch.zeros(2, 2)
+    weight = layer.weight
+    assert swap_tensor(layer, "weight", other) is weight and layer.weight is other and "weight" in layer._parameters
+    set_tensor(layer, "more", other)
+    assert layer.more is other
+    for name, error in (("", KeyError), ("a.b", KeyError), ("absent", AttributeError)):
+        with pytest.raises(error):
+            swap_tensor(layer, name, other)
+    with pytest.raises(TypeError, match="not an instance"):
+        swap_tensor(layer, "weight", 3)
+    handle = torch.nn.modules.module.register_module_parameter_registration_hook(lambda module, name, value: None)
+    assert handle.id in hooks
+    handle.remove()
+
+
+def test_seeds_of_workers():
+    assert torch.utils.data._utils.worker._generate_state(12345678901, 3) == [2973762914, 2096409635, 2530576639, 2673913251]

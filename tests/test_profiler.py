@@ -108,3 +108,17 @@ def test_decorated_functions_and_errors():
         _ = autograd_profiler.profile().function_events
     with pytest.raises(RuntimeError, match="NVTX"), autograd_profiler.emit_nvtx():
         pass
+
+
+def test_operators_of_libraries_and_their_ranges():
+    library = torch.library.Library("test_profiler", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+    with profile() as seen:
+        handle = torch.ops.profiler._record_function_enter("range")
+        torch.ops.aten.relu(torch.ones(2))
+        torch.ops.test_profiler.twice(torch.ones(2))
+        torch.ops.profiler._record_function_exit(handle)
+    names = [event.name for event in seen.events()]
+    assert names.count("range") == names.count("aten::relu") == names.count("test_profiler::twice") == 1
+    assert not any("profiler::_record" in name for name in names)

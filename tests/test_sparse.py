@@ -120,6 +120,26 @@ def test_products(layout):
     close((s @ s.transpose(0, 1).to_sparse_csr()).to_dense(), a @ a.mT)
 
 
+def test_transposes_and_conjugates():
+    a = torch.complex(dense(2, 3), dense(2, 3, seed=1))
+    for layout in LAYOUTS:
+        s = sparse(a, layout)
+        for turned in (s.H, s.mH, s.adjoint()):
+            close(turned.to_dense(), a.mH)
+        close(s.mT.to_dense(), a.mT)
+        close(s.conj().to_dense(), a.conj())
+        assert not s.conj().is_conj()
+    batch = torch.stack([a, 2 * a]).to_sparse()
+    close(batch.mT.to_dense(), batch.to_dense().mT)
+    close(batch.mH.to_dense(), batch.to_dense().mH)
+    with pytest.raises(RuntimeError, match="tensor.H is only supported on matrices"):
+        _ = batch.H
+    with pytest.raises(RuntimeError, match="mT is only supported on matrices or batches of matrices"):
+        _ = dense(3).to_sparse().mT
+    real = dense(2, 2).to_sparse()
+    assert real.conj() is real
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int64, torch.complex128])
 def test_products_of_other_dtypes(dtype):
     a, x = dense(4, 6).mul(5).round().to(dtype), dense(6, 2, seed=1).mul(5).round().to(dtype)

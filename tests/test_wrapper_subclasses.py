@@ -239,6 +239,11 @@ def test_copies_of_wrappers_and_of_parameters_that_are_wrappers():
     assert x.a.tolist() == [1, 1] and not isinstance(copied, torch.nn.Parameter)
 
 
+def test_contiguous_copies_the_parts_contiguously():
+    x = Pair(torch.ones(2, 3), torch.zeros(2, 3)).t().contiguous()
+    assert x.stride() == x.a.stride() == x.b.stride() == (2, 1)
+
+
 class Halves(torch.autograd.Function):
     """From a wrapper to a tensor; its gradient is a wrapper again."""
 

@@ -38,6 +38,7 @@ from .tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_
 from .tensors import memory_format as _memory_format
 from .tensors import tensor as _tensor
 from .tensors.memory_format import *
+from .tensors.storage import StorageBase as StorageBase
 from .tensors.tensor import Tensor, attach
 from .transforms import conjugate_views as _conjugate_views
 from .transforms import forward_ad as _forward_ad
@@ -71,6 +72,11 @@ from .values.dtypes import (
     int64,
     long,
     promote_types,
+    qint8,
+    qint32,
+    quint2x4,
+    quint4x2,
+    quint8,
     short,
     uint8,
     uint16,
@@ -90,7 +96,8 @@ __all__ = [
     "float8_e5m2fnuz", "float8_e8m0fnu", "float16", "float32", "float64", "get_default_device", "get_default_dtype",
     "get_rng_state", "half", "iinfo", "inf", "inference_mode", "initial_seed", "int", "int8", "int16",
     "int32", "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
-    "long", "manual_seed", "nan", "newaxis", "no_grad", "pi", "promote_types", "seed", "set_anomaly_enabled",
+    "long", "manual_seed", "nan", "newaxis", "no_grad", "pi", "promote_types",
+    "qint8", "qint32", "quint2x4", "quint4x2", "quint8", "seed", "set_anomaly_enabled",
     "set_default_device",
     "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
     "uint8", "uint16", "uint32", "uint64",
@@ -134,6 +141,7 @@ _PACKAGES = {
     "fx": "flambeau_nnlib.fx",
     "compiler": "flambeau_nnlib.compiler",
     "_dynamo": "flambeau_nnlib._dynamo",
+    "_functorch.vmap": "flambeau.transforms.batching.vmap",
     "jit": "flambeau_nnlib.jit",
     "_jit_internal": "flambeau_nnlib.jit._internal",
     "export": "flambeau_nnlib.export",

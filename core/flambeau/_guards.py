@@ -7,7 +7,12 @@ from typing import Any
 from ._subclasses.fake_tensor import FakeTensorMode, fake_tensor_mode_of
 from .calls.overriding import open_modes
 
-__all__ = ["detect_fake_mode"]
+__all__ = ["active_fake_mode", "detect_fake_mode"]
+
+
+def active_fake_mode() -> FakeTensorMode | None:
+    """The innermost `FakeTensorMode` that is open; None without one.  For tensordict."""
+    return next((mode for mode in reversed(open_modes.get()) if isinstance(mode, FakeTensorMode)), None)
 
 
 def detect_fake_mode(inputs: Any = None) -> FakeTensorMode | None:
@@ -18,5 +23,4 @@ def detect_fake_mode(inputs: Any = None) -> FakeTensorMode | None:
     >>> detect_fake_mode([torch.ones(1)]) is None
     True
     """
-    opened = [mode for mode in open_modes.get() if isinstance(mode, FakeTensorMode)]
-    return opened[-1] if opened else fake_tensor_mode_of(inputs)
+    return active_fake_mode() or fake_tensor_mode_of(inputs)

@@ -11,6 +11,7 @@ import flambeau as torch
 from ._ops import OpOverload, ops
 from ._schema import FunctionSchema
 from .autograd.function import Function
+from .calls.overriding import handle_torch_function, wanted
 from .values.trees import flatten, unflatten
 
 __all__ = ["Operator", "define", "fallthrough_kernel", "find", "remove", "split"]
@@ -91,8 +92,9 @@ class Operator:
     # --- a call ---
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if torch.overrides.has_torch_function(tuple(_tensors([args, kwargs]))):
-            return torch.overrides.handle_torch_function(self.overload, _tensors([args, kwargs]), *args, **kwargs)
+        given = _tensors([args, kwargs])
+        if wanted(given, name=self.overload.__name__):
+            return handle_torch_function(self.overload, given, *args, **kwargs)
         bound = self.schema.bind(args, kwargs)
         tensors = _tensors(bound)
         for cls, function in self.dispatches.items():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
@@ -20,10 +21,10 @@ from typing import Any
 import flambeau as torch
 
 from ._schema import FunctionSchema
-from .calls.overriding import handle_torch_function, open_modes, relevant
+from .calls.overriding import handle_torch_function, has_torch_function, open_modes, relevant, wanted
 from .extension.aten import ATEN
 
-__all__ = ["OpOverload", "OpOverloadPacket", "ops"]
+__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "ops"]
 
 # What PyTorch calls the forms of its own operators: here, one function takes the arguments of all of them.
 _ATEN_OVERLOADS = re.compile(
@@ -35,7 +36,11 @@ _ATEN_OVERLOADS = re.compile(
 )
 
 # Operators that packages above the core have.
-_ELSEWHERE = {"torchvision": "flambeau_vision.ops", "higher_order": "flambeau_nnlib._higher_order_ops"}
+_ELSEWHERE = {
+    "torchvision": "flambeau_vision.ops",
+    "higher_order": "flambeau_nnlib._higher_order_ops",
+    "profiler": "flambeau.autograd.profiler",
+}
 _ATEN_FAMILIES = ("linalg", "fft", "special")
 
 
@@ -51,7 +56,7 @@ class OpOverload:
         self.__doc__ = call.__doc__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if open_modes.get():
+        if open_modes.get() and wanted((), name=self.__name__):
             return handle_torch_function(self, relevant([*args, *kwargs.values()]), *args, **kwargs)
         return self._call(*args, **kwargs)
 
@@ -90,6 +95,49 @@ class OpOverload:
 
     def __deepcopy__(self, memo: Any) -> OpOverload:
         return self
+
+
+class HigherOrderOperator(ABC):
+    """An operator that takes functions, or has other arguments than `library` can declare.  For tensordict.
+
+    A subclass says in its `__call__` what it takes, and has the work done by `super().__call__`: by the class of an argument that
+    overrides calls, else by the function that `py_impl` was given first.
+
+    Args:
+        name: under which it is an attribute of `torch.ops.higher_order`.
+        cacheable: no matter: nothing is compiled.
+    """
+
+    namespace = "higher_order"
+
+    def __init__(self, name: str, *, cacheable: bool = False) -> None:
+        self._name = self.__name__ = name
+        self.__module__ = "torch.ops.higher_order"
+        self.py_kernels: dict[Any, Callable[..., Any]] = {}
+        setattr(ops.higher_order, name, self)
+
+    def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator: the function computes the operator."""
+        return lambda function: self.py_kernels.setdefault(key, function)
+
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    @abstractmethod
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        values = relevant([*args, *kwargs.values()])
+        if has_torch_function(values):
+            return handle_torch_function(self, values, *args, **kwargs)
+        if not self.py_kernels:
+            raise NotImplementedError(f"could not find kernel for HigherOrderOperator {self._name}: py_impl registers one")
+        return next(iter(self.py_kernels.values()))(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<HigherOrderOperator(op='{self._name}')>"
 
 
 class OpOverloadPacket:

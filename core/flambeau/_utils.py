@@ -179,6 +179,18 @@ def _get_available_device_type() -> str | None:
     return None if place is None else place.type
 
 
+def _get_device_module(device_type: str) -> Any:
+    """The module of a device type, such as `torch.cuda`.  RuntimeError where there is none.  For tensordict."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"{__package__}.{device_type}")
+    except ImportError:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        ) from None
+
+
 def _get_all_device_indices() -> list[int] | None:
     """The numbers of the accelerator's devices; None without one."""
     from .accelerator import device_count

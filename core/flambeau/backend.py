@@ -38,6 +38,9 @@ DEVICE_TYPE_OWNER = {
 }  # of each device type, known before the import
 
 
+_NO_GUARD = nullcontext()
+
+
 class Backend:
     """One array library behind flambeau.  Subclass it and set `name`, `device_type`, `xp` and `array_type`.
 
@@ -169,7 +172,7 @@ class Backend:
 
     def guard(self, index: int) -> AbstractContextManager[Any]:
         """Context in which device `index` is the current one."""
-        return nullcontext()
+        return _NO_GUARD
 
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
         """The kernel for arrays on device `index`, for instance wrapped so that this device is current."""
@@ -616,4 +619,4 @@ SELECTED_NAME, SELECTED_INDEX = _parse_selection(os.environ.get("FLAMBEAU_BACKEN
 
 def selected() -> Backend:
     """The backend chosen by `FLAMBEAU_BACKEND` (`numpy` where it is not set)."""
-    return find(SELECTED_NAME)
+    return _backends.get(SELECTED_NAME) or find(SELECTED_NAME)

@@ -242,7 +242,8 @@ def _frequencies(
     dtype = dtype or factory._dtype_of(out) or dtypes.get_default_dtype()
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"fftfreq requires a floating point or complex dtype, not {dtype}")
-    creation.warn_of_length(out, cycles.numel())
+    if out is not None:
+        creation.warn_of_length(out, cycles.numel())
     frequencies = creation.empty(cycles.shape, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
     return factory._finish(frequencies, requires_grad, out)
 

@@ -1,13 +1,11 @@
-"""What carries the bytes between processes: deaths, strangers, disagreements, several hosts, MPI."""
+"""What carries the bytes between processes: strangers, disagreements, several hosts, MPI."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import pickle
-import random
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -28,7 +26,6 @@ import flambeau as torch
 pytestmark = pytest.mark.slow
 
 SIZE = 3
-LIMIT = 5.0  # seconds in which the others notice that one has died
 
 
 def join(rank: int, url: str, hosts: int, size: int = SIZE) -> None:
@@ -47,119 +44,6 @@ def in_processes(target: Callable[..., Any], *arguments: Any, size: int = SIZE) 
         process.join(60)
         process.kill()
     return [process.exitcode for process in processes]
-
-
-# --- deaths ---
-
-
-def dies(rank: int, url: str, hosts: int, folder: Path, way: str, waits_in: str) -> None:
-    join(rank, url, hosts)
-    dist.barrier()
-    if rank == 1:
-        time.sleep(0.3)  # what it has sent to another host is on its way
-        (folder / "died").write_text(str(time.time()))
-        if way == "killed":
-            os.kill(os.getpid(), signal.SIGKILL)
-        os._exit(3)
-    if waits_in == "nothing":
-        time.sleep(2)
-    try:
-        if waits_in == "recv":
-            dist.recv(torch.zeros(1), 1)
-        elif waits_in == "async":
-            dist.all_reduce(torch.ones(100_000), async_op=True).wait()
-        else:
-            dist.all_reduce(torch.ones(4))
-    except dist.DistBackendError as error:
-        (folder / str(rank)).write_text(f"{time.time()} {error}")
-        os._exit(0)
-
-
-@pytest.mark.parametrize(
-    ("hosts", "way", "waits_in"),
-    [
-        (1, "killed", "all_reduce"),
-        (1, "exits", "recv"),
-        (1, "killed", "async"),
-        (1, "killed", "nothing"),
-        (2, "killed", "all_reduce"),
-    ],
-)
-def test_others_notice_that_a_rank_has_died(hosts: int, way: str, waits_in: str, tmp_path: Path) -> None:
-    if hosts > 1:
-        pytest.importorskip("zmq")
-    before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
-    url = f"tcp://127.0.0.1:{test_distributed.free_port()}"
-    assert in_processes(dies, url, hosts, tmp_path, way, waits_in) == [0, -signal.SIGKILL if way == "killed" else 3, 0]
-    died = float((tmp_path / "died").read_text())
-    for rank in (0, 2):
-        when, _, message = (tmp_path / str(rank)).read_text().partition(" ")
-        assert float(when) - died < LIMIT and "rank 1 (host " in message and "has ended" in message
-    assert not {name for name in set(os.listdir("/dev/shm")) - before if name.startswith("flambeau")}
-
-
-def first_dies(rank: int, url: str, folder: Path) -> None:
-    join(rank, url, 1)
-    dist.barrier()
-    if rank == 0:
-        os._exit(1)
-    began = time.monotonic()
-    with pytest.raises(dist.DistBackendError, match=r"rank 0 \(host .*has ended without leaving"):
-        dist.barrier()
-    assert time.monotonic() - began < LIMIT
-    os._exit(0)
-
-
-def test_others_notice_that_the_first_rank_has_died(tmp_path: Path) -> None:
-    assert in_processes(first_dies, f"tcp://127.0.0.1:{test_distributed.free_port()}", tmp_path) == [1, 0, 0]
-
-
-KILLS = int(os.environ.get("FLAMBEAU_TEST_KILLS", "2"))  # 50 once in a while
-
-
-def works_until_others_die(rank: int, url: str, hosts: int, folder: Path) -> None:
-    join(rank, url, hosts)
-    calls: list[Callable[[], Any]] = [
-        lambda: dist.all_reduce(torch.ones(10)),
-        lambda: dist.all_reduce(torch.ones(2_000_000)),
-        lambda: dist.broadcast(torch.ones(300_000), 1),
-        lambda: dist.all_reduce(torch.ones(500_000), async_op=True).wait(),
-        lambda: dist.all_gather_object([None] * SIZE, {"rank": rank}),
-        lambda: dist.send(torch.ones(9), (rank + 1) % SIZE) or dist.recv(torch.zeros(9), (rank - 1) % SIZE),
-    ]
-    (folder / f"ready {rank}").touch()
-    try:
-        while True:
-            for call in calls:
-                call()
-    except dist.DistBackendError as error:
-        (folder / str(rank)).write_text(f"{time.time()} {error}")
-        os._exit(0)
-
-
-@pytest.mark.parametrize("seed", range(KILLS))
-def test_kills_at_random_moments(seed: int, tmp_path: Path) -> None:
-    chance = random.Random(seed)
-    hosts = 1 if seed % 4 or not find_spec("zmq") else 2
-    victim, url, context = (
-        chance.randrange(SIZE),
-        f"tcp://127.0.0.1:{test_distributed.free_port()}",
-        multiprocessing.get_context("fork"),
-    )
-    processes = [context.Process(target=works_until_others_die, args=(rank, url, hosts, tmp_path)) for rank in range(SIZE)]
-    for process in processes:
-        process.start()
-    while len(list(tmp_path.glob("ready *"))) < SIZE:
-        time.sleep(0.01)
-    time.sleep(chance.random())
-    processes[victim].kill()
-    killed = time.time()
-    for process in processes:
-        process.join(15)
-        process.kill()
-    for rank in set(range(SIZE)) - {victim}:
-        when, _, message = (tmp_path / str(rank)).read_text().partition(" ")
-        assert float(when) - killed < LIMIT and (f"rank {victim} (host " if hosts == 1 else "(host ") in message, message
 
 
 # --- disagreements ---

@@ -425,3 +425,16 @@ def test_operators_of_one(name):
             for torch in (ours, theirs)
         )
         assert got == wanted, dtype
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64"])
+def test_every_number_of_linspace(dtype):
+    """To the last digit, which depends on where the kernel rounds."""
+    numbers = np.random.default_rng(0).normal(0, 10, (60, 2)).tolist()
+    huge = [(1e300, 1e305), (1e308, -1e308)] if dtype == "float64" else []
+    for start, end in [*numbers, (0.0, 1.0), (-3, 7), *huge]:
+        for steps in (1, 2, 3, 7, 10, 100, 257):
+            mine, his = (
+                torch.linspace(start, end, steps, dtype=getattr(torch, dtype)).double().numpy() for torch in (ours, theirs)
+            )
+            np.testing.assert_array_equal(mine, his, err_msg=f"linspace({start}, {end}, {steps})")

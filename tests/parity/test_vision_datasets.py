@@ -10,6 +10,9 @@ import pytest
 from PIL import Image
 
 theirs = pytest.importorskip("torchvision.datasets")
+from vision_trees import TREES  # noqa: E402
+
+import flambeau as torch  # noqa: E402
 from flambeau_vision import datasets as ours  # noqa: E402
 
 
@@ -87,3 +90,94 @@ def test_same_samples(name, tmp_path):
         assert repr(our) == repr(their)
     with pytest.raises(RuntimeError):
         getattr(ours, name)(str(tmp_path / "empty"))
+
+
+def plain(value):
+    """What can be compared: images, arrays and tensors of either side become their type and their contents."""
+    if isinstance(value, tuple | list):
+        return [plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, Image.Image):
+        return "image", value.mode, value.size, value.tobytes()
+    if hasattr(value, "numpy"):
+        return "tensor", str(value.dtype), value.numpy().tolist()
+    return ("array", str(value.dtype), value.tolist()) if isinstance(value, np.ndarray) else value
+
+
+@pytest.fixture
+def unchecked(monkeypatch):
+    """The checksums of the published files are not those of the ones written here."""
+    for package in ("torchvision", "flambeau_vision"):
+        for name in ("lfw", "fer2013"):
+            module = __import__(f"{package}.datasets.{name}", fromlist=["x"])
+            monkeypatch.setattr(module, "check_integrity", lambda path, md5=None: Path(path).is_file())
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_same_items(name, tmp_path, unchecked):
+    for kwargs in TREES[name](tmp_path):
+        their, our = (getattr(module, name)(str(tmp_path), **kwargs) for module in (theirs, ours))
+        assert len(our) == len(their) > 0
+        found = [plain(our[index]) for index in range(len(our))]
+        expected = [plain(their[index]) for index in range(len(their))]
+        assert sorted(found, key=str) == sorted(expected, key=str)  # theirs come as the folder lists them
+        assert repr(our) == repr(their)
+
+
+@pytest.mark.filterwarnings("ignore:There aren't enough frames")
+@pytest.mark.parametrize("rate", [None, 10.0, 7.5, 40.0])
+def test_same_clips(rate):
+    from torchvision.datasets.samplers import UniformClipSampler as TheirSampler
+    from torchvision.datasets.video_utils import VideoClips as Theirs
+
+    from flambeau_vision.datasets.samplers import UniformClipSampler
+    from flambeau_vision.datasets.video_utils import VideoClips
+
+    their_torch = pytest.importorskip("torch")
+    lengths, rates = [13, 30, 4], [20.0, 10.0, 30.0]
+    clips = []
+    for cls, lib in ((VideoClips, torch), (Theirs, their_torch)):
+        pts = [lib.arange(length) for length in lengths]
+        found = {"video_paths": ["a", "b", "c"], "video_pts": pts, "video_fps": rates}
+        clips.append(cls([], 5, 3, rate, found))
+    our, their = clips
+    assert [part.tolist() for part in our.clips] == [part.tolist() for part in their.clips]
+    assert our.cumulative_sizes == their.cumulative_sizes
+    assert all(our.get_clip_location(index) == their.get_clip_location(index) for index in range(len(our)))
+    chosen = [[part.tolist() if hasattr(part, "tolist") else part for part in side.resampling_idxs] for side in clips]
+    assert chosen[0] == chosen[1]
+    assert list(UniformClipSampler(our, 4)) == list(TheirSampler(their, 4))
+
+
+WRAPPED = {
+    "Kitti": [{}, {"train": False}],
+    "WIDERFace": [{}, {"split": "test"}],
+    "SBDataset": [{"mode": "segmentation"}],
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+@pytest.mark.parametrize("keys", [None, "all"])
+def test_same_wrapped_items(name, keys, tmp_path):
+    if keys is not None and name == "SBDataset":
+        with pytest.raises(ValueError, match="target_keys"):
+            ours.wrap_dataset_for_transforms_v2(getattr(ours, name)(root_of(name, tmp_path), **WRAPPED[name][0]), keys)
+        return
+    root = root_of(name, tmp_path)
+    for kwargs in WRAPPED[name]:
+        their, our = (
+            module.wrap_dataset_for_transforms_v2(getattr(module, name)(root, **kwargs), keys) for module in (theirs, ours)
+        )
+        assert type(our).__name__ == type(their).__name__ and isinstance(our, getattr(ours, name))
+        found, expected = ([plain(side[index]) for index in range(len(side))] for side in (our, their))
+        assert sorted(found, key=by_content) == sorted(expected, key=by_content)
+
+
+def root_of(name, tmp_path):
+    TREES[name](tmp_path)
+    return str(tmp_path)
+
+
+def by_content(item):
+    return str(item[0])

@@ -44,10 +44,10 @@ class _SilentBar:
         pass
 
 
-def progress_bar(total: int | None, initial: int = 0, description: str | None = None) -> Any:
-    """A tqdm bar that counts bytes, on a terminal; a silent substitute if tqdm is not installed."""
+def progress_bar(total: int | None, initial: int = 0, description: str | None = None, unit: str = "B") -> Any:
+    """A tqdm bar that counts bytes, or what `unit` says, on a terminal; a silent substitute if tqdm is not installed."""
     try:
         from tqdm.auto import tqdm
     except ModuleNotFoundError:
         return _SilentBar()
-    return tqdm(total=total, initial=initial, desc=description, unit="B", unit_scale=True, disable=None)
+    return tqdm(total=total, initial=initial, desc=description, unit=unit, unit_scale=unit == "B", disable=None)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.backend import contiguous_strides
 from flambeau.calls.op import OPS
 
 from .kernels import KERNELS, kernel, summing
@@ -72,14 +73,15 @@ _extreme("min_dim", "argmin", np.minimum.reduce)
 
 
 @lru_cache(64)
-def _remembered(shape: tuple[int, ...], strides: tuple[int, ...], dim: int) -> Any:
-    return _starts(shape, strides, dim)
+def _remembered(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> Any:
+    return _starts(shape, array_shape, dim)
 
 
-def _starts(shape: tuple[int, ...], strides: tuple[int, ...], dim: int) -> Any:
-    """Flat positions of the elements with index 0 along `dim`, for each position in the other dimensions."""
+def _starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> Any:
+    """In a contiguous array, the flat positions of the elements with index 0 along `dim`, for each position in the other
+    dimensions of an index of this shape."""
     starts: Any = np.zeros((1,) * len(shape), np.intp)
-    for axis, (length, stride) in enumerate(zip(shape, strides, strict=True)):
+    for axis, (length, stride) in enumerate(zip(shape, contiguous_strides(array_shape), strict=True)):
         if axis != dim:
             starts = starts + (np.arange(length) * stride).reshape([length if i == axis else 1 for i in range(len(shape))])
     return starts
@@ -87,9 +89,9 @@ def _starts(shape: tuple[int, ...], strides: tuple[int, ...], dim: int) -> Any:
 
 def _places(array: Any, index: Any, dim: int) -> Any:
     """Flat positions, in a contiguous array, of the elements that `index` selects along `dim`."""
-    strides = tuple([stride // array.itemsize for stride in array.strides])
-    starts = (_remembered if index.size <= _SMALL else _starts)(index.shape, strides, dim)
-    return np.multiply(index, strides[dim], dtype=np.intp) + starts
+    starts = (_remembered if index.size <= _SMALL else _starts)(index.shape, array.shape, dim)
+    stride = prod(array.shape[dim + 1 :])
+    return np.add(index, starts) if stride == 1 else np.multiply(index, stride, dtype=np.intp) + starts
 
 
 @kernel
@@ -97,7 +99,7 @@ def gather_along(input: Any, index: Any, dim: int) -> Any:
     """`take_along_axis`, by a single index into the flattened array."""
     if not input.flags.c_contiguous:
         return OPS["gather_along"].forward(namespace, input, index, dim)
-    return input.reshape(-1).take(_places(input, index, dim))
+    return input.take(_places(input, index, dim))
 
 
 @kernel

@@ -25,7 +25,7 @@ class _Rows:
     """An input as `(sample, row of a sample, element)`, with weight and bias for the elements of each row."""
 
     def __init__(self, input: Any, weight: Any, bias: Any, dims: Dims) -> None:
-        self.length = prod(input.shape[dim] for dim in dims)
+        self.length = _length(input, dims)
         shapes = [parameter.shape for parameter in (weight, bias) if parameter is not None]
         extra = max(0, *(len(shape) - len(dims) for shape in shapes)) if shapes else 0
         leading = input.ndim - len(dims) - extra  # leading dimensions that weight and bias do not have
@@ -60,14 +60,18 @@ class _Rows:
         return normalized, mean, scale
 
 
+def _length(input: Any, dims: Dims) -> int:
+    return prod([input.shape[dim] for dim in dims])
+
+
 def _one_row_each(dims: Dims, weight: Any, bias: Any) -> bool:
     """Whether all rows share one weight and one bias, as in layer norm."""
-    return all(parameter is None or parameter.ndim == len(dims) for parameter in (weight, bias))
+    return (weight is None or weight.ndim == len(dims)) and (bias is None or bias.ndim == len(dims))
 
 
 def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
     if _one_row_each(dims, weight, bias):
-        output, statistics = row_norm.normalize(input, weight, bias, prod(input.shape[dim] for dim in dims), eps)
+        output, statistics = row_norm.normalize(input, weight, bias, _length(input, dims), eps)
         if workspace is not None:
             workspace["means and scales"] = statistics
         return output
@@ -90,7 +94,7 @@ def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, worksp
 def _row_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
     if _one_row_each(dims, weight, bias):
         saved = workspace.get("means and scales") if workspace else None
-        return row_norm.normalize_backward(g, input, weight, bias, prod(input.shape[dim] for dim in dims), eps, saved)
+        return row_norm.normalize_backward(g, input, weight, bias, _length(input, dims), eps, saved)
     rows = _Rows(input, weight, bias, dims)
     grads = np.ascontiguousarray(g).reshape(rows.input.shape)
     saved = workspace.get("moments") if workspace else None

@@ -24,13 +24,18 @@ _CACHE = 1 << 16  # elements of the input that are worked on at a time
 
 def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, value: Any) -> Any:
     """Pad the input so that every window fits."""
+    amounts = _padding_amounts(input.shape[2:], window, stride, padding, dilation, size)
+    return input if amounts is None else np.pad(input, amounts, constant_values=value)
+
+
+@lru_cache(64)
+def _padding_amounts(space: Sizes, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
+    """How many elements to add before and after each dimension of the input; None if there are none to add."""
     after = [
         max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
-        for o, k, s, p, d, n in zip(size, window, stride, padding, dilation, input.shape[2:], strict=True)
+        for o, k, s, p, d, n in zip(size, window, stride, padding, dilation, space, strict=True)
     ]
-    if not any(padding) and not any(after):
-        return input
-    return np.pad(input, ((0, 0), (0, 0), *zip(padding, after, strict=True)), constant_values=value)
+    return ((0, 0), (0, 0), *zip(padding, after, strict=True)) if any(padding) or any(after) else None
 
 
 @lru_cache(64)
@@ -56,7 +61,7 @@ def _pooled(combine: Callable[..., Any], images: Any, window_size: Sizes, stride
 
 def _by_parts(compute: Callable[[Any], Any], shape: Sizes, *arrays: Any) -> Any:
     """An array of this shape that `compute` fills part by part of the batch, from the same part of each of the arrays."""
-    batch, elements = shape[0], max(prod(shape), *(array.size for array in arrays))
+    batch, elements = shape[0], max(prod(shape), *[array.size for array in arrays])
     if elements <= _CACHE:
         result = compute(*arrays)
         return result if result.flags.owndata else result.copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import exp, prod
 from typing import Any
 
@@ -15,6 +16,7 @@ from .sums import ones
 
 _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
 _EXACT = 24.0  # magnitude up to which the logarithm of such a sum is precise enough for a small loss
+_LEAST_SUM = {limit: exp(-limit) for limit in (_SAFE, _EXACT)}
 
 
 # --- exponentials and their sums ----------------------------------------------------------------------------------
@@ -36,8 +38,12 @@ def _back(rows: Any, like: Any, dim: int) -> Any:
     return np.ascontiguousarray(np.moveaxis(rows.reshape(moved), -1, dim))
 
 
+def _row_sums(rows: Any) -> Any:
+    return rows.dot(ones(rows.shape[1], rows.dtype))
+
+
 def row_sums(rows: Any) -> Any:
-    return rows.dot(ones(rows.shape[1], rows.dtype))[:, None]
+    return _row_sums(rows)[:, None]
 
 
 def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
@@ -48,7 +54,7 @@ def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
     if -limit < rows.item(rows.argmax()) < limit:
         np.exp(rows, out)
         sums = row_sums(out)
-        if sums.item(sums.argmin()) > exp(-limit):
+        if sums.item(sums.argmin()) > _LEAST_SUM[limit]:
             return sums, None
     return _shifted_exponentials(out, rows)
 
@@ -64,12 +70,15 @@ def _shifted_exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
 def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
     """The array that `compute(out, *pieces)` fills, row by row along `dim`."""
     first = arrays[0]
-    shape = first.shape
+    shape, ndim = first.shape, first.ndim
     if not first.size:
         return np.empty(shape, first.dtype)
-    if first.size <= PIECE and dim % len(shape) == len(shape) - 1:
+    if first.size <= PIECE and dim in (-1, ndim - 1):
         result = np.empty(shape, first.dtype)
-        compute(*[array.reshape(-1, shape[-1]) for array in (result, *arrays)])
+        if ndim == 2:
+            compute(result, *arrays)
+        else:
+            compute(*[array.reshape(-1, shape[-1]) for array in (result, *arrays)])
         return result
     matrices = [_last(array, dim) for array in arrays]
     result = np.empty(matrices[0].shape, first.dtype)
@@ -88,21 +97,23 @@ def _compute_pieces(compute: Callable[..., None], result: Any, *matrices: Any) -
 
 @kernel
 def softmax(input: Any, dim: int) -> Any:
-    def compute(out: Any, rows: Any) -> None:
-        sums, _ = _exponentials(out, rows, _SAFE)
-        np.multiply(out, np.reciprocal(sums, sums), out)
+    return _by_rows(_softmax_rows, dim, input)
 
-    return _by_rows(compute, dim, input)
+
+def _softmax_rows(out: Any, rows: Any) -> None:
+    sums, _ = _exponentials(out, rows, _SAFE)
+    np.multiply(out, np.reciprocal(sums, sums), out)
 
 
 @kernel
 def log_softmax(input: Any, dim: int) -> Any:
-    def compute(out: Any, rows: Any) -> None:
-        sums, shift = _exponentials(out, rows, _EXACT)
-        np.log(sums, sums)
-        np.subtract(rows if shift is None else np.subtract(rows, shift, out), sums, out)
+    return _by_rows(_log_softmax_rows, dim, input)
 
-    return _by_rows(compute, dim, input)
+
+def _log_softmax_rows(out: Any, rows: Any) -> None:
+    sums, shift = _exponentials(out, rows, _EXACT)
+    np.log(sums, sums)
+    np.subtract(rows if shift is None else np.subtract(rows, shift, out), sums, out)
 
 
 @kernel
@@ -173,15 +184,20 @@ def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int
 
 
 def _places(shape: Any, classes: Any) -> Any:
-    """An index, for an input of shape `(N, C)` or `(N, C, M)`, of the element of each target."""
-    samples = np.arange(shape[0])
-    return (samples, classes) if len(shape) == 2 else (samples.repeat(shape[2]), classes, np.tile(np.arange(shape[2]), shape[0]))
+    """Flat positions, in a contiguous input of shape `(N, C, *)`, of the element of each target."""
+    if len(shape) == 2:
+        return classes + (_few_starts if len(classes) < PIECE else _starts)(*shape, 1)
+    positions = prod(shape[2:])
+    return classes * positions + _starts(shape[0], shape[1], positions)
 
 
-def _joined(array: Any) -> Any:
-    """An array `(N, C, *)` as `(N, C)` or `(N, C, M)`."""
-    shape = array.shape
-    return array if len(shape) == 2 else array.reshape(*shape[:2], prod(shape[2:]))
+def _starts(samples: int, classes: int, positions: int) -> Any:
+    """The flat positions of the elements of class 0."""
+    starts = np.arange(0, samples * classes * positions, classes * positions)
+    return starts if positions == 1 else (starts[:, None] + np.arange(positions)).reshape(-1)
+
+
+_few_starts = lru_cache(32)(_starts)
 
 
 def _reduced(losses: Any, weights: Any, target: Any, reduction: str) -> Any:
@@ -202,18 +218,16 @@ _quotient = quiet(np.true_divide)
 
 @kernel
 def nll_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100) -> Any:
-    joined = _joined(input)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    return _reduced(-joined[_places(joined.shape, classes)], weights, target, reduction)
+    return _reduced(-input.take(_places(input.shape, classes)), weights, target, reduction)
 
 
 @kernel
 def cross_entropy(
     input: Any, log_sum: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    joined = _joined(input)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    losses = log_sum[:, 0].reshape(-1) - joined[_places(joined.shape, classes)]
+    losses = log_sum[:, 0].reshape(-1) - input.take(_places(input.shape, classes))
     losses += log_sum[:, 1].reshape(-1)
     return _reduced(losses, weights, target, reduction)
 
@@ -235,9 +249,9 @@ def nll_loss_backward(
     input: Any, target: Any, weight: Any = None, shape: Any = (), reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
     grad_input = np.zeros(shape, input.dtype)
-    joined = _joined(grad_input)
     classes, weights = _classes(target, shape[1], weight, input.dtype, ignore_index)
-    joined[_places(joined.shape, classes)] = -_sample_gradients(input, target, weights, reduction, ignore_index)
+    sample_grads = _sample_gradients(input, target, weights, reduction, ignore_index)
+    grad_input.reshape(-1)[_places(shape, classes)] = -sample_grads
     return grad_input
 
 
@@ -254,8 +268,8 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
     else:
         for piece in pieces(len(grad_input), prod(grad_input.shape[1:])):
             _probabilities(grad_input[piece], input[piece], log_sum[piece], factor[piece] if sample_grads.ndim else factor)
-    joined = _joined(grad_input)
-    joined[_places(joined.shape, classes)] -= sample_grads
+    flat = grad_input.reshape(-1)
+    flat[_places(input.shape, classes)] -= sample_grads
     return grad_input
 
 

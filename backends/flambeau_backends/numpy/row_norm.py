@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .pieces import PIECE, pieces
-from .sums import ones
+from .sums import number, ones
 
 __all__ = ["normalize", "normalize_backward"]
 
@@ -75,10 +75,11 @@ def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float) -> tu
     """The normalized rows of `length`, and their means and scales for the backward."""
     rows, dtype = _as_rows(input, length), input.dtype
     output, moments = np.empty(input.shape, dtype), np.empty((2, len(rows)), dtype)
-    output_rows, step = output.reshape(rows.shape), _rows_at_a_time(rows)
+    output_rows = output.reshape(rows.shape)
     if rows.size <= _SMALL:
         _normalize_few(rows, weight, bias, eps, output_rows, *moments)
         return output, moments
+    step = _rows_at_a_time(rows)
     zeros, average = np.zeros(length, dtype), np.full(length, 1 / length, dtype)
     weight = np.ones(length, dtype) if weight is None else weight.reshape(length)
     scaled, shifted = _RankTwo(step, weight, zeros), _RankTwo(step, weight, zeros if bias is None else bias.reshape(length))
@@ -92,13 +93,14 @@ def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float) -> tu
 
 def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean: Any, scale: Any) -> None:
     """Like `normalize`, in fewer calls, whose overhead is what counts for few elements."""
-    length = rows.shape[1]
-    rows.dot(ones(length, rows.dtype), mean)
-    np.divide(mean, length, mean)
+    length, dtype = rows.shape[1], rows.dtype
+    count = number(length, dtype)
+    rows.dot(ones(length, dtype), mean)
+    np.divide(mean, count, mean)
     np.subtract(rows, mean[:, None], out)
     np.vecdot(out, out, scale)
-    np.divide(scale, length, scale)
-    np.add(scale, eps, scale)
+    np.divide(scale, count, scale)
+    np.add(scale, number(eps, dtype), scale)
     np.sqrt(scale, scale)
     np.reciprocal(scale, scale)
     np.multiply(out, scale[:, None], out)

@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ..calls.overriding import DisableTorchFunctionSubclass, _disabled_torch_function_impl
+from ..calls.overriding import DisableTorchFunctionSubclass, _disabled_torch_function_impl, open_modes
 from ..linalg.checks import _LinAlgError
 from ..random import Generator
 from ..runtime.devices import device
@@ -25,7 +25,8 @@ __all__ = [
     "DisableTorchFunctionSubclass", "Generator", "PyTorchFileReader", "PyTorchFileWriter", "Size",
     "TensorBase", "_LinAlgError", "_TensorBase", "_TensorMeta", "_are_functorch_transforms_active", "_current_graph_task_id",
     "_disabled_torch_function_impl", "_functorch", "_get_accelerator", "_get_default_device", "_get_privateuse1_backend_name",
-    "_get_tracing_state", "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
+    "_get_tracing_state", "_is_alias_of", "_is_torch_function_mode_enabled"
+    "_log_api_usage_once", "_nn", "device", "dtype", "finfo", "iinfo",
 ]  # fmt: skip
 
 TensorBase = _TensorBase = Tensor  # tensordict, fastai
@@ -49,6 +50,17 @@ def _get_default_device() -> str:
 def _are_functorch_transforms_active() -> bool:
     """Whether a transform of `torch.func`, such as `vmap` or `grad`, is calling a function.  For kornia."""
     return in_transform()
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a mode is open that calls are offered to.  For tensordict."""
+    return bool(open_modes.get())
+
+
+def _is_alias_of(data: Tensor, other: Tensor) -> bool:
+    """Whether two tensors share their memory.  For tensordict."""
+    first, second = data.untyped_storage(), other.untyped_storage()
+    return first is second or first.data_ptr() == second.data_ptr() != 0
 
 
 def _get_privateuse1_backend_name() -> str:

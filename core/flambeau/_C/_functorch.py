@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from ..transforms.batching.keys import drop_level
+from ..transforms.batching.levels import levels_of
+from ..transforms.batching.vmap import _add_batch_dim as _add_batch_dim
+from ..transforms.batching.vmap import _remove_batch_dim as _remove_batch_dim
 
-__all__ = ["is_batchedtensor", "is_functorch_wrapped_tensor", "is_gradtrackingtensor", "is_legacy_batchedtensor"]
+__all__ = ["get_unwrapped", "is_batchedtensor", "is_functorch_wrapped_tensor", "is_gradtrackingtensor", "is_legacy_batchedtensor"]
 
 
 def is_batchedtensor(tensor: Any) -> bool:
@@ -27,3 +31,11 @@ def is_legacy_batchedtensor(tensor: Any) -> bool:
 def is_functorch_wrapped_tensor(tensor: Any) -> bool:
     """Whether it stands for a batch, inside of `vmap`."""
     return is_batchedtensor(tensor)
+
+
+def get_unwrapped(tensor: Tensor) -> Tensor:
+    """The tensor outside of the innermost `vmap` that it is in, the batch being its first dimension."""
+    levels = levels_of(tensor._key)
+    if not levels:
+        raise RuntimeError("get_unwrapped() expects a tensor that stands for a batch")
+    return drop_level(tensor, levels[-1], 0)  # type: ignore[no-any-return]  # a tensor

@@ -80,8 +80,12 @@ class _Watch(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in ("__get__", "__set__"):
             return func(*args, **(kwargs or {}))
+        library = getattr(func, "namespace", None)  # of an operator of `torch.ops`
+        if library in ("aten", "profiler"):  # whose operations are offered, too, and whose ranges are events themselves
+            with self:
+                return redispatch_function(func, types, args, kwargs)
         operation = name.strip("_") if name.startswith("__") else name
-        event = self.recorder.begin(f"aten::{operation}", args)
+        event = self.recorder.begin(f"{library or 'aten'}::{operation.removesuffix('.default')}", args)
         try:
             with self:
                 return redispatch_function(func, types, args, kwargs)
@@ -270,6 +274,19 @@ class record_function:
                 return function(*args, **kwargs)
 
         return wrapped
+
+
+def _record_function_enter(name: str, args: str | None = None) -> record_function:
+    """Open a range: what `torch.ops.profiler` calls it, for graphs, in which there are no `with` statements."""
+    return record_function(name, args).__enter__()
+
+
+def _record_function_exit(range: record_function) -> None:
+    """Close a range that `_record_function_enter` opened."""
+    range.__exit__()
+
+
+_record_function_enter_new, _RecordFunction = _record_function_enter, record_function
 
 
 class emit_nvtx:

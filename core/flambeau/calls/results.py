@@ -27,15 +27,17 @@ def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, param
 
 def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
     """Wrap the results of an operation that has several."""
-    keys = keys if isinstance(keys, tuple) else (keys,) * len(arrays)
+    keys = keys if type(keys) is tuple else (keys,) * len(arrays)
     arrays = [
         array if type(array) is key.array_type else key.backend.wrap(array) for array, key in zip(arrays, keys, strict=True)
     ]
-    tracked = record.differentiable and any(tensor is not None and tensor._requires_grad for tensor in tensors)
+    tracked = False
+    for tensor in tensors if record.differentiable else ():
+        tracked = tracked or (tensor is not None and tensor._requires_grad)
     if tracked:
         results = record.record(arrays, keys, *tensors, *params)
     else:
-        results = [wrap(array, key) for array, key in zip(arrays, keys, strict=True)]
+        results = list(map(wrap, arrays, keys))
     if record.view:
         storage = tensors[0]._storage or tensors[0]._own_storage()
         for number, result in enumerate(results):
@@ -43,7 +45,7 @@ def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequen
             result._view = (tensors[0], None, (record.name, number, params), _grad.get())
             if tracked or storage.__class__ is not Storage or not result._key.backend.mutable:
                 storage.add_view(result)
-    return result_type(record)(results)
+    return tuple.__new__(result_type(record), results)
 
 
 _result_types: dict[str, Any] = {}

@@ -60,6 +60,7 @@ def install_as_torch() -> None:
     """
     alias("torch", "flambeau")
     alias("torchvision", "flambeau_vision")
+    alias("functorch", "flambeau_nnlib.functorch")
     name_as_torch()
     provide_distributions()
     _install_in_children()

@@ -282,8 +282,10 @@ def empty_strided(
 
 
 def _range_dtype(*bounds: Any) -> Dtype:
-    whole = all(isinstance(bound, int) or _dtype_for(bound).category <= dtypes.INTEGER for bound in bounds)
-    return dtypes.int64 if whole else dtypes.get_default_dtype()
+    for bound in bounds:
+        if not isinstance(bound, int) and _dtype_for(bound).category > dtypes.INTEGER:
+            return dtypes.get_default_dtype()
+    return dtypes.int64
 
 
 def arange(
@@ -326,13 +328,14 @@ def arange(
         if not step:
             raise ValueError("step must be nonzero")
     length = max(0, math.ceil((end - start) / step))
-    warn_of_length(out, length)
+    if out is not None:
+        warn_of_length(out, length)
     return _progression(key, start, step, length, out, requires_grad, pin_memory)
 
 
-def warn_of_length(out: Tensor | None, length: int) -> None:
+def warn_of_length(out: Tensor, length: int) -> None:
     """`arange`'s warning about an `out` that is not empty and has another number of elements."""
-    if out is not None and out.numel() not in (0, length):
+    if out.numel() not in (0, length):
         import warnings
 
         warnings.warn(
@@ -391,7 +394,7 @@ def _progression(
         else:
             wide = backend.dtypes.get(dtypes.float64, key.raw_dtype)
             array = backend.on(index).arange(length, dtype=wide) * step + start
-        result = wrap(backend.astype(array, key.raw_dtype), key)
+        result = wrap(array if array.dtype == key.raw_dtype else backend.astype(array, key.raw_dtype), key)
     return _finish_1d(result, requires_grad, out, pin_memory)
 
 
@@ -444,18 +447,43 @@ def linspace(
     _refuse_bools("linspace_cpu", key.dtype, steps)
     if key.dtype in dtypes.FLOAT8:
         raise NotImplementedError(f"\"linspace_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    end = start if steps == 1 else end
     step = (end - start) / max(steps - 1, 1)
     backend, index = key.backend, key.device.index or 0
     wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, key.raw_dtype)
     with backend.guard(index):
         xp = backend.on(index)
         position = xp.arange(steps, dtype=wide)
-        if key.dtype is dtypes.float32:  # rounded as in PyTorch, which then multiplies and adds without rounding between
+        is_first_half, from_end = position < max(steps // 2, 1), steps - 1 - position  # it is symmetric
+        add = _multiplied_and_added if key.dtype is dtypes.float64 or key.dtype.category <= dtypes.INTEGER else _added
+        if key.dtype is dtypes.float32:  # step rounded as in PyTorch, which then multiplies and adds without rounding between
             low, high = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
             start, end, step = (backend.astype(value, wide) for value in (low, high, (high - low) / max(steps - 1, 1)))
-        array = xp.where(position < max(steps // 2, 1), start + step * position, end - step * (steps - 1 - position))  # symmetric
+        elif key.dtype in dtypes.HALF:  # rounded after each operation
+            start, end = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
+            position, from_end = (backend.astype(array, key.raw_dtype) for array in (position, from_end))
+            step = (end - start) / xp.asarray(max(steps - 1, 1), dtype=key.raw_dtype)
+        array = xp.where(is_first_half, add(start, step, position), add(end, -step, from_end))
         result = wrap(backend.astype(array, key.raw_dtype), key)
     return _finish_1d(result, requires_grad, out, pin_memory)
+
+
+def _added(start: Any, step: Any, position: Any) -> Any:
+    return start + step * position
+
+
+def _multiplied_and_added(start: float, step: float, position: Any) -> Any:
+    """`start + step * position` rounded once, as by the instruction that PyTorch uses: with the rounding errors of the product
+    (Dekker 1971), exact for positions below 2**26, and of the sum (Knuth 1969)."""
+    if not math.isfinite(step):
+        return _added(start, step, position)
+    mantissa, exponent = math.frexp(step)
+    high = math.ldexp(round(mantissa * 2.0**26), exponent - 26)
+    product = step * position
+    product_error = (high * position - product) + (step - high) * position
+    total = product + start
+    added = total - product
+    return total + ((product - (total - added)) + (start - added) + product_error)
 
 
 def _refuse_bools(kernel: str, dtype: Dtype, steps: int) -> None:

@@ -20,9 +20,11 @@ def _as_device(device: Any) -> Device | None:
 
 
 def _key(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> DispatchKey:
-    if dtype is not None and type(dtype) is not Dtype:
+    if dtype is None:
+        dtype = default or dtypes.get_default_dtype()
+    elif type(dtype) is not Dtype:
         dtype = dtypes.meant(dtype)
-    return dispatch_key(dtype or default or dtypes.get_default_dtype(), _as_device(device))
+    return dispatch_key(dtype, device if device is None else _as_device(device))
 
 
 def _with_dtype(dtype: Dtype, device: Any) -> tuple[Device, Device]:

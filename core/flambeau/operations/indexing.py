@@ -479,7 +479,7 @@ RECORDED.index = _indexed  # derivative rules call `F.index` with the record's a
 
 
 def _check_index_dtype(name: str, index: Tensor) -> None:
-    if index.dtype not in (dtypes.int64, dtypes.int32):
+    if index._key.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
 
 
@@ -506,12 +506,13 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
     """An index that is out of range for the dimension, as all negative ones are; None if there is none."""
-    if not index.numel():
+    if 0 in index._array.shape:
         return None
     smallest, largest = index._key.backend.extremes(index._array)
     if smallest < 0:
         return int(smallest)
-    return int(largest) if largest >= (input.shape[dim] if input.ndim else 1) else None
+    shape = input._array.shape
+    return int(largest) if largest >= (shape[dim] if shape else 1) else None
 
 
 def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
@@ -551,11 +552,12 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     tensor([[1],
             [4]])
     """
-    dim = wrap_dim(dim, input.ndim)
-    if not index.numel():
+    shape, index_shape = input._array.shape, index._array.shape
+    dim = wrap_dim(dim, len(shape))
+    if 0 in index_shape:
         return input.reshape(-1)[:0].reshape(index.shape)
     _check_index_dtype("gather", index)
-    if input.ndim < 2 and index.ndim < 2 and not (input.ndim and index.ndim):
+    if not (shape and index_shape) and len(shape) < 2 and len(index_shape) < 2:
         return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
     _check_gather("gather", input, dim, index)
     if sparse_grad is True and input._requires_grad and is_grad_enabled() and not input._key.levels:
@@ -565,10 +567,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 
 def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
-    if index.ndim != input.ndim:
+    shape, index_shape = input._array.shape, index._array.shape
+    if len(index_shape) != len(shape):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    for d in range(input.ndim):
-        if d != dim and index.shape[d] > input.shape[d]:
+    for d, length in enumerate(shape):
+        if d != dim and index_shape[d] > length:
             raise RuntimeError(
                 f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
                 f"than self {list(input.shape)} apart from dimension {dim}"

@@ -137,7 +137,11 @@ _fixed_norm = op(
 
 
 def _workspace(*tensors: Any) -> Any:
-    return {} if _grad.get() and any(tensor is not None and tensor._requires_grad for tensor in tensors) else None
+    """A dictionary in which the forward may leave something for the backward; None if there will be no backward."""
+    for tensor in tensors:
+        if tensor is not None and tensor._requires_grad and _grad.get():
+            return {}
+    return None
 
 
 # --- batches ------------------------------------------------------------------------------------------------------
@@ -270,7 +274,7 @@ def instance_norm(
 
 def _check_layer(name: str, input: Tensor, shape: tuple[int, ...], **parameters: Tensor | None) -> None:
     for parameter, tensor in parameters.items():
-        if tensor is not None and tuple(tensor.shape) != shape:
+        if tensor is not None and tensor._array.shape != shape:
             raise RuntimeError(
                 f"Expected {parameter} to be of same shape as normalized_shape, but got {parameter} of shape "
                 f"{list(tensor.shape)} and normalized_shape = {list(shape)}"

@@ -22,9 +22,11 @@ from .views import wrap_dim
 
 def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions that `dim` (None, an int or a sequence) means."""
+    if type(dim) is int and ndim:
+        return (dim + ndim if dim < 0 else dim,)
     if not ndim or dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
-    return tuple(d + ndim if d < 0 else d for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    return tuple([d + ndim if d < 0 else d for d in (dim if isinstance(dim, (tuple, list)) else (dim,))])
 
 
 def spread(F: Any, g: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
@@ -37,7 +39,7 @@ def spread(F: Any, g: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any
 
 def count(shape: Sequence[int], dim: Any) -> int:
     """How many elements a reduction takes together."""
-    return math.prod(shape[d] for d in reduced_dims(dim, len(shape)))
+    return math.prod([shape[d] for d in reduced_dims(dim, len(shape))])
 
 
 def axis_of(dim: Any, input: Any) -> Any:
@@ -317,9 +319,8 @@ all, any = _truth("all", "every element is"), _truth("any", "an element is")
 
 
 def _divisor(shape: Any, dim: Any, correction: float) -> float:
-    from builtins import max as larger
-
-    return larger(count(shape, dim) - correction, 0.0)
+    divisor = count(shape, dim) - correction
+    return divisor if divisor > 0 else 0.0
 
 
 def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
@@ -351,13 +352,14 @@ def _variance_arguments(
 ) -> tuple[Any, float, bool]:
     if isinstance(dim, bool):  # var(input, unbiased)
         dim, unbiased = None, dim
-    if input.dtype.category < dtypes.FLOATING:
+    if input._key.dtype.category < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if correction is None:
         correction = 1 if unbiased else 0
+    shape = input._array.shape
     if dim is not None:
-        dim = tuple(wrap_dim(d, input.ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))) or None
-    if input.numel() and _divisor(input.shape, dim, correction) <= 0:
+        dim = tuple([wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]) or None
+    if 0 not in shape and count(shape, dim) <= correction:
         import warnings
 
         warnings.warn(

@@ -55,7 +55,7 @@ def _prepared(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, i
         input = input.to(dtype=dtype)
     dim = wrap_dim(dim, input._array.ndim)
     if input._key.dtype.category != dtypes.FLOATING:
-        kernel = name + ("_lastdim" if dim == max(input.ndim, 1) - 1 else "") + "_kernel_impl"
+        kernel = name + ("_lastdim" if dim == (input.ndim or 1) - 1 else "") + "_kernel_impl"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
     return input, dim
 

@@ -50,10 +50,11 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     """
     if input._key.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("Sort does not support complex dtypes on CPU")
-    if not input.ndim:
-        wrap_dim(dim, 0)
+    ndim = input._array.ndim
+    dim = wrap_dim(dim, ndim)
+    if not ndim:
         return _named("sort", input.clone(), input.new_zeros((), dtype=dtypes.int64))
-    return _sort(input, wrap_dim(dim, input.ndim), descending)
+    return _sort(input, dim, descending)
 
 
 @composite(out=Out.OWN_DTYPE | Out.UNTRACKED)
@@ -92,11 +93,11 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     """
     if input._key.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
         raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU")
-    dim = wrap_dim(dim, input.ndim)
-    length = input.shape[dim] if input.ndim else 1
-    if not 0 <= k <= length:
+    shape = input._array.shape
+    dim = wrap_dim(dim, len(shape))
+    if not 0 <= k <= (shape[dim] if shape else 1):
         raise RuntimeError("selected index k out of range")
-    if not input.ndim:
+    if not shape:
         return _named("topk", shown_as(input.clone(), "TopkBackward0"), input.new_zeros((), dtype=dtypes.int64))
     return _topk(input, k, dim, largest)
 

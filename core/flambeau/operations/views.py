@@ -24,7 +24,7 @@ __all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
 
 def wrap_dim(dim: int, ndim: int) -> int:
     """`dim` counted from 0.  IndexError where there is no such dimension; a 0-d tensor counts as one-dimensional."""
-    limit = max(ndim, 1)
+    limit = ndim or 1
     if type(dim) is not int:
         dim = _as_whole(dim, "dims")
     if not -limit <= dim < limit:

@@ -37,7 +37,7 @@ _COALESCED = (
     "erfinv", "expm1", "floor", "frac", "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "rad2deg", "relu",
     "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "fix",
 )  # fmt: skip
-_ENTRY_BY_ENTRY = ("neg", "negative", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg", "real", "imag")
+_ENTRY_BY_ENTRY = ("neg", "negative", "positive", "real", "imag")
 
 
 def _of_values(name: str, coalesces: bool) -> None:
@@ -56,6 +56,19 @@ for _name in _COALESCED:
     _of_values(_name, True)
 for _name in _ENTRY_BY_ENTRY:
     _of_values(_name, False)
+
+
+@implements("conj", "conj_physical")
+def _conj(input: Any) -> Any:
+    """Computed at once: there are no conjugate views of sparse tensors."""
+    if not input.is_complex():
+        return input
+    return gathered(like(input._array, torch.conj_physical(values_of(input))), "ConjBackward0", (input,))
+
+
+@implements("resolve_conj", "resolve_neg")
+def _resolved(input: Any) -> Any:
+    return input
 
 
 @implements("pow", "__pow__")

@@ -36,9 +36,34 @@ def _t(input: Any) -> Any:
     return input if input.ndim < 2 else gathered(_permuted(input, [1, 0]), "TBackward0", (input,))
 
 
-@implements("T", "mT")
+@implements("T")
 def _turned(self: Any) -> Any:
     return gathered(_permuted(self, list(range(self.ndim))[::-1]), "PermuteBackward0", (self,))
+
+
+@implements("mT")
+def _matrix_transpose(self: Any, name: str = "mT") -> Any:
+    if self.ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return _transpose(self, -2, -1) if self.ndim else self
+
+
+@implements("H")
+def _transposed_conjugate(self: Any) -> Any:
+    if self.ndim not in (0, 2):
+        more = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{more}")
+    return _matrix_transpose(self, "H").conj()
+
+
+@implements("mH")
+def _conjugate_of_matrices(self: Any) -> Any:
+    return _matrix_transpose(self, "mH").conj()
+
+
+@implements("adjoint")
+def _adjoint(input: Any) -> Any:
+    return _matrix_transpose(input, "adjoint()").conj()
 
 
 @implements("permute")

@@ -9,6 +9,7 @@ import flambeau as torch
 
 from ..autograd.function import Function
 from ..calls.overriding import DisableTorchFunctionSubclass, redispatch_function
+from ..runtime.aliases import resolve
 from ..runtime.sparse_arrays import SparseArray
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, wrap
@@ -59,7 +60,8 @@ _NEED_NO_ELEMENTS = (
     "shape", "size", "dim", "ndim", "ndimension", "numel", "nelement", "dtype", "device", "get_device", "itemsize",
     "element_size", "is_cpu", "is_cuda", "is_complex", "is_floating_point", "is_signed", "is_inference", "is_leaf",
     "requires_grad", "grad", "grad_fn", "output_nr", "retain_grad", "retains_grad", "register_hook",
-    "register_post_accumulate_grad_hook", "__len__", "is_same_size", "requires_grad_", "detach_", "grad_dtype",
+    "register_post_accumulate_grad_hook", "__len__", "is_same_size", "requires_grad_", "detach_", "grad_dtype", "is_conj",
+    "is_neg",
 )  # fmt: skip
 
 
@@ -163,7 +165,7 @@ def is_sparse(value: Any) -> bool:
 def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function of `torch`, or a method or property of Tensor, for arguments of which some are sparse."""
     name = func.__name__
-    module = getattr(func, "__module__", None) or ""
+    module = resolve(getattr(func, "__module__", None) or "")  # which is torch's while flambeau stands for it
     if module.startswith("flambeau.autograd") or module.partition(".")[0] not in ("flambeau", "flambeau_nnlib", "builtins", ""):
         return redispatch_function(func, (), args, kwargs)  # it is made of others
     if name in ("__get__", "__set__", "__delete__"):
@@ -187,7 +189,7 @@ def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _name_of_property(getter: Any) -> str:
     prop = getter.__self__
-    return next((name for name in ("T", "mT", "H", "data", "real") if vars(Tensor).get(name) is prop), "")
+    return next((name for name in ("T", "mT", "H", "mH", "data", "real") if vars(Tensor).get(name) is prop), "")
 
 
 def _in_place(name: str, self: Any, *args: Any, **kwargs: Any) -> Any:

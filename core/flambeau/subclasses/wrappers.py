@@ -21,6 +21,7 @@ from ..runtime.devices import DispatchKey, canonical, device, dispatch_key
 from ..runtime.state import state
 from ..tape.grad_mode import _grad, is_inference_mode_enabled, no_grad
 from ..tape.saved import SAVE_HOOKS, is_saved_tensor, saved_outputs
+from ..tensors.memory_format import contiguous_format
 from ..tensors.storage import Storage
 from ..tensors.tensor import Tensor, attach, new
 from ..values import dtypes
@@ -137,6 +138,8 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
         public, args, kwargs = overriding.as_called(op, tensors, params, out)
         if op.variadic:
             args = (list(args[0]), *args[1:])
+        elif op.name == "contiguous":  # which is a clone in PyTorch
+            kwargs = {"memory_format": contiguous_format}
         elif op.name == "index":
             places = _indices(params[0], tensors[0].ndim) if isinstance(params[0], tuple) else None
             public, args = (public, args) if places is None else (None, (tensors[0], places))  # type: ignore[assignment]  # PyTorch's

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.devices import DispatchKey, device
@@ -114,7 +115,7 @@ class Tensor(Members):
 
     def numel(self) -> int:
         """The number of elements."""
-        return self.shape.numel()
+        return prod(self._array.shape)
 
     nelement = numel
 

@@ -91,6 +91,19 @@ def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
     return dict(zip(context, values, strict=True))
 
 
+def _list_flatten(d: list[Any]) -> tuple[list[Any], Context]:
+    """The elements of a list: for subclasses that are registered.  For tensordict."""
+    return list(d), None
+
+
+def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+    return [(SequenceKey(index), value) for index, value in enumerate(d)], None
+
+
+def _list_unflatten(values: Iterable[Any], context: Context) -> list[Any]:
+    return list(values)
+
+
 def is_structseq(obj: Any) -> bool:
     """Whether it is a result with names, as of `torch.max`, or a class of such."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))

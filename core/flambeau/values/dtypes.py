@@ -41,6 +41,11 @@ __all__ = [
     "int64",
     "int_",
     "long",
+    "qint8",
+    "qint32",
+    "quint2x4",
+    "quint4x2",
+    "quint8",
     "short",
     "uint8",
     "uint16",
@@ -131,6 +136,13 @@ FLOAT8: Final = (float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, f
 # Known by name, for tables of dtypes: no array library has it.
 complex32: Final = dtype("complex32", 4, COMPLEX, "ComplexHalf")
 chalf: Final = complex32
+
+# Likewise, those of PyTorch's quantized tensors.
+quint8: Final = dtype("quint8", 1, INTEGER, "QUInt8", is_signed=False)
+qint8: Final = dtype("qint8", 1, INTEGER, "QInt8")
+qint32: Final = dtype("qint32", 4, INTEGER, "QInt32")
+quint4x2: Final = dtype("quint4x2", 1, INTEGER, "QUInt4x2", is_signed=False)
+quint2x4: Final = dtype("quint2x4", 1, INTEGER, "QUInt2x4", is_signed=False)
 
 # The dtypes that are computed in.
 ALL: Final = (

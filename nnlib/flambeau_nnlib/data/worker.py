@@ -120,6 +120,12 @@ def run_worker(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
         pass  # the main process is interrupted too, or gone
 
 
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """The four words that seed NumPy's generator in a worker.  For tensordict."""
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return sys.modules["numpy"].random.SeedSequence(words).generate_state(4).tolist()  # type: ignore[no-any-return]  # arrays are untyped
+
+
 def _seed(job: Job) -> None:
     global _worker_info
     seed = job.base_seed + job.worker_id
@@ -127,8 +133,7 @@ def _seed(job: Job) -> None:
     torch.manual_seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        words = [job.worker_id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
-        numpy.random.seed(numpy.random.SeedSequence(words).generate_state(4))
+        numpy.random.seed(_generate_state(job.base_seed, job.worker_id))
     _worker_info = WorkerInfo(job.worker_id, job.num_workers, seed, job.dataset)
 
 

@@ -237,7 +237,10 @@ def reduce_scatter(
 
     def collective(process_group: ProcessGroup, communicator: Communicator) -> list[Tensor]:
         with process_group.written(output) as flat:
-            communicator.reduce_scatter(flat, [process_group.flat(part) for part in input_list], op)
+            parts = [process_group.flat(part) for part in input_list]
+            if flat.numel() and flat.data_ptr() == parts[process_group.rank()].data_ptr():  # the output is one of the inputs
+                parts[process_group.rank()] = flat.clone()
+            communicator.reduce_scatter(flat, parts, op)
         return [output]
 
     return run_in(group, async_op, collective, f"reduce_scatter {op.name}", output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import sys
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -13,7 +14,7 @@ from .messages import Letters, Messages
 from .shared import SharedMemory
 from .store import PrefixStore, Store, TCPStore
 from .transport import Mailbox
-from .watch import Watch
+from .watch import Watch, WatchedStore
 
 __all__ = ["ENGINE", "Gloo"]
 
@@ -40,8 +41,9 @@ class GlooJob:
         self.rank, self.world_size, self._store = rank, world_size, store
         towards = _master_of(store)
         self._watch = Watch(store, rank, world_size, towards, timeout)
-        self._mailbox = Mailbox(store, self._watch, towards)
-        _meet(store, rank, world_size)
+        watched = WatchedStore(self._watch, store)
+        self._mailbox = Mailbox(watched, self._watch, towards)
+        _meet(watched, rank, world_size)
         atexit.register(self._leave_at_exit)
 
     def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
@@ -49,7 +51,7 @@ class GlooJob:
         rank = ranks.index(self.rank)
         if not self._watch.one_host(ranks):
             return Messages(self._mailbox, ranks, rank, name, timeout)
-        return OneHost(self, ranks, rank, name, timeout)
+        return OneHost(self._watch, self._store, self._mailbox, ranks, rank, name, timeout)
 
     def leave(self) -> None:
         """Leave the job."""
@@ -66,10 +68,22 @@ class GlooJob:
 class OneHost(SharedMemory):
     """Collectives through shared memory, point-to-point messages through local sockets."""
 
-    def __init__(self, job: GlooJob, ranks: Sequence[int], rank: int, name: str, timeout: timedelta) -> None:
-        store = PrefixStore(f"group {name}", job._store)
-        super().__init__(store, rank, len(ranks), lambda: job._watch.check(ranks), timeout)
-        self._letters = Letters(job._mailbox, ranks, rank, name, timeout)
+    def __init__(
+        self, watch: Watch, store: Store, mailbox: Mailbox, ranks: Sequence[int], rank: int, name: str, timeout: timedelta
+    ) -> None:
+        since = time.monotonic()
+        try:
+            super().__init__(
+                PrefixStore(f"group {name}", WatchedStore(watch, store)),
+                rank,
+                len(ranks),
+                lambda: watch.check(ranks, since),
+                timeout,
+            )
+        except OSError:  # the process whose memory it is has ended
+            watch.explain(ranks, since)
+            raise
+        self._letters = Letters(mailbox, ranks, rank, name, timeout)
         self.send, self.receive = self._letters.send, self._letters.receive
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import queue
+import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
@@ -69,6 +73,42 @@ class Work:
         return self._source()
 
 
+class Lane:
+    """Runs calls one after the other in a thread of its own, which does not keep a program from ending as those of executors do:
+    what it waits for may never come."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._thread: threading.Thread | None = None
+        self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+
+    def submit(self, call: Callable[[], Any]) -> Future[Any]:
+        """Run `call` after those before; returns its result to come."""
+        future: Future[Any] = Future()
+        self._calls.put((future, call))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+        return future
+
+    def _work(self) -> None:
+        while (entry := self._calls.get()) is not None:
+            future, call = entry
+            try:
+                future.set_result(call())
+            except BaseException as error:
+                future.set_exception(error)
+            del entry, future, call  # which hold tensors
+
+    def finish(self, wait: bool = True) -> None:
+        """Have the thread end after the calls that it has."""
+        if self._thread is not None:
+            self._calls.put(None)
+            if wait:
+                self._thread.join()
+            self._thread = None
+
+
 class ProcessGroup:
     """Some of the processes of a job.  Ranks inside a group count from 0; `ranks` gives the global ones.
 
@@ -83,9 +123,10 @@ class ProcessGroup:
         self.timeout, self.store, self.device_type = timeout, store, device_type
         self._job, self._backend, self._rank = job, backend, self.ranks.index(job.rank)
         self._communicator: Communicator = job.communicator(self.ranks, name, timeout)
-        self._thread = ThreadPoolExecutor(1, f"flambeau group {name}")
-        self._receivers = ThreadPoolExecutor(8, f"flambeau receive {name}")
+        self._lane = Lane(f"flambeau group {name}")
+        self._receivers: defaultdict[tuple[int | None, int], Lane] = defaultdict(lambda: Lane(f"flambeau receive {name}"))
         self._turn, self._last = threading.RLock(), _done(None)
+        atexit.register(self._finish_at_exit)
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -101,9 +142,16 @@ class ProcessGroup:
 
     def close(self) -> None:
         """Finish the operations that have been started."""
-        self._thread.shutdown()
-        self._receivers.shutdown(wait=False, cancel_futures=True)
+        atexit.unregister(self._finish_at_exit)
+        self._lane.finish()
+        for receiver in self._receivers.values():
+            receiver.finish(wait=False)
         self._communicator.close()
+
+    def _finish_at_exit(self) -> None:
+        """Do this process's part in what has been started, at the end of a program that no exception has ended."""
+        if not hasattr(sys, "last_value"):
+            self._lane.finish()
 
     def run(self, collective: Callable[[Communicator], Any], async_op: bool, description: str = "") -> Work:
         """Run `collective` after all earlier ones; returns once it is done unless `async_op`."""
@@ -116,7 +164,7 @@ class ProcessGroup:
 
         with self._turn:
             if async_op or not self._last.done():
-                self._last = self._thread.submit(run)
+                self._last = self._lane.submit(run)
                 work = Work(self._last)
             else:
                 return Work(_done(run()))
@@ -152,7 +200,7 @@ class ProcessGroup:
                 senders.append(self._communicator.receive(flat, rank, tag))
             return tensor
 
-        return Work(self._receivers.submit(receive), lambda: senders[0])
+        return Work(self._receivers[rank, tag].submit(receive), lambda: senders[0])
 
     # --- tensors as communicators take them ---
 

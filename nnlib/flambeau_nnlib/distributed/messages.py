@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -32,6 +33,7 @@ class Letters:
     def __init__(self, mailbox: Mailbox, ranks: Sequence[int], rank: int, name: str, timeout: timedelta) -> None:
         self.rank, self.size = rank, len(ranks)
         self._mailbox, self._ranks, self._name, self._timeout = mailbox, ranks, name, timeout
+        self._since = time.monotonic()
 
     def send(self, tensor: Tensor, rank: int, tag: int) -> None:
         """Send a tensor to a rank."""
@@ -41,7 +43,7 @@ class Letters:
         """Fill a tensor with the next one from a rank, or from any; returns which."""
         senders = [sender for sender in range(self.size) if sender != self.rank] if rank is None else [rank]
         keys = [self._key(sender, tag) for sender in senders]
-        place, (_, data) = self._mailbox.take([self._ranks[sender] for sender in senders], keys, self._timeout)
+        place, (_, data) = self._mailbox.take([self._ranks[sender] for sender in senders], keys, self._timeout, self._since)
         _fill(tensor, data)
         return senders[place]
 
@@ -71,7 +73,7 @@ class Messages(Letters):
         self._mailbox.send(self._ranks[rank], self._key_of(self.rank, kind), self._call, data)
 
     def _await(self, rank: int, kind: str = "part") -> Any:
-        _, (call, data) = self._mailbox.take([self._ranks[rank]], [self._key_of(rank, kind)], self._timeout, self._ranks)
+        _, (call, data) = self._mailbox.take([self._ranks[rank]], [self._key_of(rank, kind)], self._timeout, self._since)
         if call != self._call:
             raise DistBackendError(
                 f"rank {self.rank} of the group: the ranks do not call the same collective: rank {self.rank} calls "

@@ -1,11 +1,19 @@
 """The engine `mpi`, through mpi4py: start processes with `mpiexec -n 4 python train.py`.
 
-A process that dies ends the job: `mpiexec` ends the others.
+MPI itself waits forever for a process that does not come. So the processes watch each other as those of the engine `gloo` do,
+and each collective is one that does not block, which is looked at until it is done or a process has ended. `mpiexec` of MPICH
+ends the others at once where one is killed; where one ends by itself, they raise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import atexit
+import os
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from importlib.util import find_spec
@@ -18,9 +26,17 @@ from .engine import Communicator
 from .errors import DistBackendError
 from .messages import as_bytes
 from .reduction import ReduceOp, arrays
-from .store import Store
+from .secret import VARIABLE
+from .server import own_address
+from .store import Store, TCPStore
+from .watch import Watch
 
 __all__ = ["ENGINE", "Mpi"]
+
+GRACE = 2.5  # seconds for what a process takes part in while it ends
+LOOK = 0.05  # seconds between looks for processes that have ended
+SPINS = 100  # looks at a collective before a process lets others run
+PATIENCE = 0.5  # seconds after which it sleeps between looks
 
 _OPERATIONS = {
     "SUM": "SUM",
@@ -57,50 +73,114 @@ class Mpi:
         for name, wanted, found in (("rank", rank, world.rank), ("world_size", world_size, world.size)):
             if wanted >= 0 and wanted != found:
                 raise RuntimeError(f"{name}={wanted} was given, but MPI says {found}: start the processes with mpiexec")
-        return MpiJob(MPI)
+        return MpiJob(MPI, timeout)
 
 
 class MpiJob:
     """This process's part in a job."""
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, library: Any, timeout: timedelta) -> None:
         self._library, self._world = library, library.COMM_WORLD.Dup()
         self.rank, self.world_size = self._world.rank, self._world.size
+        _forget_names_of_memory(self._world)
+        names = self._world.allgather(socket.gethostname())
+        other = next((name for name in names if name != names[0]), None)
+        secret = self._world.bcast(os.environ.get(VARIABLE) or secrets.token_hex(32))
+        os.environ.setdefault(VARIABLE, secret)
+        served = TCPStore("127.0.0.1" if other is None else "", 0, is_master=True) if self.rank == 0 else None
+        host, port = self._world.bcast(served and ("127.0.0.1" if other is None else own_address(other), served.port))
+        self._store = served or TCPStore(host, port, timeout=timeout)
+        self._watch = Watch(self._store, self.rank, self.world_size, other, timeout, GRACE)
+        self._world.Barrier()
+        atexit.register(self._leave_at_exit)
 
     def communicator(self, ranks: Sequence[int], name: str, timeout: timedelta) -> Communicator:
         """A communicator of these processes."""
         group = self._world.group.Incl(list(ranks))
-        return MpiCommunicator(self._library, self._world.Create_group(group))
+        since = time.monotonic()
+        return MpiCommunicator(self._library, self._world.Create_group(group), lambda: self._watch.check(ranks, since), timeout)
 
     def leave(self) -> None:
         """Leave the job: all processes do so together."""
-        with suppress(self._library.Exception):
-            self._world.Free()
+        atexit.unregister(self._leave_at_exit)
+        self._watch.leave()
+        self._store.close()
+        if self._watch.quiet:
+            with suppress(self._library.Exception):
+                self._world.Free()
+
+    def _leave_at_exit(self) -> None:
+        """A program that ends without `destroy_process_group` leaves too; MPI would not let it end where another has died."""
+        failed = hasattr(sys, "last_value")
+        if failed:
+            self._watch.vanish()
+        else:
+            self._watch.leave()
+        if failed or not self._watch.quiet:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            time.sleep(GRACE + 0.5)  # the others say what they have seen, before mpiexec ends them
+            os._exit(1)
+
+
+def _forget_names_of_memory(world: Any) -> None:
+    """Remove the names of the memory that MPICH's processes share, once all have it, so that it goes with the last of them."""
+    world.Barrier()
+    with suppress(OSError), open("/proc/self/maps", encoding="utf-8") as file:
+        for path in {line.split(maxsplit=5)[-1].strip() for line in file if "/dev/shm/mpich" in line}:
+            with suppress(OSError):  # another process was faster
+                os.unlink(path)
 
 
 class MpiCommunicator:
     """Collectives of a group: MPI's own, on the memory of the tensors."""
 
-    def __init__(self, library: Any, group: Any) -> None:
-        self._library, self._group = library, group
+    def __init__(self, library: Any, group: Any, check: Callable[[], None], timeout: timedelta) -> None:
+        self._library, self._group, self._check, self._timeout = library, group, check, timeout
+        self._lost: list[Any] = []
         self.rank, self.size = group.rank, group.size
 
     def close(self) -> None:
         """Give the group back."""
-        with suppress(self._library.Exception):
-            self._group.Free()
+        if not self._lost:
+            with suppress(self._library.Exception):
+                self._group.Free()
+
+    def _finish(self, *requests: Any, timeout: timedelta | None = None, status: Any = None) -> None:
+        """Wait for what has been started, as long as no process of the group ends."""
+        limit, turn, began, looked = timeout or self._timeout, 0, 0.0, 0.0
+        for request in requests:
+            while not request.Test(status):
+                turn += 1
+                if turn < SPINS:
+                    continue
+                os.sched_yield()
+                now = time.monotonic()
+                if not looked:
+                    began = looked = now
+                elif now - looked > LOOK:
+                    try:
+                        self._check()
+                        if now - began > limit.total_seconds():
+                            raise DistBackendError(f"rank {self.rank} of the group: timed out after {limit.total_seconds():g} s")
+                    except DistBackendError:
+                        self._lost.append(requests)  # with its buffers: MPI may still write to them
+                        raise
+                    looked = now
+                elif now - began > PATIENCE:
+                    time.sleep(1e-3)
 
     def _bytes(self, tensor: Tensor) -> list[Any]:
         return [as_bytes(tensor) if tensor.numel() else bytearray(), tensor.numel() * tensor.element_size(), self._library.BYTE]
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
         """Overwrite the tensor of every rank with the root's."""
-        self._group.Bcast(self._bytes(tensor), root)
+        self._finish(self._group.Ibcast(self._bytes(tensor), root))
 
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
         """Reduce the tensors of all ranks in place."""
         known = _known(tensor)
-        self._group.Allreduce(self._library.IN_PLACE, arrays(known), self._operation(tensor, op))
+        self._finish(self._group.Iallreduce(self._library.IN_PLACE, arrays(known), self._operation(tensor, op)))
         if tensor.numel():
             op.finish(arrays(known), self.size)
         if known is not tensor:
@@ -110,7 +190,7 @@ class MpiCommunicator:
         """Reduce the tensors of all ranks into the root's."""
         known, here = _known(tensor), self.rank == root
         sent, received = (self._library.IN_PLACE, arrays(known)) if here else (arrays(known), None)
-        self._group.Reduce(sent, received, self._operation(tensor, op), root)
+        self._finish(self._group.Ireduce(sent, received, self._operation(tensor, op), root))
         if here:
             op.finish(arrays(known), self.size)
             if known is not tensor:
@@ -128,46 +208,50 @@ class MpiCommunicator:
             if rank == self.rank:
                 output.copy_(tensor)
         requests = [self._group.Ibcast(self._bytes(output), rank) for rank, output in enumerate(outputs)]
-        self._library.Request.Waitall(requests)
+        self._finish(*requests)
 
     def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> None:
         """Fill the root's outputs with the tensors of all ranks."""
         whole = torch.empty(len(outputs) * tensor.numel(), dtype=tensor.dtype)
-        self._group.Gather(self._bytes(tensor), [as_bytes(whole), self._library.BYTE] if whole.numel() else None, root)
+        received = [as_bytes(whole), self._library.BYTE] if whole.numel() else None
+        self._finish(self._group.Igather(self._bytes(tensor), received, root))
         for output, part in zip(outputs, whole.chunk(self.size) if outputs else (), strict=True):
             output.copy_(part)
 
     def scatter(self, tensor: Tensor, inputs: Sequence[Tensor], root: int) -> None:
         """Fill each rank's tensor from the root's inputs."""
         whole = torch.cat(list(inputs)) if inputs else tensor[:0]
-        self._group.Scatter([as_bytes(whole), self._library.BYTE] if whole.numel() else None, self._bytes(tensor), root)
+        sent = [as_bytes(whole), self._library.BYTE] if whole.numel() else None
+        self._finish(self._group.Iscatter(sent, self._bytes(tensor), root))
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
         """Fill each rank's output with the reduced inputs of all ranks at its place."""
-        known, target = _known(torch.cat(list(inputs))), _known(output)
-        self._group.Reduce_scatter_block(arrays(known), arrays(target), self._operation(output, op))
-        op.finish(arrays(target), self.size)
-        if target is not output:
-            output.copy_(target)
+        found = [part if rank == self.rank else torch.empty_like(output) for rank, part in enumerate(inputs)]
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        requests = [self._group.Irecv(self._bytes(found[rank]), rank, 0) for rank in others]
+        requests += [self._group.Isend(self._bytes(inputs[rank]), rank, 0) for rank in others]
+        self._finish(*requests)
+        op.into(arrays(output), [arrays(part) for part in found])
 
     def all_to_all(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
         """Send each rank its input, and fill the outputs with what came from each."""
         requests = [self._group.Irecv(self._bytes(output), rank, 0) for rank, output in enumerate(outputs)]
         requests += [self._group.Isend(self._bytes(sent), rank, 0) for rank, sent in enumerate(inputs)]
-        self._library.Request.Waitall(requests)
+        self._finish(*requests)
 
     def barrier(self, timeout: timedelta | None = None) -> None:
         """Wait for all ranks."""
-        self._group.Barrier()
+        self._finish(self._group.Ibarrier(), timeout=timeout)
 
     def send(self, tensor: Tensor, rank: int, tag: int) -> None:
         """Send a tensor to a rank."""
-        self._group.Send(self._bytes(tensor), rank, tag + 1)
+        self._finish(self._group.Isend(self._bytes(tensor), rank, tag + 1))
 
     def receive(self, tensor: Tensor, rank: int | None, tag: int) -> int:
         """Fill a tensor with the next one from a rank, or from any; returns which."""
         status = self._library.Status()
-        self._group.Recv(self._bytes(tensor), self._library.ANY_SOURCE if rank is None else rank, tag + 1, status)
+        source = self._library.ANY_SOURCE if rank is None else rank
+        self._finish(self._group.Irecv(self._bytes(tensor), source, tag + 1), status=status)
         size = tensor.numel() * tensor.element_size()
         if status.Get_count(self._library.BYTE) != size:
             raise DistBackendError(f"received {status.Get_count(self._library.BYTE)} bytes for a tensor of {size}")

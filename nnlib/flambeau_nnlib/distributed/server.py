@@ -148,6 +148,6 @@ def _watch_the_line(connection: Connection) -> None:
             return
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option, value in (("TCP_KEEPIDLE", 1), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 3), ("TCP_USER_TIMEOUT", 4000)):
+        for option, value in (("TCP_KEEPIDLE", 1), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 2), ("TCP_USER_TIMEOUT", 3000)):
             if hasattr(socket, option):
                 line.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

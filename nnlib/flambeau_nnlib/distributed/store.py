@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 default_timeout = timedelta(minutes=30)
+AGAIN = timedelta(seconds=5)  # to reach a served store that has been reached before
 
 
 class Store:
@@ -207,7 +208,7 @@ class TCPStore(Store):
     ) -> None:
         super().__init__()
         self.host, self.port, self.timeout = host_name, port, timeout
-        self._local = threading.local()
+        self._local, self._reach = threading.local(), timeout
         self._table: HashStore | None = None
         if is_master:
             self._table = HashStore()
@@ -252,8 +253,9 @@ class TCPStore(Store):
         return answer
 
     def _connect(self) -> Connection:
+        timeout, self._reach = self._reach, min(self.timeout, AGAIN)
         try:
-            return connect((self.host, self.port), self.timeout)
+            return connect((self.host, self.port), timeout)
         except (OSError, AuthenticationError) as error:
             raise DistNetworkError(f"cannot reach the store at {self.host}:{self.port}: {error}") from error
 

@@ -10,7 +10,6 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection
@@ -89,25 +88,16 @@ class Mailbox:
                     connection.send_bytes(call)
                     connection.send_bytes(data)
                 except (OSError, AuthenticationError) as error:
-                    with suppress(DistBackendError):
-                        self._wait_for_news(rank)
-                    self._watch.check([rank])
+                    self._watch.explain([rank])
                     raise DistBackendError(f"rank {self._watch.rank}: connection closed by rank {rank}: {error}") from error
 
-    def _wait_for_news(self, rank: int) -> None:
-        """Wait a moment for the watch to hear that a process has ended: it knows more of it."""
-        end = time.monotonic() + 2
-        while time.monotonic() < end:
-            self._watch.check([rank])
-            time.sleep(0.05)
-
     def take(
-        self, senders: Sequence[int], keys: Sequence[bytes], timeout: timedelta, group: Sequence[int] = ()
+        self, senders: Sequence[int], keys: Sequence[bytes], timeout: timedelta, since: float
     ) -> tuple[int, tuple[bytes, Any]]:
         """The next message with one of these keys, each of the sender at the same place; and the place.
 
         Raises:
-            DistBackendError: none comes in time, all senders have ended, or one of the group has died.
+            DistBackendError: none comes in time, all senders have left, or a process of the job has died after `since`.
         """
 
         def first() -> int | None:
@@ -116,8 +106,8 @@ class Mailbox:
         end = time.monotonic() + timeout.total_seconds()
         with self._arrived:
             while not self._arrived.wait_for(lambda: first() is not None, min(LOOK, max(0.0, end - time.monotonic()))):
+                self._watch.check(since=since)
                 self._check(senders)
-                self._watch.check(group, only_deaths=True)
                 if time.monotonic() >= end:
                     raise DistBackendError(
                         f"rank {self._watch.rank}: timed out waiting {timeout.total_seconds():g} s for rank "

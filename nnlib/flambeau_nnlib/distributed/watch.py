@@ -13,14 +13,14 @@ from multiprocessing.connection import Connection
 
 from .errors import DistBackendError, DistNetworkError
 from .server import Server, connect, host_identity, own_address
-from .store import Store
+from .store import PrefixStore, Store
 from .wire import decode, encode
 
-__all__ = ["Watch"]
+__all__ = ["Watch", "WatchedStore"]
 
 DIED = "has ended without leaving the job"
 REACH = timedelta(seconds=5)  # to connect to the first process, which is there once its address is known
-GRACE = 1.0  # seconds in which what a process sent before it ended may still arrive on other connections
+NEWS = 1.0  # seconds in which word of an end has come
 
 
 class Watch:
@@ -31,10 +31,13 @@ class Watch:
         rank, world_size: this process, and how many there are.
         towards: a host that all can reach, by which this one's address is found; None for the name of this one.
         timeout: how long to wait for the first process.
+        grace: seconds in which what a process sent before it ended may still arrive on other connections.
     """
 
-    def __init__(self, store: Store, rank: int, world_size: int, towards: str | None, timeout: timedelta) -> None:
-        self.rank = rank
+    def __init__(
+        self, store: Store, rank: int, world_size: int, towards: str | None, timeout: timedelta, grace: float = 1.0
+    ) -> None:
+        self.rank, self._grace = rank, grace
         self._ended: dict[int, tuple[float, str]] = {}
         self._connections: dict[int, Connection] = {}
         self._left: set[int] = set()
@@ -99,16 +102,41 @@ class Watch:
                 self._ended.setdefault(int(rank), (time.monotonic(), what.decode()))
         self._ended.setdefault(0, (time.monotonic(), DIED))
 
-    def check(self, ranks: Sequence[int], only_deaths: bool = False) -> None:
-        """Raise DistBackendError if one of these processes has ended: of the first that has, as others may have followed it."""
+    def check(self, ranks: Sequence[int] = (), since: float = 0.0) -> None:
+        """Raise DistBackendError if a process has ended that others need: of the first that has, as others may have followed it.
+
+        Args:
+            ranks: processes that are needed. That any other has died counts too: those that waited for it do not come either.
+            since: but not if it died before this time (of `time.monotonic`): who forms a group later, does so without it.
+        """
         if not self._ended:
             return
-        ended = [(*self._ended[rank], rank) for rank in ranks if rank in self._ended and rank != self.rank]
-        if only_deaths:
-            ended = [entry for entry in ended if entry[1] == DIED]
-        if ended and time.monotonic() - min(ended)[0] > GRACE:
+        ended = [
+            (when, what, rank)
+            for rank, (when, what) in list(self._ended.items())
+            if rank != self.rank and (rank in ranks or (what == DIED and (when > since or rank == 0)))
+        ]
+        if ended and time.monotonic() - min(ended)[0] > self._grace:
             _, what, rank = min(ended)
             raise DistBackendError(f"rank {self.rank}: rank {rank} ({self._names[rank]}) {what}")
+
+    @property
+    def quiet(self) -> bool:
+        """Whether none has died so far."""
+        return all(what != DIED for _, what in list(self._ended.values()))
+
+    def explain(self, ranks: Sequence[int] = (), since: float = 0.0) -> None:
+        """Wait a moment for news of who has ended, once something has failed that says less of it; raises what `check` does."""
+        end = time.monotonic() + NEWS + self._grace
+        while time.monotonic() < end:
+            self.check(ranks, since)
+            time.sleep(0.05)
+
+    def vanish(self) -> None:
+        """Let the others see now that this process has ended, though it lives a little longer."""
+        for connection in list(self._connections.values()):
+            with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
 
     def leave(self) -> None:
         """Say goodbye, and watch no longer."""
@@ -120,6 +148,29 @@ class Watch:
         if self._server is not None:
             self._server.close()
         self._connections.clear()
+
+
+class WatchedStore(PrefixStore):
+    """A store whose keys are waited for only as long as no process dies that might store them."""
+
+    def __init__(self, watch: Watch, store: Store) -> None:
+        super().__init__("", store)
+        self._watch, self._since = watch, time.monotonic()
+
+    def _key(self, key: str) -> str:
+        return key
+
+    def check(self, keys: Sequence[str]) -> bool:
+        self._watch.check(since=self._since)
+        try:
+            return super().check(keys)
+        except DistNetworkError:
+            self._watch.explain()
+            raise
+
+    def get(self, key: str) -> bytes:
+        self.wait([key])
+        return super().get(key)
 
 
 def _name_of_this_process() -> str:

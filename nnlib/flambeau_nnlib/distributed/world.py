@@ -408,9 +408,9 @@ def split_group(
 
 
 def shrink_group(ranks_to_exclude: Sequence[int], group: Any = None, shrink_flags: int = 0, pg_options: Any = None) -> Any:
-    """A group without some of its ranks."""
+    """A group without some of its ranks, which need not call this: they may have died."""
     remaining = [global_rank for rank, global_rank in enumerate(get_process_group_ranks(group)) if rank not in ranks_to_exclude]
-    return new_group(remaining)
+    return new_group(remaining, use_local_synchronization=True)
 
 
 def get_rank(group: Any = None) -> int:

@@ -17,6 +17,7 @@ import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import LOSSES, REDUCTIONS
 
+from ..fx._names import public_module
 from ._overloads import overload_of
 
 __all__ = ["COMPOSITES", "Call", "call_of", "name_of"]
@@ -154,8 +155,7 @@ def _name_of(func: Any) -> str:
     if isinstance(owner, property):  # its setter
         attribute = next((name for name, value in vars(Tensor).items() if getattr(value, "original", value) is owner), "?")
         return f"Tensor.{attribute}.{func.__name__}"
-    module = getattr(func, "__module__", None) or ""
-    if module.startswith("flambeau_vision."):
+    if public_module(getattr(func, "__module__", None) or "").startswith("torchvision."):
         return f"torchvision.{func.__name__}"
     return getattr(func, "__name__", type(func).__name__)
 

@@ -22,6 +22,7 @@ from flambeau.overrides import TorchFunctionMode
 from flambeau.utils import _pytree as pytree
 
 from .._higher_order_ops import cond, while_loop
+from ..fx._names import public_module
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
@@ -582,8 +583,8 @@ def _is_of_python(name: str, func: Callable[..., Any]) -> bool:
     """Whether a function that is offered is one of a library in Python, of which nothing is an operator."""
     if "." in name:
         return False
-    module = getattr(func, "__module__", None) or ""
-    return module.startswith(("flambeau_nnlib.nn", "flambeau_nnlib.optim")) and not hasattr(torch, name)
+    module = public_module(getattr(func, "__module__", None) or "")
+    return module.startswith(("torch.nn", "torch.optim")) and not hasattr(torch, name)
 
 
 def _shares_memory(result: Tensor, source: Tensor) -> bool:

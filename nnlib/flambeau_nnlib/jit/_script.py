@@ -15,6 +15,8 @@ from typing import Any, BinaryIO, NoReturn
 import flambeau as torch
 from flambeau import nn
 
+from ..nn.modules.module import MEMBER_KINDS
+
 __all__ = [
     "CompilationUnit",
     "RecursiveScriptModule",
@@ -198,6 +200,8 @@ def scripted(
         new: Any = cls.__new__(cls)
         memo[id(module)] = new
         new.__setstate__(module.__getstate__())
+        for members in MEMBER_KINDS:  # containers of its own, also where a class gives its `__dict__` as its state
+            nn.Module.__setattr__(new, members, dict(getattr(module, members)))
         for name, child in module._modules.items():
             if child is not None:
                 setattr(new, name, scripted(child, memo, kind))

@@ -8,8 +8,8 @@ from typing import Any
 
 from .._extras import optional
 from .folder import pil_loader
-from .utils import download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from .published import PublishedDataset
+from .utils import verify_str_arg
 
 __all__ = ["Caltech101", "Caltech256"]
 
@@ -22,25 +22,20 @@ _ANNOTATION_NAMES = {
 }
 
 
-class _Caltech(VisionDataset):
-    """Images in one folder per category."""
-
-    images_folder: str
+class _Caltech(PublishedDataset):
+    """Images in one folder per category, the first of what is needed."""
 
     def _find_images(self) -> None:
-        folders = self._folder / self.images_folder
+        folders = self._folder / self._needed[0]
         self.categories = sorted(path.name for path in folders.iterdir() if path.is_dir())
         if "BACKGROUND_Google" in self.categories:
             self.categories.remove("BACKGROUND_Google")  # this is not a category
-        self._files = [
+        self._images = [
             (path, label) for label, name in enumerate(self.categories) for path in sorted((folders / name).glob("*.jpg"))
         ]
 
-    def _check_exists(self) -> bool:
-        return (self._folder / self.images_folder).is_dir()
-
     def __len__(self) -> int:
-        return len(self._files)
+        return len(self._images)
 
 
 class Caltech101(_Caltech):
@@ -72,7 +67,19 @@ class Caltech101(_Caltech):
         (['ant'], (6, 4), 0)
     """
 
-    images_folder = "101_ObjectCategories"
+    _needed = ("101_ObjectCategories",)
+    _archives = (
+        (
+            "https://drive.google.com/file/d/137RyRjvTBkBiIfeYBNZBtViDHQ6_Ewsp",
+            "b224c7392d521a49829488ab0f1120d9",
+            "101_ObjectCategories.tar.gz",
+        ),
+        (
+            "https://drive.google.com/file/d/175kQy3UsZ0wUEHZjqkUDdNVssr7bgh_m",
+            "6f83eeb1f24d99cab4eb377263132c91",
+            "Annotations.tar",
+        ),
+    )
 
     def __init__(
         self,
@@ -88,21 +95,6 @@ class Caltech101(_Caltech):
         self._ensure_files(download)
         self._find_images()
 
-    def download(self) -> None:
-        """Fetch and unpack the archives."""
-        download_and_extract_archive(
-            "https://drive.google.com/file/d/137RyRjvTBkBiIfeYBNZBtViDHQ6_Ewsp",
-            self._folder,
-            filename="101_ObjectCategories.tar.gz",
-            md5="b224c7392d521a49829488ab0f1120d9",
-        )
-        download_and_extract_archive(
-            "https://drive.google.com/file/d/175kQy3UsZ0wUEHZjqkUDdNVssr7bgh_m",
-            self._folder,
-            filename="Annotations.tar",
-            md5="6f83eeb1f24d99cab4eb377263132c91",
-        )
-
     def _target(self, kind: str, path: Path, label: int) -> Any:
         if kind == "category":
             return label
@@ -111,7 +103,7 @@ class Caltech101(_Caltech):
         return optional("scipy.io", "scipy", "reading annotations of Caltech 101").loadmat(str(file))["obj_contour"]
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, label = self._files[index]
+        path, label = self._images[index]
         targets = tuple(self._target(kind, path, label) for kind in self.target_type)
         return self._transformed(pil_loader(path), targets if len(targets) > 1 else targets[0])
 
@@ -146,7 +138,14 @@ class Caltech256(_Caltech):
         (['001.ak47'], (6, 4), 0)
     """
 
-    images_folder = "256_ObjectCategories"
+    _needed = ("256_ObjectCategories",)
+    _archives = (
+        (
+            "https://drive.google.com/file/d/1r6o0pSROcV1_VwT4oSjA2FBUSCWGuxLK",
+            "67b4f42ca05d46448c6bb8ecd2220f6d",
+            "256_ObjectCategories.tar",
+        ),
+    )
 
     def __init__(
         self,
@@ -159,15 +158,6 @@ class Caltech256(_Caltech):
         self._ensure_files(download)
         self._find_images()
 
-    def download(self) -> None:
-        """Fetch and unpack the archive."""
-        download_and_extract_archive(
-            "https://drive.google.com/file/d/1r6o0pSROcV1_VwT4oSjA2FBUSCWGuxLK",
-            self._folder,
-            filename="256_ObjectCategories.tar",
-            md5="67b4f42ca05d46448c6bb8ecd2220f6d",
-        )
-
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, label = self._files[index]
+        path, label = self._images[index]
         return self._transformed(pil_loader(path), label)

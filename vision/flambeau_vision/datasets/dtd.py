@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from .folder import default_loader
-from .utils import download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from .published import ImageList
 
 __all__ = ["DTD"]
 
 
-class DTD(VisionDataset):
+class DTD(ImageList):
     r"""[Describable Textures](https://www.robots.ox.ac.uk/~vgg/data/dtd/): 5,640 images in 47 classes.
 
     Cimpoi, Maji, Kokkinos, Mohamed and Vedaldi, [Describing Textures in the Wild](https://arxiv.org/abs/1311.3618), 2013.
@@ -46,8 +45,10 @@ class DTD(VisionDataset):
         (['banded'], (6, 4), 0)
     """
 
-    _URL = "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz"
-    _MD5 = "fff73e5086ae6bdbea199a49dfb8a4c1"
+    _splits = ("train", "val", "test")
+    _base = "dtd"
+    _archives = (("https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz", "fff73e5086ae6bdbea199a49dfb8a4c1"),)
+    _needed = ("dtd",)
 
     def __init__(
         self,
@@ -59,38 +60,18 @@ class DTD(VisionDataset):
         download: bool = False,
         loader: Callable[[Path], Any] = default_loader,
     ) -> None:
-        self._split = verify_str_arg(split, "split", ("train", "val", "test"))
         if not isinstance(partition, int) or not 1 <= partition <= 10:
             raise ValueError(
                 f"Parameter 'partition' should be an integer with `1 <= partition <= 10`, but got {partition} instead"
             )
         self._partition = partition
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self.loader = loader
-        self._ensure_files(download)
-        names = (self._files / "labels" / f"{split}{partition}.txt").read_text().split()
-        self.classes = sorted({name.partition("/")[0] for name in names})
-        self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
-        images = self._files / "images"
-        self._samples = [(images / name, self.class_to_idx[name.partition("/")[0]]) for name in names]
+        super().__init__(root, split, transform, target_transform, download, loader)
 
-    @property
-    def _files(self) -> Path:
-        return self._folder / "dtd" / "dtd"
-
-    def _check_exists(self) -> bool:
-        return self._files.is_dir()
-
-    def download(self) -> None:
-        """Fetch and unpack the archive."""
-        download_and_extract_archive(self._URL, self._files.parent, md5=self._MD5)
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, label = self._samples[index]
-        return self._transformed(self.loader(path), label)
+    def _list_samples(self) -> list[tuple[Path, int]]:
+        folder = self._files / "dtd"
+        names = (folder / "labels" / f"{self._split}{self._partition}.txt").read_text().split()
+        self._number_classes(sorted({name.partition("/")[0] for name in names}))
+        return [(folder / "images" / name, self.class_to_idx[name.partition("/")[0]]) for name in names]
 
     def extra_repr(self) -> str:
         return f"split={self._split}, partition={self._partition}"

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from .folder import default_loader
-from .utils import download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from .published import ImageList
+from .utils import verify_str_arg
 
 __all__ = ["FGVCAircraft"]
 
 _CLASSES = {"variant": "variants.txt", "family": "families.txt", "manufacturer": "manufacturers.txt"}
 
 
-class FGVCAircraft(VisionDataset):
+class FGVCAircraft(ImageList):
     """[FGVC Aircraft](https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/): photographs of aircraft.
 
     Args:
@@ -46,7 +46,9 @@ class FGVCAircraft(VisionDataset):
         (['A320', 'Boeing 737'], (6, 4), 1)
     """
 
-    _URL = "https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/archives/fgvc-aircraft-2013b.tar.gz"
+    _splits = ("train", "val", "trainval", "test")
+    _archives = (("https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/archives/fgvc-aircraft-2013b.tar.gz", None),)
+    _needed = ("fgvc-aircraft-2013b",)
 
     def __init__(
         self,
@@ -58,29 +60,12 @@ class FGVCAircraft(VisionDataset):
         download: bool = False,
         loader: Callable[[str], Any] = default_loader,
     ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        verify_str_arg(split, "split", ("train", "val", "trainval", "test"))
-        verify_str_arg(annotation_level, "annotation_level", _CLASSES)
-        self.loader = loader
-        self._ensure_files(download)
-        data = self._folder / "fgvc-aircraft-2013b" / "data"
-        self.classes = [line.strip() for line in (data / _CLASSES[annotation_level]).read_text().splitlines()]
-        self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
-        self._samples = []
-        for line in (data / f"images_{annotation_level}_{split}.txt").read_text().splitlines():
-            image, name = line.strip().split(" ", 1)
-            self._samples.append((str(data / "images" / f"{image}.jpg"), self.class_to_idx[name]))
+        self._annotation_level = verify_str_arg(annotation_level, "annotation_level", _CLASSES)
+        super().__init__(root, split, transform, target_transform, download, loader)
 
-    def _check_exists(self) -> bool:
-        return (self._folder / "fgvc-aircraft-2013b").is_dir()
-
-    def download(self) -> None:
-        """Fetch and unpack the archive."""
-        download_and_extract_archive(self._URL, self._folder)
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, target = self._samples[index]
-        return self._transformed(self.loader(path), target)
+    def _list_samples(self) -> list[tuple[str, int]]:
+        data, level = self._files / "fgvc-aircraft-2013b" / "data", self._annotation_level
+        self._number_classes([line.strip() for line in (data / _CLASSES[level]).read_text().splitlines()])
+        lines = (data / f"images_{level}_{self._split}.txt").read_text().splitlines()
+        pairs = [line.strip().split(" ", 1) for line in lines]
+        return [(str(data / "images" / f"{image}.jpg"), self.class_to_idx[name]) for image, name in pairs]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .._extras import optional
-from .folder import default_loader
-from .utils import check_integrity, download_and_extract_archive, download_url, verify_str_arg
-from .vision import VisionDataset
+from .published import ImageList
+from .utils import check_integrity, download_url
 
 __all__ = ["Flowers102"]
 
 _SITE = "https://www.robots.ox.ac.uk/~vgg/data/flowers/102/"
-_IMAGES = ("102flowers.tgz", "52808999861908f626f3c1f4e79d11fa")
 _TABLES = (
     ("imagelabels.mat", "e0620be6f572b9609742df49c70aed4d"),
     ("setid.mat", "a5357ecc9cb78c4bef273ce3793fc85c"),
@@ -22,7 +19,7 @@ _TABLES = (
 _SPLITS = {"train": "trnid", "val": "valid", "test": "tstid"}
 
 
-class Flowers102(VisionDataset):
+class Flowers102(ImageList):
     """[Oxford Flowers 102](https://www.robots.ox.ac.uk/~vgg/data/flowers/102/): 8,189 photographs of 102 flowers.
 
     SciPy reads the labels.
@@ -49,48 +46,27 @@ class Flowers102(VisionDataset):
         RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
-    def __init__(
-        self,
-        root: str | Path,
-        split: str = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-        loader: Callable[[Path], Any] = default_loader,
-    ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self._split = verify_str_arg(split, "split", _SPLITS)
-        self.loader = loader
-        self._ensure_files(download)
-        numbers = self._table("setid.mat")[_SPLITS[split]].flatten().tolist()
-        labels = self._table("imagelabels.mat")["labels"].flatten().tolist()
-        images = self._files / "jpg"
-        self._samples = [(images / f"image_{number:05d}.jpg", labels[number - 1] - 1) for number in numbers]
+    _splits = _SPLITS
+    _base = "flowers-102"
+    _archives = ((f"{_SITE}102flowers.tgz", "52808999861908f626f3c1f4e79d11fa"),)
+    _needed = ("jpg",)
 
-    @property
-    def _files(self) -> Path:
-        return self._folder / "flowers-102"
+    def _check_exists(self) -> bool:
+        return super()._check_exists() and all(check_integrity(self._files / name, md5) for name, md5 in _TABLES)
+
+    def download(self) -> None:
+        """Fetch the files and unpack the images."""
+        super().download()
+        for name, md5 in _TABLES:
+            download_url(_SITE + name, self._files, md5=md5)
 
     def _table(self, name: str) -> Any:
         return optional("scipy.io", "scipy", "reading the labels of Flowers102").loadmat(str(self._files / name))
 
-    def _check_exists(self) -> bool:
-        tables = all(check_integrity(self._files / name, md5) for name, md5 in _TABLES)
-        return tables and (self._files / "jpg").is_dir()
-
-    def download(self) -> None:
-        """Fetch the files and unpack the images."""
-        name, md5 = _IMAGES
-        download_and_extract_archive(_SITE + name, self._files, md5=md5)
-        for name, md5 in _TABLES:
-            download_url(_SITE + name, self._files, md5=md5)
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, label = self._samples[index]
-        return self._transformed(self.loader(path), label)
+    def _list_samples(self) -> list[tuple[Path, int]]:
+        numbers = self._table("setid.mat")[_SPLITS[self._split]].flatten().tolist()
+        labels = self._table("imagelabels.mat")["labels"].flatten().tolist()
+        return [(self._files / "jpg" / f"image_{number:05d}.jpg", labels[number - 1] - 1) for number in numbers]
 
     def extra_repr(self) -> str:
         return f"split={self._split}"

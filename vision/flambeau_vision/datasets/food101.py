@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from .folder import default_loader
-from .utils import download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from .published import ImageList
 
 __all__ = ["Food101"]
 
 
-class Food101(VisionDataset):
+class Food101(ImageList):
     """[Food-101](https://data.vision.ee.ethz.ch/cvl/datasets_extra/food-101/): 101,000 photographs of 101 dishes.
 
     Bossard, Guillaumin and Van Gool, "Food-101: Mining Discriminative Components with Random Forests", 2014.
@@ -46,45 +42,14 @@ class Food101(VisionDataset):
         (['waffles'], (6, 4), 0)
     """
 
-    _URL = "http://data.vision.ee.ethz.ch/cvl/food-101.tar.gz"
-    _MD5 = "85eeb15f3717b99a5da872d97d918f87"
+    _archives = (("http://data.vision.ee.ethz.ch/cvl/food-101.tar.gz", "85eeb15f3717b99a5da872d97d918f87"),)
+    _needed = ("food-101/meta", "food-101/images")
 
-    def __init__(
-        self,
-        root: str | Path,
-        split: str = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-        loader: Callable[[Path], Any] = default_loader,
-    ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self._split = verify_str_arg(split, "split", ("train", "test"))
-        self.loader = loader
-        self._ensure_files(download)
-        names = json.loads((self._files / "meta" / f"{split}.json").read_text())
-        self.classes = sorted(names)
-        self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
-        images = self._files / "images"
-        self._samples = [(images / f"{name}.jpg", self.class_to_idx[dish]) for dish in names for name in names[dish]]
-
-    @property
-    def _files(self) -> Path:
-        return self._folder / "food-101"
-
-    def _check_exists(self) -> bool:
-        return all((self._files / folder).is_dir() for folder in ("meta", "images"))
-
-    def download(self) -> None:
-        """Fetch and unpack the archive."""
-        download_and_extract_archive(self._URL, self._folder, md5=self._MD5)
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, label = self._samples[index]
-        return self._transformed(self.loader(path), label)
+    def _list_samples(self) -> list[tuple[Path, int]]:
+        folder = self._files / "food-101"
+        names = json.loads((folder / "meta" / f"{self._split}.json").read_text())
+        self._number_classes(sorted(names))
+        return [(folder / "images" / f"{name}.jpg", self.class_to_idx[dish]) for dish in names for name in names[dish]]
 
     def extra_repr(self) -> str:
         return f"split={self._split}"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from .folder import default_loader, make_dataset
-from .utils import download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from .folder import make_dataset
+from .published import ImageList
 
 __all__ = ["GTSRB"]
 
@@ -23,7 +20,7 @@ _ARCHIVES = {
 }
 
 
-class GTSRB(VisionDataset):
+class GTSRB(ImageList):
     """[GTSRB](https://benchmark.ini.rub.de/): photographs of 43 German traffic signs.
 
     Stallkamp, Schlipsing, Salmen and Igel, "The German Traffic Sign Recognition Benchmark", 2011.
@@ -53,48 +50,23 @@ class GTSRB(VisionDataset):
         (1, (6, 4), 0)
     """
 
-    def __init__(
-        self,
-        root: str | Path,
-        split: str = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-        loader: Callable[[str], Any] = default_loader,
-    ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self._split = verify_str_arg(split, "split", _ARCHIVES)
-        self.loader = loader
-        self._ensure_files(download)
-        self._samples = self._training_samples() if split == "train" else self._test_samples()
+    _splits = _ARCHIVES
+    _base = "gtsrb"
 
     @property
-    def _files(self) -> Path:
-        return self._folder / "gtsrb"
+    def _archives(self) -> list[tuple[str, str]]:
+        return [(_SITE + name, md5) for name, md5 in _ARCHIVES[self._split]]
 
     @property
     def _images(self) -> Path:
         return self._files / "GTSRB" / ("Training" if self._split == "train" else "Final_Test/Images")
 
-    def _training_samples(self) -> list[tuple[str, int]]:
-        return make_dataset(str(self._images), extensions=(".ppm",))
-
-    def _test_samples(self) -> list[tuple[str, int]]:
-        with open(self._files / "GT-final_test.csv") as file:
-            rows = csv.DictReader(file, delimiter=";", skipinitialspace=True)
-            return [(str(self._images / row["Filename"]), int(row["ClassId"])) for row in rows]
-
     def _check_exists(self) -> bool:
         return self._images.is_dir()
 
-    def download(self) -> None:
-        """Fetch and unpack the archives."""
-        for name, md5 in _ARCHIVES[self._split]:
-            download_and_extract_archive(_SITE + name, self._files, md5=md5)
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, target = self._samples[index]
-        return self._transformed(self.loader(path), target)
+    def _list_samples(self) -> list[tuple[str, int]]:
+        if self._split == "train":
+            return make_dataset(str(self._images), extensions=(".ppm",))
+        with open(self._files / "GT-final_test.csv") as file:
+            rows = csv.DictReader(file, delimiter=";", skipinitialspace=True)
+            return [(str(self._images / row["Filename"]), int(row["ClassId"])) for row in rows]

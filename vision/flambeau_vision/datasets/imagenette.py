@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .folder import default_loader, find_classes, make_dataset
-from .utils import download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from .published import ImageList
+from .utils import verify_str_arg
 
 __all__ = ["Imagenette"]
 
@@ -32,7 +32,7 @@ _NAMES = {
 }
 
 
-class Imagenette(VisionDataset):
+class Imagenette(ImageList):
     """[Imagenette](https://github.com/fastai/imagenette): ten classes of ImageNet that are easy to tell apart.
 
     Args:
@@ -61,6 +61,8 @@ class Imagenette(VisionDataset):
         ([('golf ball',)], (6, 4), 0)
     """
 
+    _splits = ("train", "val")
+
     def __init__(
         self,
         root: str | Path,
@@ -71,32 +73,21 @@ class Imagenette(VisionDataset):
         target_transform: Callable | None = None,
         loader: Callable[[str], Any] = default_loader,
     ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self._split = verify_str_arg(split, "split", ("train", "val"))
         self._size = verify_str_arg(size, "size", _ARCHIVES)
-        self.loader = loader
-        self._ensure_files(download)
-        images = str(self._images / split)
+        super().__init__(root, split, transform, target_transform, download, loader)
+
+    @property
+    def _archives(self) -> list[tuple[str, str]]:
+        name, md5 = _ARCHIVES[self._size]
+        return [(f"{_SITE}{name}.tgz", md5)]
+
+    @property
+    def _needed(self) -> list[str]:
+        return [_ARCHIVES[self._size][0]]
+
+    def _list_samples(self) -> list[tuple[str, int]]:
+        images = str(self._files / _ARCHIVES[self._size][0] / self._split)
         self.wnids, self.wnid_to_idx = find_classes(images)
         self.classes = [_NAMES[wnid] for wnid in self.wnids]
         self.class_to_idx = {name: index for wnid, index in self.wnid_to_idx.items() for name in _NAMES[wnid]}
-        self._samples = make_dataset(images, self.wnid_to_idx, extensions=(".jpeg",))
-
-    @property
-    def _images(self) -> Path:
-        return self._folder / _ARCHIVES[self._size][0]
-
-    def _check_exists(self) -> bool:
-        return self._images.is_dir()
-
-    def download(self) -> None:
-        """Fetch and unpack the archive."""
-        name, md5 = _ARCHIVES[self._size]
-        download_and_extract_archive(f"{_SITE}{name}.tgz", self._folder, md5=md5)
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, target = self._samples[index]
-        return self._transformed(self.loader(path), target)
+        return make_dataset(images, self.wnid_to_idx, extensions=(".jpeg",))

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from .folder import default_loader, open_image
-from .utils import download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from .published import PublishedDataset
+from .utils import verify_str_arg
 
 __all__ = ["OxfordIIITPet"]
 
 
-class OxfordIIITPet(VisionDataset):
+class OxfordIIITPet(PublishedDataset):
     r"""[Oxford-IIIT Pet](https://www.robots.ox.ac.uk/~vgg/data/pets/): 7,349 photographs of 37 breeds.
 
     Parkhi, Vedaldi, Zisserman and Jawahar, "Cats and Dogs", 2012.
@@ -48,13 +48,12 @@ class OxfordIIITPet(VisionDataset):
         (['Great Dane'], (6, 4), 0)
     """
 
-    _RESOURCES = (
+    _base = "oxford-iiit-pet"
+    _archives = (
         ("https://www.robots.ox.ac.uk/~vgg/data/pets/data/images.tar.gz", "5c4f3ee8e5d25df40f4fd59a7f44e54c"),
-        (
-            "https://www.robots.ox.ac.uk/~vgg/data/pets/data/annotations.tar.gz",
-            "95a8c909bbe2e81eed6a22bccdf3f68f",
-        ),
+        ("https://www.robots.ox.ac.uk/~vgg/data/pets/data/annotations.tar.gz", "95a8c909bbe2e81eed6a22bccdf3f68f"),
     )
+    _needed = ("images", "annotations")
 
     def __init__(
         self,
@@ -81,18 +80,6 @@ class OxfordIIITPet(VisionDataset):
         breeds = sorted({(label, name.rpartition("_")[0]) for name, label, _ in self._samples})
         self.classes = [name.replace("_", " ").title() for _, name in breeds]
         self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
-
-    @property
-    def _files(self) -> Path:
-        return self._folder / "oxford-iiit-pet"
-
-    def _check_exists(self) -> bool:
-        return all((self._files / folder).is_dir() for folder in ("images", "annotations"))
-
-    def download(self) -> None:
-        """Fetch and unpack the archives."""
-        for url, md5 in self._RESOURCES:
-            download_and_extract_archive(url, self._files, md5=md5)
 
     def _target(self, kind: str, index: int) -> Any:
         name, breed, species = self._samples[index]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from .folder import default_loader, make_dataset
-from .utils import download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from .folder import make_dataset
+from .published import ImageList
 
 __all__ = ["RenderedSST2"]
 
 _FOLDERS = {"train": "train", "val": "valid", "test": "test"}
 
 
-class RenderedSST2(VisionDataset):
+class RenderedSST2(ImageList):
     """[Rendered SST2](https://github.com/openai/CLIP/blob/main/data/rendered-sst2.md): sentences that praise or blame a film.
 
     Args:
@@ -44,43 +41,19 @@ class RenderedSST2(VisionDataset):
         (2, (6, 4), 'positive')
     """
 
-    _URL = "https://openaipublic.azureedge.net/clip/data/rendered-sst2.tgz"
-    _MD5 = "2384d08e9dcfa4bd55b324e610496ee5"
-
-    def __init__(
-        self,
-        root: str | Path,
-        split: str = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-        loader: Callable[[str], Any] = default_loader,
-    ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self._split = verify_str_arg(split, "split", _FOLDERS)
-        self.loader = loader
-        self.classes = ["negative", "positive"]
-        self.class_to_idx = {"negative": 0, "positive": 1}
-        self._ensure_files(download)
-        self._samples = make_dataset(str(self._images), extensions=(".png",))
+    _splits = _FOLDERS
+    _archives = (("https://openaipublic.azureedge.net/clip/data/rendered-sst2.tgz", "2384d08e9dcfa4bd55b324e610496ee5"),)
 
     @property
     def _images(self) -> Path:
-        return self._folder / "rendered-sst2" / _FOLDERS[self._split]
+        return self._files / "rendered-sst2" / _FOLDERS[self._split]
 
     def _check_exists(self) -> bool:
-        return all((self._images / name).is_dir() for name in self.classes)
+        return all((self._images / name).is_dir() for name in ("negative", "positive"))
 
-    def download(self) -> None:
-        """Fetch and unpack the archive."""
-        download_and_extract_archive(self._URL, self._folder, md5=self._MD5)
+    def _list_samples(self) -> list[tuple[str, int]]:
+        self._number_classes(["negative", "positive"])
+        return make_dataset(str(self._images), extensions=(".png",))
 
     def extra_repr(self) -> str:
         return f"split={self._split}"
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, target = self._samples[index]
-        return self._transformed(self.loader(path), target)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from .._extras import optional
-from .folder import default_loader
-from .utils import verify_str_arg
-from .vision import VisionDataset
+from .published import ImageList
 
 __all__ = ["StanfordCars"]
 
 
-class StanfordCars(VisionDataset):
+class StanfordCars(ImageList):
     """[Stanford Cars](https://www.kaggle.com/datasets/jessicali9530/stanford-cars-dataset): 16,185 images of 196 models.
 
     SciPy reads the annotations. The files are no longer published at their first address: they have to be fetched by hand.
@@ -42,42 +38,24 @@ class StanfordCars(VisionDataset):
         RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
-    def __init__(
-        self,
-        root: str | Path,
-        split: str = "train",
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-        loader: Callable[[Path], Any] = default_loader,
-    ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self._split = verify_str_arg(split, "split", ("train", "test"))
-        self.loader = loader
-        self._ensure_files(download)
-        annotations = self._table(self._annotations)["annotations"]
-        images = self._files / f"cars_{split}"
-        self._samples = [(str(images / row["fname"]), int(row["class"]) - 1) for row in annotations]
-        self.classes = self._table(self._files / "devkit" / "cars_meta.mat")["class_names"].tolist()
-        self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
+    @property
+    def _annotations(self) -> str:
+        return "devkit/cars_train_annos.mat" if self._split == "train" else "cars_test_annos_withlabels.mat"
+
+    _base = "stanford_cars"
 
     @property
-    def _files(self) -> Path:
-        return self._folder / "stanford_cars"
+    def _needed(self) -> list[str]:
+        return ["devkit/cars_meta.mat", self._annotations, f"cars_{self._split}"]
 
-    @property
-    def _annotations(self) -> Path:
-        if self._split == "train":
-            return self._files / "devkit" / "cars_train_annos.mat"
-        return self._files / "cars_test_annos_withlabels.mat"
+    def _table(self, name: str) -> Any:
+        return optional("scipy.io", "scipy", "reading Stanford Cars").loadmat(str(self._files / name), squeeze_me=True)
 
-    @staticmethod
-    def _table(path: Path) -> Any:
-        return optional("scipy.io", "scipy", "reading Stanford Cars").loadmat(str(path), squeeze_me=True)
-
-    def _check_exists(self) -> bool:
-        files = (self._files / "devkit" / "cars_meta.mat", self._annotations)
-        return all(file.is_file() for file in files) and (self._files / f"cars_{self._split}").is_dir()
+    def _list_samples(self) -> list[tuple[str, int]]:
+        self._number_classes(self._table("devkit/cars_meta.mat")["class_names"].tolist())
+        images = self._files / f"cars_{self._split}"
+        rows = self._table(self._annotations)["annotations"]
+        return [(str(images / row["fname"]), int(row["class"]) - 1) for row in rows]
 
     def download(self) -> None:
         """Raise an error: the files have to be fetched by hand."""
@@ -85,10 +63,3 @@ class StanfordCars(VisionDataset):
             "The original URL of Stanford Cars is broken. Get the files from "
             f"https://www.kaggle.com/datasets/jessicali9530/stanford-cars-dataset and put them into {self._files}."
         )
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, label = self._samples[index]
-        return self._transformed(self.loader(path), label)

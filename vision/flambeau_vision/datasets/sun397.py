@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from .folder import default_loader
-from .utils import download_and_extract_archive
-from .vision import VisionDataset
+from .published import ImageList
 
 __all__ = ["SUN397"]
 
 
-class SUN397(VisionDataset):
+class SUN397(ImageList):
     """[SUN397](https://vision.princeton.edu/projects/2010/SUN/): photographs of 397 kinds of scenes.
 
     Args:
@@ -40,8 +39,8 @@ class SUN397(VisionDataset):
         (['abbey'], (6, 4), 0)
     """
 
-    _URL = "http://vision.princeton.edu/projects/2010/SUN/SUN397.tar.gz"
-    _MD5 = "8ca2778205c41d23104230ba66911c7a"
+    _archives = (("http://vision.princeton.edu/projects/2010/SUN/SUN397.tar.gz", "8ca2778205c41d23104230ba66911c7a"),)
+    _needed = ("SUN397",)
 
     def __init__(
         self,
@@ -51,31 +50,11 @@ class SUN397(VisionDataset):
         download: bool = False,
         loader: Callable[[str], Any] = default_loader,
     ) -> None:
-        super().__init__(root, transform=transform, target_transform=target_transform)
-        self.loader = loader
-        self._ensure_files(download)
-        lines = (self._images / "ClassName.txt").read_text().splitlines()
-        self.classes = [line[3:].strip() for line in lines]  # after the folder of their first letter
-        self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
-        self._samples = [
-            (str(path), self.class_to_idx["/".join(path.relative_to(self._images).parts[1:-1])])
-            for path in sorted(self._images.rglob("sun_*.jpg"))
-        ]
+        super().__init__(root, "train", transform, target_transform, download, loader)  # all is in one split
 
-    @property
-    def _images(self) -> Path:
-        return self._folder / "SUN397"
-
-    def _check_exists(self) -> bool:
-        return self._images.is_dir()
-
-    def download(self) -> None:
-        """Fetch and unpack the archive."""
-        download_and_extract_archive(self._URL, self._folder, md5=self._MD5)
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        path, target = self._samples[index]
-        return self._transformed(self.loader(path), target)
+    def _list_samples(self) -> list[tuple[str, int]]:
+        images = self._files / "SUN397"
+        lines = (images / "ClassName.txt").read_text().splitlines()
+        self._number_classes([line[3:].strip() for line in lines])  # after the folder of their first letter
+        files = sorted(images.rglob("sun_*.jpg"))
+        return [(str(file), self.class_to_idx["/".join(file.relative_to(images).parts[1:-1])]) for file in files]

@@ -84,6 +84,20 @@ def _to_tensor(image: Any, mode: ImageReadMode | str) -> Tensor:
     return pil_to_tensor(image)
 
 
+def _deep_png(data: bytes) -> bool:
+    """Whether these are the bytes of a PNG with 16 bits for each of several channels, of which Pillow drops the lower 8."""
+    return data[:8] == b"\x89PNG\r\n\x1a\n" and data[24:25] == b"\x10" and data[25:26] in (b"\x02", b"\x06")
+
+
+def _decode_deep_png(data: bytes, mode: ImageReadMode) -> Tensor:
+    av = optional("av", "'flambeau[video]'", "decoding PNG images of 16 bits a channel")
+    has_alpha = mode is ImageReadMode.RGB_ALPHA or (mode is ImageReadMode.UNCHANGED and data[25] == 6)
+    with av.open(io.BytesIO(data), format="png_pipe") as container:
+        (frame,) = container.decode(video=0)
+        pixels = frame.to_ndarray(format="rgba64le" if has_alpha else "rgb48le")
+    return torch.from_numpy(pixels).permute(2, 0, 1)
+
+
 def decode_image(
     input: Tensor | str | Path,
     mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
@@ -92,7 +106,7 @@ def decode_image(
     """Decode an image: JPEG, PNG, GIF, WebP and whatever else Pillow knows.
 
     Args:
-        input: its bytes as a `uint8` tensor, or a path.
+        input: its bytes as a `uint8` tensor, or a path. PyAV reads PNG images of 16 bits a channel, into `uint16`.
         mode: the channels of the result; by default those of the image.
         apply_exif_orientation: turn the image as its metadata say.
 
@@ -109,7 +123,12 @@ def decode_image(
         >>> torch.equal(decode_image(encode_png(image)), image)
         True
     """
-    image = _open(input if isinstance(input, Tensor) else read_file(input))
+    encoded = input if isinstance(input, Tensor) else read_file(input)
+    data = _encoded_bytes(encoded)
+    chosen = ImageReadMode[mode.upper()] if isinstance(mode, str) else mode
+    if _deep_png(data) and chosen not in (ImageReadMode.GRAY, ImageReadMode.GRAY_ALPHA):
+        return _decode_deep_png(data, chosen)
+    image = _open(encoded)
     if apply_exif_orientation:
         image = pillow("ImageOps").exif_transpose(image)
     return _to_tensor(image, mode)

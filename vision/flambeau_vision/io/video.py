@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,19 @@ def _check_unit(pts_unit: str) -> None:
         raise ValueError(f"pts_unit should be either 'pts' or 'sec', got {pts_unit!r}")
 
 
+def _seek_before(container: Any, stream: Any, time: float) -> None:
+    """Go on at the last picture before `time` that can be decoded without others; from the start where a file cannot do that."""
+    try:
+        container.seek(max(math.floor(time) - 1, 0), stream=stream, backward=True)
+    except _av().FFmpegError:
+        container.seek(0)
+
+
 def _frames_between(container: Any, stream: Any, start: Any, end: Any, pts_unit: str) -> list[Any]:
     """The frames of a stream from `start` to `end`, both included, in the order in which they are shown."""
     frames = []
+    if start > 0:
+        _seek_before(container, stream, start if pts_unit == "pts" else start / stream.time_base)
     for frame in container.decode(stream):
         if frame.pts is None:
             continue
@@ -35,7 +46,9 @@ def _frames_between(container: Any, stream: Any, start: Any, end: Any, pts_unit:
         if stream.type == "audio":  # what begins before and reaches into the part belongs to it
             length = Fraction(frame.samples, frame.sample_rate)
             last = first + (length if pts_unit == "sec" else int(length / stream.time_base))
-        if last >= start and first <= end:
+        if first > end:
+            break  # frames come in the order in which they are shown
+        if last >= start:
             frames.append(frame)
     return sorted(frames, key=lambda frame: frame.pts)
 
@@ -96,6 +109,31 @@ def read_video(
     if output_format.upper() == "TCHW":
         result = result.permute(0, 3, 1, 2)
     return result, torch.from_numpy(sound), info
+
+
+def read_sound(filename: str | Path, start: float, stop: float) -> Tensor:
+    """The samples of the sound that are played from `start` seconds on and before `stop`; none where there is no sound.
+
+    Returns:
+        Floats of shape `(channels, samples)`.
+
+    Raises:
+        ModuleNotFoundError: PyAV is not installed.
+    """
+    import numpy as np
+
+    with _av().open(str(filename), metadata_errors="ignore") as container:
+        if not container.streams.audio:
+            return torch.empty(1, 0)
+        stream = container.streams.audio[0]
+        resampler = _av().AudioResampler(format="fltp")
+        frames = _frames_between(container, stream, start, stop, "sec")
+        parts = [part.to_ndarray() for frame in frames for part in resampler.resample(frame)]
+        if not parts:
+            return torch.empty(1, 0)
+        played = float(frames[0].pts * stream.time_base)
+        first, last = (max(round((time - played) * stream.rate), 0) for time in (start, stop))
+    return torch.from_numpy(np.ascontiguousarray(np.concatenate(parts, axis=1)[:, first:last]))
 
 
 def read_video_timestamps(filename: str | Path, pts_unit: str = "pts") -> tuple[list[Any], float | None]:

@@ -11,6 +11,9 @@ from ...calls.tables import PUBLIC
 from ...random import get_rng_state, set_rng_state
 from ...tensors.tensor import Tensor
 from ...values.trees import Spec, broadcast_prefix, flatten, unflatten
+from ...values.trees import broadcast_prefix as _broadcast_to_and_flatten  # noqa: F401 (under PyTorch's names, for tensordict)
+from ...values.trees import flatten as tree_flatten  # noqa: F401
+from ...values.trees import unflatten as tree_unflatten  # noqa: F401
 from . import registration  # noqa: F401 (registers the batch hooks that calls use)
 from .keys import add_level, drop_level
 from .levels import Level, going_on, levels_of
@@ -49,133 +52,179 @@ def vmap(
 
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(func, in_dims, out_dims, randomness, kwargs)
-        size, dims, leaves, spec = call.arguments(args)
+        size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
         if chunk_size is None or chunk_size >= size:
-            leaves, spec = call.run(size, dims, leaves, spec)
-        else:
-            leaves, spec = call.run_in_chunks(size, dims, leaves, spec, chunk_size)
-        return unflatten(leaves, spec)
+            return _flat_vmap(func, size, dims, leaves, spec, out_dims, randomness, kwargs)
+        return _in_chunks(func, size, dims, leaves, spec, out_dims, randomness, kwargs, chunk_size)
 
     return batched
 
 
-class _Call:
-    """One call of a batched function."""
+def _flat_vmap(
+    func: Callable[..., Any],
+    size: int,
+    dims: list[Any],
+    leaves: list[Any],
+    spec: Spec,
+    out_dims: Any,
+    randomness: str,
+    kwargs: Any,
+) -> Any:
+    level = Level(next(_numbers), size, randomness)
+    inside = _create_batched_inputs(dims, leaves, level, spec)
+    with going_on(level):
+        output = func(*inside, **kwargs)
+    return _unwrap_batched(output, out_dims, level, size, func)
 
-    def __init__(self, func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str, kwargs: dict[str, Any]) -> None:
-        self.func, self.in_dims, self.out_dims, self.randomness, self.kwargs = func, in_dims, out_dims, randomness, kwargs
-        self.name = getattr(func, "__name__", repr(func))
 
-    def arguments(self, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], Spec]:
-        """The size of the batch, and the leaves of the arguments with the batch dimension of each, checked."""
-        where = f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>): "
-        if not isinstance(self.in_dims, (int, tuple)):
-            raise ValueError(
-                f"{where}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
-                f"inputs, got: {type(self.in_dims)}."
-            )
-        if not args:
-            raise ValueError(
-                f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
-                "to vmap over a function with no inputs. The latter is unsupported."
-            )
-        leaves, spec = flatten(args)
-        dims = broadcast_prefix(self.in_dims, spec)
-        if dims is None:
-            raise ValueError(
-                f"{where}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-                f"{flatten(self.in_dims)[1]} but inputs has structure {spec}."
-            )
-        sizes = []
-        for index, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
-            if dim is None:
-                continue
-            if not isinstance(dim, int):
-                raise ValueError(f"{where}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
-            if not isinstance(leaf, Tensor):
-                raise ValueError(
-                    f"{where}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap "
-                    "over non-Tensor arguments, please use None as the respective in_dim"
-                )
-            if not -leaf.ndim <= dim < leaf.ndim:
-                raise ValueError(
-                    f"{where}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
-                    f"{leaf.ndim} so expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}."
-                )
-            dims[index] = dim % leaf.ndim
-            sizes.append(leaf.shape[dim])
-        if not sizes:
-            raise ValueError("vmap: Expected at least one Tensor to vmap over")
-        if len(set(sizes)) > 1:
-            raise ValueError(
-                "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-                f"{sizes} for the mapped dimension"
-            )
-        return sizes[0], dims, leaves, spec
+def _in_chunks(
+    func: Callable[..., Any],
+    size: int,
+    dims: list[Any],
+    leaves: list[Any],
+    spec: Spec,
+    out_dims: Any,
+    randomness: str,
+    kwargs: Any,
+    chunk_size: int,
+) -> Any:
+    chunks: list[list[Any]] = []
+    state = get_rng_state() if randomness == "same" else None
+    for start in range(0, size, chunk_size):
+        if state is not None:
+            set_rng_state(state)
+        length = min(chunk_size, size - start)
+        part = [leaf if dim is None else leaf.narrow(dim, start, length) for leaf, dim in zip(leaves, dims, strict=True)]
+        results, structure = flatten(_flat_vmap(func, length, dims, part, spec, out_dims, randomness, kwargs))
+        chunks.append(results)
+    placed = broadcast_prefix(out_dims, structure) or [0] * len(chunks[0])
+    joined = [
+        PUBLIC["cat"](pieces, dim) if dim is not None else pieces[0]
+        for pieces, dim in zip(map(list, zip(*chunks, strict=True)), placed, strict=True)
+    ]
+    return unflatten(joined, structure)
 
-    def run(self, size: int, dims: Sequence[Any], leaves: Sequence[Any], spec: Spec) -> tuple[list[Any], Spec]:
-        level = Level(next(_numbers), size, self.randomness)
-        inside = [leaf if dim is None else add_level(leaf, level, dim) for leaf, dim in zip(leaves, dims, strict=True)]
-        with going_on(level):
-            output = self.func(*unflatten(inside, spec), **self.kwargs)
-        results, structure = flatten(output)
-        placed = self.places(output, structure)
-        return [self.outside(result, level, dim) for result, dim in zip(results, placed, strict=True)], structure
 
-    def places(self, output: Any, spec: Spec) -> list[Any]:
-        """The batch dimension of each of the results."""
-        out_dims = self.out_dims
-        if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
-            out_dims = out_dims[0]
-        dims = broadcast_prefix(out_dims, spec)
-        if dims is None:
-            raise ValueError(
-                f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with the "
-                f"structure of `outputs`. out_dims has structure {flatten(self.out_dims)[1]} but outputs has "
-                f"structure {spec}."
-            )
-        if not all(dim is None or isinstance(dim, int) for dim in dims):
-            raise ValueError(
-                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python "
-                "collection of ints representing where in the outputs the vmapped dimension should "
-                "appear."
-            )
-        return dims
+# --- in and out ---------------------------------------------------------------------------------------------------
+# The names are PyTorch's, of its module `_functorch.vmap`: tensordict puts functions of its own in the place of three of these,
+# so that its collections are mapped over as tensors are.
 
-    def outside(self, result: Any, level: Level, dim: int | None) -> Any:
-        """A result outside the batch, with the batch as dimension `dim`."""
+
+def _get_name(func: Callable[..., Any]) -> str:
+    return getattr(func, "__name__", repr(func))
+
+
+def _process_batched_inputs(
+    in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]
+) -> tuple[int, list[Any], list[Any], Spec]:
+    """The size of the batch, the batch dimension of each leaf of the arguments, and the leaves with their structure, checked."""
+    where = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{where}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
+            f"inputs, got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({_get_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
+            "to vmap over a function with no inputs. The latter is unsupported."
+        )
+    leaves, spec = flatten(args)
+    dims = broadcast_prefix(in_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"{where}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{flatten(in_dims)[1]} but inputs has structure {spec}."
+        )
+    sizes = []
+    for index, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
         if dim is None:
-            if isinstance(result, Tensor) and level in levels_of(result._key):
-                raise ValueError(f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None")
-            return result
-        if not isinstance(result, Tensor):
+            continue
+        if not isinstance(dim, int):
+            raise ValueError(f"{where}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+        if not isinstance(leaf, Tensor):
             raise ValueError(
-                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(result)}. Did "
-                "you mean to set out_dims= to None for output?"
+                f"{where}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap "
+                "over non-Tensor arguments, please use None as the respective in_dim"
             )
-        limit = result.ndim + 1
-        if not -limit <= dim < limit:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
-        return drop_level(result, level, dim % limit)
+        if not -leaf.ndim <= dim < leaf.ndim:
+            raise ValueError(
+                f"{where}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+                f"{leaf.ndim} so expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}."
+            )
+        dims[index] = dim % leaf.ndim
+        sizes.append(leaf.shape[dim])
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    return sizes[0], dims, leaves, spec
 
-    def run_in_chunks(
-        self, size: int, dims: Sequence[Any], leaves: Sequence[Any], spec: Spec, chunk_size: int
-    ) -> tuple[list[Any], Spec]:
-        chunks: list[list[Any]] = []
-        state = get_rng_state() if self.randomness == "same" else None
-        for start in range(0, size, chunk_size):
-            if state is not None:
-                set_rng_state(state)
-            length = min(chunk_size, size - start)
-            chunk_leaves = [
-                leaf if dim is None else leaf.narrow(dim, start, length) for leaf, dim in zip(leaves, dims, strict=True)
-            ]
-            results, structure = self.run(length, dims, chunk_leaves, spec)
-            chunks.append(results)
-        placed = broadcast_prefix(self.out_dims, structure) or [0] * len(chunks[0])
-        joined = [
-            PUBLIC["cat"](pieces, dim) if dim is not None else pieces[0]
-            for pieces, dim in zip(map(list, zip(*chunks, strict=True)), placed, strict=True)
-        ]
-        return joined, structure
+
+def _create_batched_inputs(flat_in_dims: Sequence[Any], flat_args: Sequence[Any], vmap_level: Level, args_spec: Spec) -> Any:
+    """The arguments as the function sees them."""
+    inside = [
+        leaf if dim is None else _add_batch_dim(leaf, dim, vmap_level) for leaf, dim in zip(flat_args, flat_in_dims, strict=True)
+    ]
+    return unflatten(inside, args_spec)
+
+
+def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: Level, batch_size: int, func: Callable[..., Any]) -> Any:
+    """The results as the caller sees them."""
+    results, spec = flatten(batched_outputs)
+    dims = _places(batched_outputs, out_dims, spec, _get_name(func))
+    outside = [
+        _maybe_remove_batch_dim(_get_name(func), result, vmap_level, batch_size, dim)
+        for result, dim in zip(results, dims, strict=True)
+    ]
+    return unflatten(outside, spec)
+
+
+def _places(output: Any, out_dims: Any, spec: Spec, name: str) -> list[Any]:
+    """The batch dimension of each of the results."""
+    if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
+    dims = broadcast_prefix(out_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
+            f"structure of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has "
+            f"structure {spec}."
+        )
+    if not all(dim is None or isinstance(dim, int) for dim in dims):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
+            "collection of ints representing where in the outputs the vmapped dimension should "
+            "appear."
+        )
+    return dims
+
+
+def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: Level, batch_size: int, out_dim: int | None) -> Any:
+    """A result outside the batch, with the batch as dimension `out_dim`; None: it has none."""
+    if out_dim is None:
+        if isinstance(batched_output, Tensor) and vmap_level in levels_of(batched_output._key):
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return batched_output
+    if not isinstance(batched_output, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. Did "
+            "you mean to set out_dims= to None for output?"
+        )
+    return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
+
+
+def _add_batch_dim(tensor: Tensor, in_dim: int, vmap_level: Level) -> Any:
+    """The tensor inside the batch, of which dimension `in_dim` counts the members."""
+    return add_level(tensor, vmap_level, in_dim % tensor.ndim)
+
+
+def _remove_batch_dim(tensor: Tensor, vmap_level: Level, batch_size: int, out_dim: int) -> Any:
+    """The tensor outside the batch, the members of which dimension `out_dim` counts.  IndexError if there is no such."""
+    limit = tensor.ndim + 1
+    if not -limit <= out_dim < limit:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {out_dim})")
+    return drop_level(tensor, vmap_level, out_dim % limit)

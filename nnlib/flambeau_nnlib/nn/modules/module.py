@@ -15,6 +15,7 @@ from flambeau.__future__ import get_overwrite_module_params_on_conversion, get_s
 from ..parameter import Buffer, Parameter
 from .hooks import (
     CALL_HOOK_KINDS,
+    GLOBAL,
     Hookable,
     call_registration_hooks,
     register_module_backward_hook,
@@ -41,6 +42,8 @@ __all__ = [
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
+
+_global_parameter_registration_hooks = GLOBAL.registration["parameter"]  # for tensordict
 
 MEMBER_KINDS = ("_parameters", "_buffers", "_modules")
 NOTHING = object()  # the default of an argument that may be None

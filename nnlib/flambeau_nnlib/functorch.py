@@ -1,0 +1,102 @@
+"""`functorch`, a package that comes with PyTorch: the transforms of `torch.func`, and models as functions of their parameters.
+
+>>> import flambeau as torch
+>>> from flambeau_nnlib.functorch import grad, make_functional
+>>> func, params = make_functional(torch.nn.Linear(2, 1, bias=False))
+>>> grad(lambda params: func(params, torch.ones(3, 2)).sum())(params)
+(tensor([[3., 3.]]),)
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
+
+from .nn.modules.module import Module
+
+__all__ = [
+    "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "functionalize", "grad", "grad_and_value",
+    "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "vjp", "vmap",
+]  # fmt: skip
+
+__version__ = torch.__version__
+
+
+class FunctionalModuleWithBuffers(Module):
+    """A model as a function of its parameters and buffers: see `make_functional_with_buffers`."""
+
+    def __init__(self, stateless_model: Module, param_names: Sequence[str], buffer_names: Sequence[str]) -> None:
+        super().__init__()
+        self.stateless_model = stateless_model
+        self.param_names, self.buffer_names = tuple(param_names), tuple(buffer_names)
+
+    def forward(self, params: Iterable[Tensor], buffers: Iterable[Tensor], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]  # as PyTorch's
+        """The model's output with these parameters and buffers."""
+        names = (*self.param_names, *self.buffer_names)
+        state = dict(zip(names, (*params, *buffers), strict=True))
+        return torch.func.functional_call(self.stateless_model, state, args, kwargs)
+
+
+class FunctionalModule(Module):
+    """A model as a function of its parameters: see `make_functional`."""
+
+    def __init__(self, stateless_model: Module, param_names: Sequence[str]) -> None:
+        super().__init__()
+        self.stateless_model = stateless_model
+        self.param_names = tuple(param_names)
+
+    def forward(self, params: Iterable[Tensor], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]  # as PyTorch's
+        """The model's output with these parameters."""
+        state = dict(zip(self.param_names, params, strict=True))
+        return torch.func.functional_call(self.stateless_model, state, args, kwargs)
+
+
+def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, tuple[Tensor, ...]]:
+    """A model without buffers as a function, and its parameters: `func(params, *args)`.
+
+    Args:
+        model: is not changed.
+        disable_autograd_tracking: the parameters shall not require gradients.
+
+    Raises:
+        RuntimeError: it has buffers.
+    """
+    if next(iter(model.buffers()), None) is not None:
+        raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
+    func, params, _ = make_functional_with_buffers(model, disable_autograd_tracking)
+    return FunctionalModule(func.stateless_model, func.param_names), params
+
+
+def make_functional_with_buffers(
+    model: Module, disable_autograd_tracking: bool = False
+) -> tuple[FunctionalModuleWithBuffers, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """A model as a function, its parameters, and its buffers: `func(params, buffers, *args)`.
+
+    Args:
+        model: is not changed.
+        disable_autograd_tracking: the parameters shall not require gradients.
+    """
+    stateless = copy.deepcopy(model)
+    params, buffers = dict(stateless.named_parameters()), dict(stateless.named_buffers())
+    for param in params.values() if disable_autograd_tracking else ():
+        param.requires_grad_(False)
+    return FunctionalModuleWithBuffers(stateless, [*params], [*buffers]), tuple(params.values()), tuple(buffers.values())
+
+
+def combine_state_for_ensemble(
+    models: Iterable[Module],
+) -> tuple[FunctionalModuleWithBuffers, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Models of one architecture as one function, and their parameters and buffers, stacked, for `vmap`.
+
+    Raises:
+        RuntimeError: there is none, or they are of several classes or modes.
+    """
+    models = list(models)
+    params, buffers = torch.func.stack_module_state(models)
+    func = make_functional_with_buffers(models[0])[0]
+    return func, tuple(params.values()), tuple(buffers.values())

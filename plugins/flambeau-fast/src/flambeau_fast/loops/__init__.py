@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -13,7 +12,7 @@ from numba.core.codegen import get_host_cpu_features
 
 from flambeau_backends.numpy.packs import follow
 
-__all__ = ["exactly", "inlined"]
+__all__ = ["exactly"]
 
 if numba.config.THREADING_LAYER == "default":
     numba.config.THREADING_LAYER = "threadsafe"  # numba's own scheduler aborts if two threads use it at once
@@ -24,9 +23,6 @@ if numba.config.CPU_FEATURES is None and llvm.get_host_cpu_features().get("avx51
 follow(lambda count: numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS)))
 
 exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # each operation rounds, as if it stood alone
-
-# Within a function products may be fused with sums, as the kernels' compiler does; NaN and infinities are handled correctly.
-inlined: Callable[..., Any] = numba.njit(nogil=True, error_model="numpy", fastmath={"contract"})
 
 
 class _Announce(event.Listener):

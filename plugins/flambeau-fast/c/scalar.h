@@ -8,6 +8,15 @@ place (ulp).  `loops/scalar.py` has the same functions for numba, which the loop
 
 #include "vector.h"
 
+/* a * b + c, rounded once where the processor can: for where compilers differ in whether they see that they may do so. */
+INLINE float product_and_sum(float a, float b, float c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 INLINE int32_t bits_of(float x) {
     union { float number; int32_t bits; } both = {.number = x};
     return both.bits;
@@ -103,7 +112,7 @@ INLINE float silu(float x) { return x * sigmoid(x); }
 
 INLINE float silu_backward(float g, float x) {
     float s = sigmoid(x);
-    return g * s * (1.0f + (x - x * s));
+    return g * s * product_and_sum(x, 1.0f - s, 1.0f);
 }
 
 INLINE float gelu(float x) { return x * normal_share_below(x); }

@@ -1,6 +1,6 @@
 """The compiled kernels; their sources are in the folder `c`.
 
-They were compiled for several kinds of processors; those for this one are used, or with `FLAMBEAU_FAST_CPU` those for a lesser one.
+They were compiled for several kinds of processors; used are those for this one, or with `FLAMBEAU_FAST_CPU` for a lesser one.
 In a source tree they are compiled here, when they are missing or a source has changed.
 """
 

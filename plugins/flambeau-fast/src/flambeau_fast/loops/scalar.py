@@ -123,7 +123,7 @@ def silu(x):
 @inlined
 def silu_backward(g, x):
     s = sigmoid(x)
-    return g * s * (f32(1) + (x - x * s))
+    return g * s * (f32(1) + x * (f32(1) - s))
 
 
 @inlined

@@ -4,7 +4,8 @@
     python benchmarks/collectives.py --ranks 2 --only all_reduce --rounds 5
     python benchmarks/collectives.py --hosts             the default engine as between hosts, over the loopback network
 
-The sides take turns, in processes of their own; what is printed are medians of the rounds. A ratio below 1 is faster than gloo.
+The sides take turns, in processes of their own; what is printed are the least times of the rounds, and behind them the processor
+time of all ranks together, which says more where other programs use the processors too. A ratio below 1 is faster than gloo.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import os
 import resource
 import shutil
 import socket
-import statistics
 import subprocess
 import sys
 import time
@@ -54,43 +54,45 @@ def work(library: str, backend: str, only: str) -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for operation, call in operations(torch, size, ranks).items():
             if only in operation:
-                call()
-                dist.barrier()
-                start = time.perf_counter()
-                for _ in range(STEPS[name]):
-                    call()
-                dist.barrier()
-                found[f"{operation} {name}"] = (time.perf_counter() - start) / STEPS[name]
+                measured = [times(dist, call, STEPS[name]) for _ in range(4)][1:]
+                seconds, processor = map(min, zip(*measured, strict=True))
+                total = torch.tensor([processor])
+                dist.all_reduce(total)
+                found[f"{operation} {name}"], found[f"{operation} {name}, processors"] = seconds, total.item()
         found[f"memory {name}"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     if not only:
-        found["DDP step / plain step"] = data_parallel_step(torch)
+        found["DDP step / plain step"], found["DDP step / plain step, processors"] = data_parallel_step(torch)
     if rank == 0:
         print(json.dumps(found), flush=True)
     dist.barrier()
     dist.destroy_process_group()
 
 
-def data_parallel_step(torch: Any) -> float:
-    """How much longer a training step takes with `DistributedDataParallel`: the median of pairs of steps."""
+def times(dist: Any, call: Callable[[], Any], steps: int) -> tuple[float, float]:
+    """The seconds that a call takes, and those of the processor in this rank."""
+    dist.barrier()
+    start, processor = time.perf_counter(), time.process_time()
+    for _ in range(steps):
+        call()
+    processor = (time.process_time() - processor) / steps
+    dist.barrier()
+    return (time.perf_counter() - start) / steps, processor
+
+
+def data_parallel_step(torch: Any) -> tuple[float, float]:
+    """How much longer a training step takes with `DistributedDataParallel`, and how much more of the processor."""
     nn = torch.nn
     plain = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
     parallel = nn.parallel.DistributedDataParallel(plain)
     batch = torch.randn(128, 512)
 
-    def step(net: Any) -> float:
-        torch.distributed.barrier()
-        start = time.perf_counter()
+    def step(net: Any) -> None:
         net.zero_grad()
         net(batch).pow(2).mean().backward()
-        torch.distributed.barrier()
-        return time.perf_counter() - start
 
-    ratios = []
-    for _ in range(9):
-        with parallel.no_sync():
-            alone = step(parallel)
-        ratios.append(step(parallel) / alone)
-    return statistics.median(ratios)
+    rounds = [times(torch.distributed, lambda net=net: step(net), 2) for _ in range(15) for net in (plain, parallel)]
+    (alone, alone_processor), (together, processor) = (map(min, zip(*rounds[place::2], strict=True)) for place in (0, 1))
+    return together / alone, processor / alone_processor
 
 
 def run(side: str, ranks: int, only: str) -> dict[str, float]:
@@ -146,16 +148,20 @@ def main() -> None:
 
 
 def show(ranks: int, rounds: dict[str, list[dict[str, float]]]) -> None:
-    """Print PyTorch's medians, and those of the other sides relative to them."""
-    base, *others = [{key: statistics.median(one[key] for one in found) for key in found[0]} for found in rounds.values()]
+    """Print PyTorch's times, and those of the other sides relative to them."""
+    base, *others = [{key: min(one[key] for one in found) for key in found[0]} for found in rounds.values()]
     print(f"\n{ranks} ranks".ljust(29) + "".join(f"{side:>20}" for side in rounds))
     for key, value in base.items():
+        if key.endswith(", processors"):
+            continue
         if key.startswith("DDP"):
-            cells = [f"{side[key]:20.2f}" for side in (base, *others)]
+            cells = [f"{side[key]:.2f} ({side[f'{key}, processors']:.2f})".rjust(20) for side in (base, *others)]
         elif key.startswith("memory"):
             cells = [f"{side[key]:17.0f} MB" for side in (base, *others)]
         else:
-            cells = [f"{value * 1e3:17.3f} ms", *(f"{side[key] / value:20.2f}" for side in others)]
+            processors = base[f"{key}, processors"]
+            cells = [f"{value * 1e3:10.3f} ({processors * 1e3:.3f}) ms".rjust(20)]
+            cells += [f"{side[key] / value:.2f} ({side[f'{key}, processors'] / processors:.2f})".rjust(20) for side in others]
         print(f"{key:28}{''.join(cells)}")
 
 

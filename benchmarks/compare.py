@@ -3,7 +3,8 @@
     python benchmarks/compare.py                    every workload, on every installed backend and kernel pack
     python benchmarks/compare.py --only LeNet       workloads with this in their names, or a group: calls, networks, layers, ...
     python benchmarks/compare.py --against HEAD~3   also this repository as it was at a commit, and the ratio of new to old
-    python benchmarks/compare.py --json FILE --markdown FILE.md --plot FILE.png
+    python benchmarks/compare.py --threads all      with 1, 2, 4, ... threads, up to 16 or as many as there are CPUs
+    python benchmarks/compare.py --json FILE --markdown FILE.md --plot FILE.svg
 
 The sides take turns within one run, with the same number of threads and steps; medians are printed.  A round that something else
 on the machine disturbed is repeated.  The results of the steps are compared too: the exit status is 1 if they differ.
@@ -24,6 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pictures import draw
 from sides import Failed, Side, Worker, checked_out, flambeau_sides, pytorch_side
 from workloads import GROUPS, Workload
 
@@ -47,12 +49,12 @@ def steps_per_turn(worker: Worker) -> int:
     return max(1, round(TURN / estimate))
 
 
-def take_turns(workers: Sequence[Worker], steps: int) -> list[float]:
-    """One round: the seconds per step of each worker."""
+def take_turns(workers: Sequence[Worker], steps: int, least: bool) -> list[float]:
+    """One round: the seconds per step of each worker, or those of its fastest steps."""
     times = []
     for worker in workers:
         time.sleep(PAUSE)
-        times.append(worker.ask("run", steps))
+        times.append(worker.ask("run_fastest" if least else "run", steps))
     return times
 
 
@@ -92,7 +94,7 @@ def aim_of(workload: Workload, side: Side) -> float | None:
     return {("numpy", ""): workload.alone, ("numpy", "fast"): workload.fast}.get((side.backend, side.pack))
 
 
-def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], rounds: int) -> list[Row]:
+def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], rounds: int, least: bool) -> list[Row]:
     """A row for each of the workers."""
     expected = reference.ask("build", workload.name) if workload.unit == "s" else []
     rows: list[Row] = []
@@ -104,6 +106,7 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
             "backend": worker.side.backend,
             "pack": worker.side.pack,
             "unit": workload.unit,
+            "threads": worker.threads,
             "aim": aim_of(workload, worker.side),
         }
         rows.append(row)
@@ -116,7 +119,7 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
     if workload.unit == "s":
         both = [reference, *(worker for worker, _ in able)]
         steps = steps_per_turn(reference)
-        measured = undisturbed_rounds(lambda: take_turns(both, steps), rounds)
+        measured = undisturbed_rounds(lambda: take_turns(both, steps, least), rounds)
         spread = max(deviations(measured)) if rounds > 1 else None
     else:
         measured = [[worker.ask("measure", workload.name) for worker in [reference, *(worker for worker, _ in able)]]]
@@ -180,14 +183,14 @@ def agrees(row: Row) -> bool:
 
 def print_changes(rows: Sequence[Row]) -> None:
     """How the new tree's times are to the old one's: each workload's, and their geometric mean."""
-    times = {(row["workload"], row["side"]): row["ours"] for row in rows if "ours" in row}
+    times = {(row["workload"], row["side"], row["threads"]): row["ours"] for row in rows if "ours" in row}
     changes = {
         key: times[key] / old
-        for (workload, side), old in times.items()
-        if (key := (workload, side.removesuffix(", old"))) != (workload, side)
+        for (workload, side, threads), old in times.items()
+        if (key := (workload, side.removesuffix(", old"), threads)) != (workload, side, threads)
     }
     print("\nnew / old")
-    for (workload, side), ratio in changes.items():
+    for (workload, side, _), ratio in changes.items():
         print(f"{workload:55s} {side:11s} {ratio:6.2f}")
     if changes:
         print(f"{'geometric mean':55s} {'':11s} {statistics.geometric_mean(changes.values()):6.2f}")
@@ -250,31 +253,6 @@ def markdown(facts: Row, rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def plot(rows: Sequence[Row], path: str) -> None:
-    """Bars of the ratios, and a mark at each aim."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    measured = [row for row in rows if "ratio" in row]
-    names = list(dict.fromkeys(row["workload"] for row in measured))
-    labels = list(dict.fromkeys(row["side"] for row in measured))
-    height = 0.8 / len(labels)
-    figure, axes = pyplot.subplots(figsize=(10, 1 + 0.25 * len(names) * len(labels) ** 0.5), layout="constrained")
-    for number, label in enumerate(labels):
-        own = [row for row in measured if row["side"] == label]
-        places = [names.index(row["workload"]) + (number - (len(labels) - 1) / 2) * height for row in own]
-        axes.barh(places, [row["ratio"] for row in own], height, label=f"flambeau on {label}")
-        aims = [(row["aim"], place) for row, place in zip(own, places, strict=True) if row["aim"]]
-        axes.scatter([aim for aim, _ in aims], [place for _, place in aims], marker="|", color="black", zorder=3)
-    axes.axvline(1, color="gray", linewidth=1)
-    axes.set(xscale="log", yticks=range(len(names)), yticklabels=names, xlabel="relative to PyTorch (less is better; | the aim)")
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.legend()
-    figure.savefig(path, dpi=150)
-
-
 # --- the command line ---
 
 
@@ -285,6 +263,37 @@ def chosen(only: str | None) -> list[Workload]:
     return [workload for group in GROUPS.values() for workload in group if only is None or only.lower() in workload.name.lower()]
 
 
+def thread_counts(text: str) -> list[int]:
+    """`all` stands for 1, 2, 4, 8 and 16, as far as there are CPUs."""
+    if text == "all":
+        return [count for count in (1, 2, 4, 8, 16) if count <= (os.cpu_count() or 1)]
+    return [int(number) for number in text.split(",")]
+
+
+def measure(todo: Sequence[Workload], sides: Sequence[Side], rounds: int, threads: int, least: bool) -> tuple[Row, list[Row]]:
+    """Where this is measured, and the rows; each is printed as soon as it is there."""
+    rows: list[Row] = []
+    with ExitStack() as stack:
+        workers = [stack.enter_context(Worker(side, threads)) for side in sides]
+        references = {
+            device: stack.enter_context(Worker(pytorch_side(device), threads))
+            for device in sorted({side.device for side in sides})
+        }
+        versions = {worker.ask("versions"): None for worker in [*references.values(), *workers]}
+        facts = machine(threads, list(versions))
+        print_machine(facts)
+        print(HEADER)
+        for workload in todo:
+            for device, reference in references.items():
+                there = [worker for worker in workers if worker.side.device == device]
+                new = compare(workload, reference, there, rounds, least)
+                if workload.training:
+                    add_memory(new, workload, reference.side, [worker.side for worker in there], threads)
+                rows += new
+                print("\n".join(map(line, new)), flush=True)
+    return facts, rows
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME", help=f"a group ({', '.join(GROUPS)}) or part of a workload's name")
@@ -292,45 +301,35 @@ def main() -> int:
     parser.add_argument("--against", metavar="COMMIT", help="measure an earlier tree too, in turns with this one")
     parser.add_argument("--json", metavar="FILE", help="write the rows, and where they were measured")
     parser.add_argument("--markdown", metavar="FILE", help="write the rows as a table")
-    parser.add_argument("--plot", metavar="FILE.png", help="draw the ratios (needs matplotlib)")
+    parser.add_argument("--plot", metavar="FILE.svg", help="draw the ratios (needs matplotlib: the extra `plot`)")
     parser.add_argument("--rounds", type=int, default=15, help="turns that each side has (default: %(default)s)")
-    parser.add_argument("--threads", type=int, default=2, help="threads of each side (default: %(default)s)")
+    parser.add_argument(
+        "--threads", type=thread_counts, default=[2], metavar="N,...", help="threads of each side: numbers, or `all` (default: 2)"
+    )
+    parser.add_argument("--least", action="store_true", help="time the fastest steps of each turn: for machines with other work")
     args = parser.parse_args()
     todo = chosen(args.only)
     if not todo:
         parser.error(f"no workload has {args.only!r} in its name")
-
-    rows: list[Row] = []
     sides = [side for side in flambeau_sides() if args.backends is None or side.backend in args.backends.split(",")]
     if not sides:
         parser.error(f"none of the backends {args.backends!r} can be used here")
+    rows: list[Row] = []
+    facts: list[Row] = []
     with ExitStack() as stack:
         if args.against:
             tree = stack.enter_context(checked_out(args.against))
             sides += [replace(side, tree=tree) for side in sides if not side.pack]
-        workers = [stack.enter_context(Worker(side, args.threads)) for side in sides]
-        references = {
-            device: stack.enter_context(Worker(pytorch_side(device), args.threads))
-            for device in sorted({side.device for side in sides})
-        }
-        versions = {worker.ask("versions"): None for worker in [*references.values(), *workers]}
-        facts = machine(args.threads, list(versions))
-        print_machine(facts)
-        print(HEADER)
-        for workload in todo:
-            for device, reference in references.items():
-                there = [worker for worker in workers if worker.side.device == device]
-                new = compare(workload, reference, there, args.rounds)
-                if workload.training:
-                    add_memory(new, workload, reference.side, [worker.side for worker in there], args.threads)
-                rows += new
-                print("\n".join(map(line, new)), flush=True)
+        for threads in args.threads:
+            measured_on, new = measure(todo, sides, args.rounds, threads, args.least)
+            rows += new
+            facts.append(measured_on)
     if args.json:
-        Path(args.json).write_text(json.dumps({"machine": facts, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+        Path(args.json).write_text(json.dumps({"machine": facts[0], "rows": rows}, indent=1) + "\n", encoding="utf-8")
     if args.markdown:
-        Path(args.markdown).write_text(markdown(facts, rows), encoding="utf-8")
+        Path(args.markdown).write_text(markdown(facts[0], rows), encoding="utf-8")
     if args.plot:
-        plot(rows, args.plot)
+        draw(rows, args.plot)
     if args.against:
         print_changes(rows)
     if any(row.get("disturbed") for row in rows):

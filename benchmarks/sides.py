@@ -95,7 +95,7 @@ class Worker:
     """The process of one side, which runs `worker.py`."""
 
     def __init__(self, side: Side, threads: int) -> None:
-        self.side = side
+        self.side, self.threads = side, threads
         environment = {**os.environ, **dict.fromkeys(THREADS, str(threads)), "BENCHMARK_PACK": side.distribution}
         if side.backend:
             environment["FLAMBEAU_BACKEND"] = side.backend

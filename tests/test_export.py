@@ -456,3 +456,91 @@ def test_samples(family):
             if isinstance(b, torch.Tensor):
                 assert a.dtype is b.dtype, sample.name
                 torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5, equal_nan=True, msg=sample.name)
+
+
+# --- modes, and writes that are to be gone ---------------------------------------------------------------------------------
+
+
+class WithoutGrad(nn.Module):
+    """Values that gradients are kept from, used outside and given back."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 2)
+
+    def forward(self, x):
+        with torch.no_grad():
+            fixed = self.linear(x)
+            larger = fixed.relu() + 1
+        return self.linear(x) * fixed, larger * 2, fixed.argmax(1), larger
+
+
+def test_no_grad_keeps_gradients_out():
+    module, x = WithoutGrad(), torch.randn(4, 3)
+    program = export(module, (x,))
+    exported = program.module()
+    same(exported(x), module(x))
+    assert [result.requires_grad for result in exported(x)] == [True, False, False, False]
+    exported(x)[0].sum().backward()
+    module(x)[0].sum().backward()
+    for one, other in zip(exported.parameters(), module.parameters(), strict=True):
+        assert torch.equal(one.grad, other.grad)
+    with torch.no_grad():  # where nothing is recorded, there is nothing to keep out
+        assert "detach" not in export(module, (x,)).graph_module.code
+
+
+def test_results_that_are_written_to_out():
+    class Out(nn.Module):
+        def forward(self, x):
+            out = torch.empty(2, 3)
+            torch.add(x, 1, out=out)
+            return out * 2
+
+    x = torch.randn(2, 3)
+    same(export(Out(), (torch.zeros(2, 3),)).module()(x), (x + 1) * 2)
+
+
+def writes_through_a_view(a):
+    b = a + 1
+    b.view(-1).add_(1)
+    return b
+
+
+def writes_to_its_argument(a):
+    a.add_(1)
+    return a * 2
+
+
+def writes_parts(a):
+    b = a.clone()
+    b[0] = 5
+    b[:, 1].mul_(2)
+    return b.t(), (b + torch.arange(2.0)).zero_()
+
+
+def writes_out(a):
+    out = torch.empty(2, 2)
+    torch.mul(a, a, out=out)
+    return {"out": out}
+
+
+@pytest.mark.parametrize("remove", ["mutations", "mutations_and_views"])
+@pytest.mark.parametrize("function", [writes_through_a_view, writes_to_its_argument, writes_parts, writes_out])
+def test_functionalized_graphs_write_to_nothing(function, remove):
+    from flambeau.fx.experimental.proxy_tensor import make_fx
+
+    from flambeau.func import functionalize
+
+    example = torch.ones(2, 2)
+    traced = make_fx(functionalize(function, remove=remove))(example)
+    calls = [node for node in traced.graph.nodes if node.op == "call_function"]
+    writes = [node for node in calls if node.target.overloadpacket.__name__.endswith("_")]
+    assert [str(node.target) for node in writes] == ["aten.copy_.default"] * (function is writes_to_its_argument)
+    assert torch.equal(example, torch.ones(2, 2))
+    x = torch.randn(2, 2)
+    y = x.clone()
+    same(traced(x), function(y))
+    assert torch.equal(x, y)
+    plain = make_fx(function)(example)
+    assert any(node.op == "call_function" and node.target.overloadpacket.__name__.endswith("_") for node in plain.graph.nodes)
+    same(plain(torch.full((2, 2), 3.0)), function(torch.full((2, 2), 3.0)))

@@ -31,7 +31,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("what is written against the namespace", {
         "__config__",
         "__future__", "__main__", "array_api", "conformance", "extension", "func", "functional", "launching", "masked", "overrides",
-        "serialization", "sparse", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures", "profiler",
+        "serialization", "sparse", "nested", "testing", "types", "autograd.functional", "library", "_ops", "_operator", "_schema", "futures", "profiler",
         "autograd.profiler", "autograd.profiler_util", "quasirandom", "_subclasses", "_guards", "_functorch",
         "utils.module_tracker", "utils.collect_env", "_C", "_VF", "_vmap_internals", "utils._mode_utils", "utils._python_dispatch", "utils.flop_counter",
         "_functions",
@@ -140,6 +140,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "_C",
         "_VF",
         "_functions",  # for editors
+        "_functorch",
         "_guards",
         "_operator",  # what `library` and `_ops` are made of, beside PyTorch's `_library`
         "_ops",
@@ -163,6 +164,7 @@ def test_what_stands_at_the_top_has_a_name_of_pytorch() -> None:
         "linalg",
         "masked",
         "mps",
+        "nested",
         "overrides",
         "profiler",
         "quasirandom",

@@ -307,15 +307,13 @@ def test_parts_of_complex_numbers_that_are_not_finite():
 
 
 def test_complex_numbers_of_halves_keep_their_digits():
-    """There is no complex32, so what would be rounded to it is not, and what would share its memory is refused."""
+    """They become complex64, as not every library has complex32."""
     half = torch.tensor([0.1, 3.0], dtype=torch.float16)
     result = torch.complex(half, -half)
     assert result.dtype is torch.complex64 and result.real.equal(half.float()) and result.imag.equal(-half.float())
     assert torch.result_type(half, 1j) is torch.complex64 is torch.float16.to_complex()
     with pytest.raises(NotImplementedError, match="polar"):
         torch.polar(half, half)
-    with pytest.raises(NotImplementedError, match="no complex32"):
-        torch.view_as_complex(half)
     with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for Long"):
         torch.int64.to_complex()
 

@@ -206,8 +206,46 @@ def test_what_has_no_translation_is_named_with_its_line():
     with pytest.raises(torch.onnx.OnnxExporterError, match=r"aten\.linalg_svd") as caught:
         torch.onnx.export(Call(lambda x: torch.linalg.svd(x)), (X,))
     assert "test_onnx_export.py" in str(caught.value)
-    with pytest.raises(ValueError, match="18 or newer"):
-        torch.onnx.export(nn.ReLU(), (X,), opset_version=11)
+    with pytest.raises(ValueError, match="Unsupported ONNX opset version: 6"):
+        torch.onnx.export(nn.ReLU(), (X,), opset_version=6)
+
+
+def test_older_versions_of_the_operators():
+    program = check(nn.Sequential(nn.Linear(6, 3), nn.Softplus(), nn.Linear(3, 2)), X, opset_version=14)
+    assert [each.version for each in program.model_proto.opset_import if not each.domain] == [14]
+
+
+def test_symbolic_functions():
+    def softplus(g, self, beta, threshold):
+        assert self.type().dim() == 2 and self.type().sizes() == [4, 6] and self.type().scalarType() == "Float"
+        return g.op("Div", g.op("Softplus", g.op("Mul", self, beta)), beta)
+
+    @torch.onnx.symbolic_helper.parse_args("v", "i", "f")
+    def scaled(g, x, dim, by):
+        assert (dim, by) == (1, 0.5)
+        total = g.op("ReduceSum", x, g.op("Constant", value_t=torch.tensor([dim])), keepdims_i=1)
+        return g.op("Mul", total, g.op("Constant", value_t=torch.tensor(by)))
+
+    scale = torch.library.custom_op(
+        "symbolic_tests::scaled", lambda x, dim, by: x.sum(dim, keepdim=True) * by, mutates_args=(),
+        schema="(Tensor x, int dim=1, float by=0.5) -> Tensor",
+    )  # fmt: skip
+    model = Call(lambda x: scale(F.softplus(x, beta=2)))
+    registered = [("aten::softplus", softplus, 9), ("symbolic_tests::scaled", scaled, 18)]
+    for name, function, version in registered:
+        torch.onnx.register_custom_op_symbolic(name, function, version)
+    try:
+        program = check(model, X, dynamo=False)
+        assert [node.op_type for node in program.model_proto.graph.node] == ["Mul", "Softplus", "Div", "ReduceSum", "Mul"]
+    finally:
+        for name, _, version in registered:
+            torch.onnx.unregister_custom_op_symbolic(name, version)
+    with pytest.raises(torch.onnx.OnnxExporterError, match="symbolic_tests.scaled"):
+        torch.onnx.export(model, (X,), dynamo=False)
+    with pytest.raises(torch.onnx.OnnxExporterError, match="must match the format domain::name"):
+        torch.onnx.register_custom_op_symbolic("softplus", softplus, 9)
+    with pytest.raises(ValueError, match="onnx domain cannot be modified"):
+        torch.onnx.register_custom_op_symbolic("onnx::Softplus", softplus, 9)
 
 
 def test_translations_of_ones_own():

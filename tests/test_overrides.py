@@ -354,3 +354,19 @@ def test_operators_that_are_reflected_are_offered_as_methods_of_tensors():
     x, word = torch.ones(2, 2), Word()
     assert (word + x)[0] is torch.Tensor.add and (word * x)[0] is torch.Tensor.mul
     assert (word - x)[0] is torch.Tensor.__rsub__ and (word & x)[0] is torch.Tensor.bitwise_and
+
+
+def test_methods_that_a_program_has_replaced_stay_replaced_inside_modes(monkeypatch):
+    with Passing():  # the methods that modes are offered are known from now on
+        torch.ones(2).uniform_()
+    calls, original = [], torch.Tensor.uniform_
+    monkeypatch.setattr(torch.Tensor, "uniform_", lambda self, *args, **kwargs: calls.append(self))
+    with Passing():
+        torch.ones(2).uniform_()
+        assert len(calls) == 1
+    torch.ones(2).uniform_()
+    assert len(calls) == 2
+    monkeypatch.undo()
+    assert torch.Tensor.uniform_ is original
+    with Passing():
+        assert isinstance(torch.ones(2).uniform_(), torch.Tensor)

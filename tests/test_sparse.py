@@ -383,3 +383,67 @@ def test_legacy_types():
         torch.sparse.FloatTensor([[0]], [1.0])
     assert torch.dsmm(x, torch.eye(2)).tolist() == [[0, 2], [3, 0]]
     assert torch.hsmm(x, torch.eye(2)).to_dense().tolist() == [[0, 2], [3, 0]]
+
+
+# --- batches of compressed matrices -------------------------------------------------------------------------------
+
+BATCH = torch.tensor([[[1.0, 0, 2, 0], [0, 3, 0, 4]], [[0, 5, 0, 6], [7, 0, 8, 0]]], dtype=torch.float64)
+
+
+def batch_of(layout, a=BATCH):
+    blocks = (1, 2) if layout in ("sparse_bsr", "sparse_bsc") else None
+    return a.to_sparse(layout=getattr(torch, layout), blocksize=blocks)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:])
+def test_batches(layout):
+    a, s = BATCH, batch_of(layout)
+    assert s.layout is getattr(torch, layout) and s.dense_dim() == 0
+    assert s.values().shape[:2] == (2, 4)
+    expected = {
+        a: (s, s.clone(), s.to_sparse(), s.to(torch.float32).to(torch.float64), torch.empty_like(s).copy_(s)),
+        a.mT: (s.mT, s.transpose(-1, -2), s.mH),
+        2 * a: (s * 2, 2 * s, s + s, s.clone().mul_(2), s + a, a + s),
+        a.sin(): (s.sin(),),
+        0 * a: (torch.zeros_like(s), s.clone().zero_()),
+        a[1]: (s[1], s[-1], s.select(0, 1), s.unbind(0)[1]),
+        a[1, 0]: (s[1, 0],),
+    }
+    for wanted, found in expected.items():
+        for result in found:
+            close(result if result.layout is torch.strided else result.to_dense(), wanted)
+    assert float(s.sum()) == float(a.sum())
+    assert s[1].layout is s.layout
+    close(batch_of(layout, a.reshape(2, 1, 2, 4))[1, 0].to_dense(), a[1])
+    with pytest.raises(RuntimeError, match="selecting sparse dimensions is not supported"):
+        s.select(1, 0)
+    with pytest.raises(RuntimeError, match="same number of specified elements per batch"):
+        batch_of(layout, a * torch.tensor([1.0, 0]).reshape(2, 1, 1))
+
+
+def test_conversions_of_batches():
+    s = batch_of("sparse_csr")
+    for other in ("sparse_csc", "sparse_coo"):
+        close(s.to_sparse(layout=getattr(torch, other)).to_dense(), BATCH)
+    close((s + batch_of("sparse_csr", BATCH.flip(0))).to_dense(), BATCH + BATCH.flip(0))
+
+
+def test_sampled_products_of_batches():
+    left, right = dense(2, 2, 3, share=1), dense(2, 3, 4, seed=1, share=1)
+    s = batch_of("sparse_csr")
+    result = torch.sparse.sampled_addmm(s, left, right, beta=2, alpha=3)
+    close(result.to_dense(), torch.where(BATCH != 0, 2 * BATCH + 3 * (left @ right), 0.0))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:])
+def test_gradients_of_batches(layout):
+    weight = torch.arange(16.0, dtype=torch.float64).reshape(2, 2, 4)
+    a, s = BATCH.clone().requires_grad_(), batch_of(layout).requires_grad_()
+    (batch_of(layout, a).to_dense() * weight).sum().backward()
+    ((3 * s).mT.to_dense() * weight.mT).sum().backward()
+    held = BATCH != 0
+    close(a.grad, weight * held)
+    if layout in ("sparse_bsr", "sparse_bsc"):  # blocks of one row and two columns, as a whole
+        held = held.reshape(2, 2, 2, 2).any(-1, keepdim=True).expand(2, 2, 2, 2).reshape(2, 2, 4)
+    assert s.grad.layout is s.layout
+    close(s.grad.to_dense(), 3 * weight * held)

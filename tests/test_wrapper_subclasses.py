@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import io
+import pickle
 
 import numpy as np
 import pytest
@@ -97,6 +99,48 @@ def test_a_wrapper_says_what_it_is():
     assert x.is_leaf and not x.requires_grad and x.numel() == 6 and x.ndim == 2 and is_traceable_wrapper_subclass(x)
 
 
+def test_a_wrapper_is_pickled_with_what_it_holds():
+    x = pair(requires_grad=True)
+    file = io.BytesIO()
+    torch.save(x, file)
+    file.seek(0)
+    for other in (pickle.loads(pickle.dumps(x)), torch.load(file, weights_only=False)):
+        assert type(other) is Pair and other.device == x.device and other.shape == x.shape and other.requires_grad
+        assert torch.equal(other.a, x.a) and torch.equal((other + 1).b, x.b + 1)
+
+
+class Rows(torch.Tensor):
+    """Numbers of rows; `Rows @ x` is the sum of such rows."""
+
+    @staticmethod
+    def __new__(cls, numbers):
+        return torch.Tensor._make_wrapper_subclass(cls, numbers.shape, dtype=numbers.dtype)
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is aten.mm.default:
+            return args[1][args[0].numbers].sum(0)
+        return func(*tree_map(lambda leaf: leaf.numbers if isinstance(leaf, Rows) else leaf, args), **(kwargs or {}))
+
+
+def test_a_class_says_what_an_index_and_a_product_are():
+    x, rows = torch.arange(12.0).view(4, 3), Rows(torch.tensor([[0, 2], [3, 3]]))
+    assert torch.equal(x[rows], x[rows.numbers])
+    for product in (rows @ x, torch.mm(rows, x), torch.matmul(rows, x)):
+        assert torch.equal(product, x[rows.numbers].sum(0))
+
+
+def test_what_a_wrapper_holds_is_shared():
+    x = pair()
+    assert not x.is_shared() and x.share_memory_() is x
+    assert x.is_shared() and x.a.is_shared() and x.b.is_shared()
+
+
 FUNCTIONS = {
     "add": lambda x, y: x + y, "number": lambda x, y: 2 - x * 3, "exp": lambda x, y: x.exp(), "matmul": lambda x, y: x @ y.t(),
     "sum": lambda x, y: x.sum(), "mean": lambda x, y: x.mean(0, keepdim=True), "power": lambda x, y: x**2, "softmax": lambda x, y: x.softmax(1),
@@ -104,6 +148,7 @@ FUNCTIONS = {
     lambda x, y: torch.where(x > y, x, y), "expand": lambda x, y: x.unsqueeze(0).expand(4, 2, 3), "max": lambda x, y: x.max(1).values,
     "linear": lambda x, y: torch.nn.functional.linear(x, y), "log": lambda x, y: (x / y).log().abs(), "stack": lambda x, y: torch.stack([x, y]),
     "norm": lambda x, y: torch.nn.functional.layer_norm(x, (3,)), "clamp": lambda x, y: x.clamp(0.7, 1.5), "split": lambda x, y: x.split(2, 1)[1],
+    "unfold": lambda x, y: x.unfold(1, 2, 1).sum(0), "strides": lambda x, y: x.as_strided((2, 2), (3, 1), 1),
     "mixed": lambda x, y: x * torch.full((3,), 2.0, dtype=torch.float64), "first plain": lambda x, y: torch.eye(2, dtype=torch.float64) @ x,
 }  # fmt: skip
 
@@ -131,6 +176,7 @@ def test_classes_are_asked_for_pytorchs_operators():
         "x.clone()": aten.clone.default, "x.to(torch.half)": aten._to_copy.default, "x**2": aten.pow.Tensor_Scalar, "x.relu()":
         aten.relu.default, "x.transpose(0, 1)": aten.transpose.int, "x.add_(1)": aten.add_.Tensor, "x.zero_()": aten.zero_.default,
         "torch.zeros_like(x)": aten.zeros_like.default, "torch.cat([x, x])": aten.cat.default, "x.view(6)": aten.view.default,
+        "x.unfold(1, 2, 1)": aten.unfold.default, "x.as_strided((2,), (1,))": aten.as_strided.default, "x.view(torch.int64)": aten.view.dtype,
         "x[0]": aten.select.int, "x[:, 1:]": aten.slice.Tensor, "x[None]": aten.unsqueeze.default,
     }  # fmt: skip
     for program, operator in expected.items():

@@ -107,7 +107,7 @@ def kitti_flow(root: Path) -> list[dict]:
         pixels = random(*SIZE, 3, high=65536, dtype="u2", seed=number)
         pixels[..., 2] = pixels[..., 2] > 30000
         deep_png(root / "KittiFlow/training/flow_occ", f"{number:06d}_10.png", pixels)
-    return [{"split": "test"}]  # the training split is of images that need more than torchvision's Python
+    return [{}, {"split": "test"}]
 
 
 def hd1k(root: Path) -> list[dict]:
@@ -117,7 +117,7 @@ def hd1k(root: Path) -> list[dict]:
         pictures(root / "hd1k/hd1k_input/image_2", *names)
         for seed, name in enumerate(names):
             deep_png(root / "hd1k/hd1k_flow_gt/flow_occ", name, random(*SIZE, 3, high=65536, dtype="u2", seed=seed))
-    return [{"split": "test"}]
+    return [{}, {"split": "test"}]
 
 
 # Stereo matching

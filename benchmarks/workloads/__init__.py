@@ -6,10 +6,11 @@ of the step are compared between the two.
 
 from __future__ import annotations
 
-from . import calls, compiled, files, inference, layers, loaders, networks, startup
+from . import calls, compiled, curves, files, inference, layers, loaders, networks, startup
+from .curves import CURVES
 from .workload import Workload
 
-__all__ = ["GROUPS", "Workload", "find"]
+__all__ = ["CURVES", "GROUPS", "Workload", "find"]
 
 GROUPS: dict[str, list[Workload]] = {
     "calls": calls.WORKLOADS,
@@ -17,6 +18,7 @@ GROUPS: dict[str, list[Workload]] = {
     "compiled": compiled.WORKLOADS,
     "layers": layers.WORKLOADS,
     "inference": inference.WORKLOADS,
+    "curves": curves.WORKLOADS,
     "files": files.WORKLOADS,
     "loaders": loaders.WORKLOADS,
     "startup": startup.WORKLOADS,

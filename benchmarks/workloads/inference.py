@@ -7,7 +7,7 @@ from typing import Any
 from . import networks
 from .workload import Make, Step, Workload
 
-__all__ = ["WORKLOADS"]
+__all__ = ["WORKLOADS", "inference"]
 
 
 def inference(network: networks.Network) -> Make:

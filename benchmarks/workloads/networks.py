@@ -10,7 +10,7 @@ from typing import Any
 
 from .workload import Make, Step, Workload
 
-__all__ = ["WORKLOADS", "lenet", "linear_rnn", "lstm", "resnet18", "training", "transformer", "two_layer_net"]
+__all__ = ["WORKLOADS", "Network", "lenet", "linear_rnn", "lstm", "resnet18", "training", "transformer", "two_layer_net"]
 
 Network = Callable[[Any], tuple[Any, Any, Callable[[Any], Any]]]
 

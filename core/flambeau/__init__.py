@@ -225,7 +225,8 @@ _PARTS["operations.private_functions"] = """
     _aminmax _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _conj _convert_indices_from_coo_to_csr
     _convert_indices_from_csr_to_coo _dim_arange _log_softmax _segment_reduce _shape_as_tensor _softmax
     _softmax_backward_data _unique _unique2 _weight_norm"""
-for _name in ("_utils", "operations.private_functions"):
+_PARTS["nested.construction"] = "_nested_view_from_buffer"
+for _name in ("_utils", "operations.private_functions", "nested.construction"):
     _LATE |= dict.fromkeys(_PARTS[_name].split(), _name)
 __all__ += (_name for _name in _LATE if not _name.startswith("_") and _name != "torch")
 
@@ -257,5 +258,6 @@ def _sparse(name: str) -> _Any:
 
 
 _hooks.hooks.sparse = _sparse
+_hooks.hooks.nested = lambda name: getattr(__getattr__("nested"), name)
 _hooks.hooks.operator = lambda *arguments: __getattr__("_ops").operator_of(*arguments)
 attach(__array_namespace__=_array_namespace)

@@ -278,6 +278,8 @@ def operator_of(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[st
         form = "Tensor" if len(args) > 1 and isinstance(args[-1], torch.Tensor) else "Scalar"
     elif aten == "pow":
         form = "_".join("Tensor" if isinstance(arg, torch.Tensor) else "Scalar" for arg in args)
+    elif aten == "view" and isinstance(args[-1], torch.dtype):
+        form = "dtype"
     elif aten in _WITH_DIM:
         form = _WITH_DIM[aten] if len(args) > 1 or "dim" in kwargs else form
     else:

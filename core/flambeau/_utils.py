@@ -47,6 +47,12 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
     return tensor
 
 
+def _rebuild_nested_tensor(buffer: Tensor, sizes: Tensor, strides: Tensor, storage_offsets: Tensor) -> Tensor:
+    """A nested tensor in the strided layout from its elements and their places: what pickles of such tensors call."""
+    tensor: Tensor = hooks.nested("_nested_view_from_buffer")(buffer, sizes, strides, storage_offsets)
+    return tensor
+
+
 # --- checks, as torchvision, torchao, transformers and vllm make them -----------------------------------------------
 
 

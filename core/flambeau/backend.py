@@ -121,6 +121,17 @@ class Backend:
         """What compiles loops for chains of element-wise operations, of an installed kernel pack; None if there is none."""
         return next((found for found in answers("flambeau_fusion", backend=self) if found is not None), None)
 
+    def chosen(self, kernel: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """What a kernel comes down to for arguments of these kinds (`ArrayKind` for an array), if that is another function.
+
+        Captured steps call it in place of the kernel, inside `program`.
+        """
+        return None
+
+    def program(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """The function of a captured step, as it is to be called."""
+        return run
+
     # --- infinities and NaN ---
 
     def undisturbed(self) -> AbstractContextManager[Any]:

@@ -386,11 +386,11 @@ def jacfwd(
             return tangent
 
         basis = unflatten(standard_basis(inputs), structure)
-        columns = vmap(push, randomness=randomness, out_dims=-1)(basis)
+        columns = vmap(push, randomness=randomness)(basis)
         flat, spec = flatten(columns)
         blocks = []
         for column in flat:
-            parts = column.split([input.numel() for input in inputs], -1)
+            parts = column.movedim(0, -1).split([input.numel() for input in inputs], -1)
             shaped = [part.reshape(part.shape[:-1] + input.shape) for part, input in zip(parts, inputs, strict=True)]
             whole = unflatten(shaped, structure)
             blocks.append(whole[0] if isinstance(chosen, int) else whole)
@@ -622,7 +622,11 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Wraps `func` without changing what it does: as nothing is traced here, in-place operations need not be removed.
+    """Wraps `func` so that `make_fx` traces it into a graph without in-place operators; called, it does what it did.
+
+    Args:
+        func: the function.
+        remove: `"mutations"`, or `"mutations_and_views"`: views are copied where they are made, too.
 
     Raises:
         RuntimeError: `remove` is neither `"mutations"` nor `"mutations_and_views"`.
@@ -640,6 +644,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     def called(*args: Any, **kwargs: Any) -> Any:
         return func(*args, **kwargs)
 
+    called.__functionalize__ = remove  # type: ignore[attr-defined]
     return called
 
 

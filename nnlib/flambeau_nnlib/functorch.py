@@ -10,12 +10,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from typing import Any
+import functools
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import flambeau as torch
-from flambeau import Tensor
-from flambeau.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from flambeau import Tensor, func
 
 from .nn.modules.module import Module
 
@@ -25,6 +26,33 @@ __all__ = [
 ]  # fmt: skip
 
 __version__ = torch.__version__
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def _deprecated(function: C, name: str, instead: str) -> C:
+    """The function, with the warning that PyTorch has it give."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(
+            "We've integrated functorch into PyTorch. As the final step of the integration, "
+            f"`functorch.{name}` is deprecated as of PyTorch 2.0 and will be deleted in a future version of PyTorch >= 2.3. "
+            f"Please use `{instead}` instead; see the PyTorch 2.0 release notes and/or the `torch.func` migration guide for "
+            "more details https://pytorch.org/docs/main/func.migrating.html",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)
+
+    return wrapped  # type: ignore[return-value]  # it takes and returns the same
+
+
+functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp = (
+    _deprecated(getattr(func, name), name, f"torch.func.{name}")
+    for name in ("functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp")
+)
+vmap = _deprecated(func.vmap, "vmap", "torch.vmap")
 
 
 class FunctionalModuleWithBuffers(Module):
@@ -68,8 +96,8 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
     """
     if next(iter(model.buffers()), None) is not None:
         raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
-    func, params, _ = make_functional_with_buffers(model, disable_autograd_tracking)
-    return FunctionalModule(func.stateless_model, func.param_names), params
+    function, params, _ = _functional(model, disable_autograd_tracking)
+    return FunctionalModule(function.stateless_model, function.param_names), params
 
 
 def make_functional_with_buffers(
@@ -81,6 +109,12 @@ def make_functional_with_buffers(
         model: is not changed.
         disable_autograd_tracking: the parameters shall not require gradients.
     """
+    return _functional(model, disable_autograd_tracking)
+
+
+def _functional(
+    model: Module, disable_autograd_tracking: bool = False
+) -> tuple[FunctionalModuleWithBuffers, tuple[Tensor, ...], tuple[Tensor, ...]]:
     stateless = copy.deepcopy(model)
     params, buffers = dict(stateless.named_parameters()), dict(stateless.named_buffers())
     for param in params.values() if disable_autograd_tracking else ():
@@ -98,5 +132,9 @@ def combine_state_for_ensemble(
     """
     models = list(models)
     params, buffers = torch.func.stack_module_state(models)
-    func = make_functional_with_buffers(models[0])[0]
-    return func, tuple(params.values()), tuple(buffers.values())
+    return _functional(models[0])[0], tuple(params.values()), tuple(buffers.values())
+
+
+_INSTEAD = {"combine_state_for_ensemble": "torch.func.stack_module_state"}
+for _name in ("make_functional", "make_functional_with_buffers", "combine_state_for_ensemble"):
+    globals()[_name] = _deprecated(globals()[_name], _name, _INSTEAD.get(_name, "torch.func.functional_call"))

@@ -131,6 +131,10 @@ def full_states(rank, size):
     given = state if rank == 0 else {}
     set_model_state_dict(other, given, options=StateDictOptions(full_state_dict=True, broadcast_from_rank0=True))
     assert torch.equal(whole(other[2].weight.detach()), state["2.weight"])
+    with torch.device("meta"):
+        without_data = fully_shard(network())
+    set_model_state_dict(without_data, given, options=StateDictOptions(full_state_dict=True, broadcast_from_rank0=True))
+    assert torch.equal(whole(without_data[2].weight.detach()), state["2.weight"])
     flat = StateDictOptions(full_state_dict=True, flatten_optimizer_state_dict=True)
     flattened = get_optimizer_state_dict(net, optimizer, options=flat)
     assert flattened["param_groups.2.bias.lr"] == 0.1 and flattened["state.2.bias.exp_avg"].shape == (3,)

@@ -25,6 +25,7 @@ from flambeau.distributed.tensor.parallel import (
     loss_parallel,
     parallelize_module,
 )
+from flambeau.distributed.tensor.placement_types import _StridedShard
 
 import flambeau as torch
 from flambeau import nn
@@ -57,8 +58,33 @@ def layouts(rank, size):
             close(whole_sum.redistribute(placements=source), torch.full((5, 7), sum(range(1, size + 1)) * 1.0))
     with pytest.raises(RuntimeError, match="redistributing to Partial is for internal use only"):
         parts.redistribute(placements=[Partial(), Partial()])
+    strided(x, mesh)
     with pytest.raises(ValueError, match="must have the same length as `device_mesh.ndim`"):
         distribute_tensor(x, meshes[1], [Shard(0)])
+
+
+def strided(x, mesh):
+    """Rows that the second dimension of the mesh has split before the first."""
+    for count in (4, 5, 7):
+        rows = x.new_tensor(np.arange(count * 3.0).reshape(count, 3))
+        placement = (_StridedShard(0, mesh.size(1)), Shard(0))
+        parts = distribute_tensor(rows, mesh, placement)
+        if mesh.size(0) == mesh.size(1):  # the process at (i, j) has what that at (j, i) has of rows split from the left
+            i, j = mesh.get_coordinate()
+            first = rows.chunk(mesh.size(1))
+            part = first[j].chunk(mesh.size(0)) if j < len(first) else ()
+            assert torch.equal(parts.to_local(), part[i] if i < len(part) else rows[:0])
+        close(parts, rows)
+        for goal in product((Shard(0), Shard(1), Replicate()), repeat=2):
+            moved = parts.redistribute(placements=goal)
+            assert torch.equal(moved.to_local(), distribute_tensor(rows, mesh, goal).to_local())
+            back = moved.redistribute(placements=placement)
+            assert back.placements == placement and torch.equal(back.to_local(), parts.to_local())
+        close(parts * 2 + parts.exp().neg(), rows * 2 - rows.exp())
+        assert (parts * 2).placements == placement
+        close(parts.sum(0), rows.sum(0))
+        close(torch.linalg.vector_norm(parts), torch.linalg.vector_norm(rows))
+        close(rows.new_ones(2, count) @ parts.full_tensor(), rows.new_ones(2, count) @ rows)
 
 
 def conversions(rank, size):

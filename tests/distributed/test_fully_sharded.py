@@ -10,6 +10,7 @@ import pytest
 from distributed_jobs import assert_same_weights, in_job, whole
 from flambeau.distributed.device_mesh import init_device_mesh
 from flambeau.distributed.fsdp import (
+    CPUOffloadPolicy,
     FSDPModule,
     FullyShardedDataParallel,
     MixedPrecision,
@@ -29,10 +30,12 @@ from flambeau.distributed.fsdp.wrap import (
 from flambeau.distributed.optim import ZeroRedundancyOptimizer
 from flambeau.distributed.tensor import DTensor, Replicate, Shard
 from flambeau.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from flambeau.distributed.tensor.placement_types import _StridedShard
 from flambeau.nn.parallel import DistributedDataParallel
 
 import flambeau as torch
 from flambeau import nn
+from flambeau_nnlib.distributed import collectives
 
 
 def network(seed=0):
@@ -79,7 +82,10 @@ def weights(rank, size):
     often, gathered[:] = len(gathered), []
     kept = trained(sharded(reshard_after_forward=False), rank, size)
     ParameterGroup.gather = gather
-    assert (often, len(gathered)) == (3 * 2 * 3, 3 * 3)  # three groups in each of three steps: forward, and again for backward
+    # Three groups in each of three steps: forward, and again for backward, but for the outermost.
+    assert (often, len(gathered)) == (3 * (3 + 2), 3 * 3)
+    always = trained(sharded(reshard_after_forward=True), rank, size)
+    assert_same_weights(always, alone)
     for found in (net, kept):
         assert_same_weights(found, alone)
         assert isinstance(found, FSDPModule) and isinstance(found, nn.Sequential) and type(found).__name__ == "FSDPSequential"
@@ -88,6 +94,79 @@ def weights(rank, size):
             assert len(parameter.to_local()) <= -(-len(parameter) // size)
     assert_same_weights(trained(sharded(), rank, size, accumulate=3), trained(network(), None, size, accumulate=3))
     assert_same_weights(trained(sharded(shard_placement_fn=lambda p: Shard(p.ndim - 1)), rank, size), alone)
+
+
+def ahead_of_need(rank, size):
+    """Which parameters start to be gathered, and when they are used."""
+    events = []
+    start, gather = ParameterGroup._start, ParameterGroup.gather
+    ParameterGroup._start = lambda group, parts, async_op=False: (
+        events.append(f"{'ahead' if async_op else 'now'} {names[group]}") or start(group, parts, async_op)
+    )
+    ParameterGroup.gather = lambda group, parts: events.append(f"use {names[group]}") or gather(group, parts)
+    net = sharded(reshard_after_forward=True)
+    names = {module.__dict__["_fsdp_state"].group: name for module, name in ((net[0], "0"), (net[1], "1"), (net, "net"))}
+
+    def step():
+        events.clear()
+        net(torch.ones(2, 6)).sum().backward()
+        return events
+
+    backward = ["use net", "now net", "ahead 1", "use 1", "ahead 0", "use 0"]
+    assert step() == ["use net", "now net", "use 0", "now 0", "use 1", "now 1", *backward]
+    net.set_modules_to_forward_prefetch([net[0], net[1]])
+    net[1].set_modules_to_backward_prefetch([])
+    backward = ["use net", "now net", "ahead 1", "use 1", "use 0", "now 0"]
+    assert step() == ["use net", "now net", "ahead 0", "ahead 1", "use 0", "use 1", *backward]
+    with torch.no_grad():
+        events.clear()
+        handle = net[0].unshard(async_op=True)
+        assert events == ["ahead 0"] and type(net[0][0].weight) is DTensor
+        handle.wait()
+        assert events == ["ahead 0", "use 0"] and type(net[0][0].weight) is not DTensor
+        net[0].reshard()
+        net[0].unshard(async_op=True)
+        net[0].reshard()
+        for parameter in net.parameters():
+            parameter.mul_(2)  # what has been gathered before is not used
+        events.clear()
+        net[0].unshard()
+        assert events == ["use 0", "now 0"]
+        assert torch.equal(net[0][0].weight, 2 * network()[0][0].weight)
+        net[0].reshard()
+    ParameterGroup._start, ParameterGroup.gather = start, gather
+    with pytest.raises(ValueError, match="requires FSDP modules"):
+        net.set_modules_to_forward_prefetch([net[2]])
+    net = sharded()
+    net.set_modules_to_forward_prefetch([net[0]])
+    net[0].set_modules_to_forward_prefetch([net[1]])
+    assert_same_weights(trained(net, rank, size, accumulate=2), trained(network(), None, size, accumulate=2))
+
+
+def among_few(rank, size):
+    """Whole parameters are kept in parts by two processes, between forward and backward."""
+    alone = trained(network(), None, size)
+    groups = []
+    gather = collectives.all_gather_into_tensor
+    collectives.all_gather_into_tensor = lambda output, row, group=None, async_op=False: (
+        groups.append(group.size()) or gather(output, row, group, async_op)
+    )
+    net = trained(sharded(reshard_after_forward=2), rank, size, steps=1)
+    assert groups[:6] == [size] * 3 + [2] * 3
+    collectives.all_gather_into_tensor = gather
+    assert_same_weights(trained(net, rank, size, steps=0), trained(network(), None, size, steps=1))
+    assert_same_weights(trained(sharded(reshard_after_forward=2), rank, size), alone)
+    with pytest.raises(ValueError, match="should be a factor of 4, not 3"):
+        fully_shard(network(), reshard_after_forward=3)
+
+
+def on_other_devices(rank, size):
+    net = fully_shard(network(), offload_policy=CPUOffloadPolicy())
+    assert_same_weights(trained(net, rank, size), trained(network(), None, size))
+    total = nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+    assert type(total) is DTensor
+    gradients = [torch.linalg.vector_norm(parameter.grad.full_tensor()) for parameter in net.parameters()]
+    torch.testing.assert_close(total.full_tensor(), torch.linalg.vector_norm(torch.stack(gradients)))
 
 
 def data_parallel(rank, size):
@@ -120,11 +199,21 @@ def on_two_dimensions(rank, size):
         parallelize_module(net, mesh["tp"], plan)
         for layer in (net[0], net[1], net):
             fully_shard(layer, mesh=mesh["dp"])
-        assert net[0][0].weight.placements == (Shard(0), Shard(0)) and net[0][0].weight.to_local().shape[0] <= 2
+        weight = net[0][0].weight
+        assert weight.placements == (_StridedShard(0, 2), Shard(0)) and weight.device_mesh.mesh_dim_names == ("dp", "tp")
+        assert weight.to_local().shape[0] <= 2 and net[1][0].weight.placements == (Shard(0), Shard(1))
+        assert torch.equal(weight.full_tensor(), network()[0][0].weight)
         data = mesh["dp"].get_local_rank()
         split = trained(net, data, 2, clip=False)
         alone = trained(network(), None, 2, clip=False)
         assert_same_weights(split, alone)
+        net(torch.ones(1, 6)).sum().backward()
+        both = [*net[0][0].parameters(), *net[1][0].parameters()]
+        total = nn.utils.clip_grad_norm_(both[:1] + both[2:3], 1e-3)  # on the same mesh
+        alone(torch.ones(1, 6)).sum().backward()
+        gradients = [layer[0].weight.grad for layer in alone[:2]]
+        torch.testing.assert_close(total.full_tensor(), nn.utils.get_total_norm(gradients), atol=1e-5, rtol=1e-4)
+        assert net[0][0].weight.grad.placements == (_StridedShard(0, 2), Shard(0))
 
 
 def own_ways(rank, size):
@@ -134,6 +223,10 @@ def own_ways(rank, size):
     assert type(net[2].weight) is not DTensor and torch.equal(net[2].weight.detach(), network()[2].weight.detach())
     net.reshard()
     assert type(net[2].weight) is DTensor
+    net.unshard()
+    net(torch.ones(1, 6)).sum().backward()
+    assert type(net[2].weight) is DTensor  # until the end of the backward
+    net.zero_grad()
     with pytest.raises(ValueError, match="already been applied"):
         fully_shard(net)
     states = net.state_dict()
@@ -237,12 +330,12 @@ def test_two_processes_train_as_one():
 
 @pytest.mark.slow
 def test_two_processes_and_their_ways():
-    in_job(2, on_two_dimensions, own_ways, around_a_network, data_parallel)
+    in_job(2, on_two_dimensions, own_ways, around_a_network, data_parallel, ahead_of_need, on_other_devices)
 
 
 @pytest.mark.slow
 def test_four_processes_train_as_one():
-    in_job(4, weights, on_two_dimensions, around_a_network, data_parallel)
+    in_job(4, weights, on_two_dimensions, around_a_network, data_parallel, among_few)
 
 
 @pytest.mark.slow

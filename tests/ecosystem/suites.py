@@ -74,14 +74,17 @@ SUITES = {
             )
         ),
         repository="https://github.com/huggingface/accelerate",
-        known="nested tensors (`torch.nested`), which one test makes",
         copied=("src",),
         environment={"HF_HUB_OFFLINE": "1"},
     ),
     "einops": Suite(tests=("einops/tests",), environment={"EINOPS_TEST_BACKENDS": "numpy,torch"}),
     "gpytorch": Suite(
-        tests=tuple(f"test/{part}" for part in ("distributions", "kernels", "likelihoods", "means", "priors", "variational")),
+        tests=("test",),
+        left_out={
+            "test/examples": "a quarter of an hour of training",
+        },
         copied=("gpytorch",),
+        known="export to ONNX of a model that reads the value of a buffer, which one test makes",
     ),
     "kornia": Suite(tests=("tests/color", "tests/losses"), repository="https://github.com/kornia/kornia", copied=("kornia",)),
     "lightning": Suite(
@@ -105,23 +108,10 @@ SUITES = {
             "tests_fabric/plugins/collectives/test_torch_collective.py::test_collectives_distributed": "minutes of processes",
         },
         options=("-m", "not cloud", "-k", "not spawn and not fork and not compile"),
-        known="a reduction of NCCL's (`_make_nccl_premul_sum`); tests that replace `Tensor.uniform_` pass only when run alone",
+        known="a reduction of NCCL's (`_make_nccl_premul_sum`)",
         copied=("tests_pytorch",),
     ),
-    "linear_operator": Suite(
-        tests=(
-            "test/functions",
-            "test/utils",
-            "test/operators/test_dense_linear_operator.py",
-            "test/operators/test_interpolated_linear_operator.py",
-            "test/operators/test_kronecker_product_linear_operator.py",
-            "test/operators/test_masked_linear_operator.py",
-            "test/operators/test_permutation_linear_operator.py",
-            "test/operators/test_toeplitz_linear_operator.py",
-        ),
-        copied=("linear_operator",),
-        known="products of batches of compressed sparse tensors (permutations of batches)",
-    ),
+    "linear_operator": Suite(tests=("test",), copied=("linear_operator",)),
     "opt_einsum": Suite(tests=("opt_einsum/tests",), options=("-p", "no:benchmark")),
     "safetensors": Suite(
         tests=("tests/test_pt_comparison.py", "tests/test_pt_model.py", "tests/test_simple.py"),
@@ -130,9 +120,14 @@ SUITES = {
         copied=("py_src",),
     ),
     "skorch": Suite(
-        tests=tuple(
-            f"skorch/tests/test_{part}.py" for part in ("classifier", "dataset", "history", "regressor", "setter", "toy", "utils")
+        tests=(
+            *(
+                f"skorch/tests/test_{part}.py"
+                for part in ("classifier", "dataset", "history", "regressor", "scoring", "setter", "toy", "utils")
+            ),
+            *(f"skorch/tests/callbacks/test_{part}.py" for part in ("lr_scheduler", "regularization", "scoring", "training")),
         ),
+        left_out={"skorch/tests/test_history.py::TestDistributedHistoryMultiprocessing": "minutes of processes"},
         options=("-o", "addopts="),
     ),
     "transformers": Suite(
@@ -145,6 +140,19 @@ SUITES = {
             "tests/exporters/test_export.py": "class ExportTesterMixin: pass\n",
         },
         environment={"HF_HUB_OFFLINE": "1"},
+    ),
+    "tensordict": Suite(
+        tests=(
+            "memmap",
+            "nn",
+            "tensorclass",
+            *(f"tensordict/test_{part}.py" for part in ("errors", "generic", "lazy", "misc", "nontensor")),
+        ),
+        repository="https://github.com/pytorch/tensordict",
+        tag="v0.14.0",
+        folder="test",
+        options=("-k", "not compile"),
+        known="memory-mapped nested tensors; `torch.unbind(td, 0)`, which is handed on as `torch.unbind(td)`",
     ),
     "timm": Suite(
         left_out={
@@ -168,6 +176,17 @@ SUITES = {
         left_out={"tests/torchinfo_xl_test.py": "needs models that are downloaded"},
         options=("--no-output",),
         copied=("torchinfo",),
+    ),
+    "torchmetrics": Suite(
+        tests=(
+            *(f"unittests/{part}" for part in ("bases", "clustering", "nominal", "pairwise", "regression", "shape", "wrappers")),
+            "unittests/classification/test_ranking.py",
+        ),
+        repository="https://github.com/Lightning-AI/torchmetrics",
+        folder="tests",
+        left_out={"unittests/bases/test_ddp.py": "processes", "unittests/regression/test_kendall.py": "minutes of SciPy"},
+        options=("-k", "not ddp and not plot"),
+        copied=("integrations",),
     ),
 }
 

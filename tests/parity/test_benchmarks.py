@@ -89,3 +89,46 @@ def test_a_worker_says_what_went_wrong(module):
     sides = module("sides")
     with sides.Worker(sides.Side("flambeau", "nosuch"), 1) as worker, pytest.raises(sides.Failed, match="nosuch"):
         worker.ask("build", "a + b, 10 elements")
+
+
+def test_numbers_of_threads(module, monkeypatch):
+    compare = module("compare")
+    assert compare.thread_counts("2") == [2] and compare.thread_counts("1,4") == [1, 4]
+    monkeypatch.setattr(os, "cpu_count", lambda: 12)
+    assert compare.thread_counts("all") == [1, 2, 4, 8]
+
+
+def rows_of(*measured):
+    return [
+        {"workload": name, "side": side, "threads": threads, "ratio": ratio, "aim": None}
+        for name, side, threads, ratio in measured
+    ]
+
+
+def test_curves_have_their_points(module):
+    pictures, curves = module("pictures"), module("workloads").CURVES
+    names = {curve: {size: workload.name for size, workload in points.items()} for curve, points in curves.items()}
+    width, batch = [*names][:2]
+    rows = rows_of(
+        (names[width][64], "numpy", 1, 0.5), (names[width][16], "numpy", 1, 0.4), (names[batch][1], "numpy", 1, 0.9),
+        (names[width][16], "numpy, old", 1, 0.6), ("a + b, 10 elements", "numpy", 1, 0.7),
+    )  # fmt: skip
+    assert pictures.points_of(rows) == {
+        width: {"numpy": [(64, 0.5), (16, 0.4)], "numpy, old": [(16, 0.6)]},
+        batch: {"numpy": [(1, 0.9)]},
+    }
+    assert pictures.labels_of(rows[:1] + rows_of(("x", "numpy", 4, 1.0))) == ["numpy, 1 threads", "numpy, 4 threads"]
+
+
+def test_pictures_are_drawn(module, tmp_path):
+    names = [workload.name for points in module("workloads").CURVES.values() for workload in points.values()]
+    rows = rows_of(*((name, "numpy", 2, 0.5) for name in [*names, "a + b, 10 elements"]))
+    module("pictures").draw(rows, str(tmp_path / "rows.svg"))
+    drawn = (tmp_path / "rows.svg").read_text()
+    assert drawn.startswith("<?xml") and "</svg>" in drawn
+
+
+def test_old_and_new_are_paired(module, capsys):
+    rows = [{**row, "ours": row["ratio"]} for row in rows_of(("x", "numpy", 1, 0.5), ("x", "numpy, old", 1, 1.0))]
+    module("compare").print_changes(rows)
+    assert "0.50" in capsys.readouterr().out

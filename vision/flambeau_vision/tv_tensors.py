@@ -18,17 +18,38 @@ __all__ = [
     "Mask",
     "TVTensor",
     "Video",
+    "is_rotated_bounding_format",
     "set_return_type",
     "wrap",
 ]
 
 
 class BoundingBoxFormat(Enum):
-    """What the four numbers of a box are."""
+    """What the numbers of a box are: four of an upright one, five or eight of a rotated one."""
 
     XYXY = "XYXY"  # left, top, right, bottom
     XYWH = "XYWH"  # left, top, width, height
     CXCYWH = "CXCYWH"  # centre, width, height
+    XYWHR = "XYWHR"  # a corner, width, height, angle in degrees counterclockwise
+    CXCYWHR = "CXCYWHR"  # centre, width, height, angle
+    XYXYXYXY = "XYXYXYXY"  # four corners; the first two are the ends of the upper side before the box was rotated
+
+
+def is_rotated_bounding_format(format: BoundingBoxFormat | str) -> bool:
+    """Whether the boxes of a format are rotated.
+
+    Raises:
+        ValueError: `format` is neither a format nor a name.
+
+    Example:
+        >>> from flambeau_vision.tv_tensors import is_rotated_bounding_format
+        >>> is_rotated_bounding_format("CXCYWHR"), is_rotated_bounding_format("CXCYWH")
+        (True, False)
+    """
+    if not isinstance(format, BoundingBoxFormat | str):
+        raise ValueError(f"format should be str or BoundingBoxFormat, got {type(format)}")
+    name = format.value if isinstance(format, BoundingBoxFormat) else format
+    return name in ("XYWHR", "CXCYWHR", "XYXYXYXY")
 
 
 _keeps_type = False  # what `set_return_type` sets
@@ -152,16 +173,17 @@ class Mask(TVTensor):
 
 
 class BoundingBoxes(TVTensor):
-    """Boxes of shape `(N, 4)` in an image.
+    """Boxes of shape `(N, 4)` in an image; rotated ones `(N, 5)`, or `(N, 8)` as corners.
 
     Args:
-        data: the boxes.
+        data: the boxes; floats if they are rotated.
         format: a `BoundingBoxFormat` or its name.
         canvas_size: `(height, width)` of the image.
-        clamping_mode: `"soft"` or `"hard"`: transforms cut boxes off at the border of the canvas; None: they do not.
+        clamping_mode: `"soft"` or `"hard"`: transforms cut boxes off at the border of the canvas; None: they do not. Of rotated
+            boxes, `"soft"` leaves as much as their angle allows, and corners may stick out; with `"hard"`, none does.
 
     Raises:
-        ValueError: if `clamping_mode` is something else, or the last dimension does not have size 4.
+        ValueError: if `clamping_mode` is something else, the last dimension has another size, or rotated boxes are no floats.
     """
 
     format: BoundingBoxFormat
@@ -182,9 +204,12 @@ class BoundingBoxes(TVTensor):
         boxes = cls._from(data, dtype, device, requires_grad)
         if boxes.ndim == 1:
             boxes = boxes.unsqueeze(0).as_subclass(cls)
-        if boxes.ndim != 2 or boxes.shape[-1] != 4:
-            raise ValueError(f"Expected boxes of shape (N, 4), got {tuple(boxes.shape)}")
         boxes.format = BoundingBoxFormat[format.upper()] if isinstance(format, str) else format
+        numbers = {"XYXYXYXY": 8, "XYWHR": 5, "CXCYWHR": 5}.get(boxes.format.value, 4)
+        if boxes.ndim != 2 or boxes.shape[-1] != numbers:
+            raise ValueError(f"Expected boxes of shape (N, {numbers}), got {tuple(boxes.shape)}")
+        if numbers > 4 and not boxes.is_floating_point():
+            raise ValueError(f"Rotated bounding boxes should be floating point tensors, got {boxes.dtype}.")
         boxes.canvas_size = tuple(canvas_size)
         if clamping_mode not in (None, "soft", "hard"):
             raise ValueError(f"clamping_mode must be None, hard or soft, got {clamping_mode}.")

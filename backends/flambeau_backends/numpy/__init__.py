@@ -36,7 +36,8 @@ from . import (  # noqa: F401
     sums,
     threads,
 )
-from .float8 import converted, is_float8, raw_dtypes
+from .chosen import chosen
+from .float8 import converted, is_complex32, is_float8, raw_dtypes
 from .memory import all_of, as_dtype, as_strided, is_alone, is_shared, keep_freed_memory, lender, window
 from .namespace import namespace
 from .quiet import quiet, quiet_in_place
@@ -67,6 +68,8 @@ class NumpyBackend(Backend):
     complete = True
     recordable = True
     inplace_kernels = kernels.INPLACE
+    chosen = staticmethod(chosen)
+    program = staticmethod(quiet)
 
     arithmetic_errors = (FloatingPointError, RuntimeWarning)
 
@@ -108,7 +111,9 @@ class NumpyBackend(Backend):
         return array
 
     def tolist(self, array: Any) -> Any:
-        return (array if array.dtype.isbuiltin == 1 else array.astype(np.float32)).tolist()
+        if array.dtype.isbuiltin != 1:
+            array = array.astype(np.complex64 if is_complex32(array.dtype) else np.float32)
+        return array.tolist()
 
     def item(self, array: Any) -> Any:
         return self.tolist(array.reshape(()))
@@ -121,7 +126,9 @@ class NumpyBackend(Backend):
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         if 0 in array.strides:
             array = kernels.clone(array)  # keeps the order of dimensions; order="K" does not, for expanded arrays
-        if array.dtype.kind == "c" and raw_dtype.kind not in "cb":
+        if is_complex32(array.dtype) and array.dtype != raw_dtype:
+            array = array.astype(np.complex64)
+        if array.dtype.kind == "c" and raw_dtype.kind not in "cb" and not is_complex32(raw_dtype):
             array = array.real
         if is_float8(raw_dtype):
             return converted(array.real, raw_dtype)

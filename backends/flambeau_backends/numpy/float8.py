@@ -10,7 +10,7 @@ import numpy as np
 
 from flambeau.values import dtypes
 
-__all__ = ["converted", "is_float8", "raw_dtypes"]
+__all__ = ["converted", "is_complex32", "is_float8", "raw_dtypes"]
 
 
 @cache
@@ -19,6 +19,8 @@ def raw_dtypes() -> Mapping[dtypes.dtype, Any]:
     import ml_dtypes
 
     extended = (dtypes.bfloat16, *dtypes.FLOAT8)
+    if hasattr(ml_dtypes, "complex32"):  # from its version 0.6 on
+        extended += (dtypes.complex32,)
     return {d: np.dtype(d.name) for d in dtypes.ALL if d not in extended} | {
         d: np.dtype(getattr(ml_dtypes, d.name)) for d in extended
     }
@@ -27,6 +29,11 @@ def raw_dtypes() -> Mapping[dtypes.dtype, Any]:
 def is_float8(raw_dtype: Any) -> bool:
     """Whether it is one of the 8-bit dtypes: the only floating-point ones of one byte."""
     return raw_dtype is not None and raw_dtype.itemsize == 1 and raw_dtype.kind in "fV"
+
+
+def is_complex32(raw_dtype: Any) -> bool:
+    """Whether it is the complex dtype of halves, which NumPy itself does not have."""
+    return bool(raw_dtype.kind == "W")
 
 
 def converted(array: np.ndarray, raw_dtype: Any) -> np.ndarray:

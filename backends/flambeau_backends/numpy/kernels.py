@@ -284,12 +284,32 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
 _zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs take arrays faster than Python numbers
 
 
+_SHORT = 1 << 12  # elements up to which `np.maximum` is faster than `np.clip`, which has more overhead
+
+
+def _rectify(out: Any, x: Any) -> None:
+    """Write `max(x, 0)`; negative zeros stay.  Next to a number `np.maximum` takes four times as long as `np.clip`."""
+    zero = _zero(x.dtype)
+    if x.size < _SHORT or x.dtype.kind != "f":
+        np.maximum(zero, x, out=out)
+    else:
+        np.clip(x, zero, np.inf, out=out)
+
+
 @kernel
 def relu(input: Any) -> Any:
-    zero = _zero(input.dtype)
-    if input.size < LARGE:
-        return np.maximum(input, zero)
-    return by_pieces(lambda out, x: np.maximum(x, zero, out=out), input)
+    if input.size < _SHORT:
+        return np.maximum(_zero(input.dtype), input)
+    if input.size >= LARGE:
+        return by_pieces(_rectify, input)
+    result = np.empty_like(input)
+    _rectify(result, input)
+    return result
+
+
+@in_place
+def relu_(target: Any) -> None:
+    _rectify(target, target)
 
 
 @kernel

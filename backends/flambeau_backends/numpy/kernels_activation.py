@@ -12,6 +12,7 @@ from flambeau.operations import error_function
 from .kernels import kernel
 from .pieces import by_pieces, select, wide
 from .quiet import quiet
+from .sums import number
 
 # --- rectifiers ---------------------------------------------------------------------------------------------------
 
@@ -97,25 +98,26 @@ _TAIL = (
     3.3367372235505394e-01,
 )
 
-# A rational approximation for all x, accurate to 3e-7: erf(x) = x P(x^2) / Q(x^2) where |x| < 4.
+# The cumulative distribution function of the standard normal distribution is (1 + tanh(x P(x^2))) / 2: a fit for single
+# precision, off by at most 3e-8. P is positive everywhere, so that large x need not be bounded.
 _P = (
-    -2.72614225801306e-10,
-    2.77068142495902e-08,
-    -2.10102402082508e-06,
-    -5.69250639462346e-05,
-    -7.34990630326855e-04,
-    -2.95459980854025e-03,
-    -1.60960333262415e-02,
+    1.75617061e-09,
+    -1.32263336e-07,
+    3.96474438e-06,
+    -5.53061935e-05,
+    -3.25949759e-05,
+    3.63330846e-02,
+    7.97884941e-01,
 )
-_Q = (-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02)
 
 
 def _polynomial(out: Any, x: Any, coefficients: tuple[float, ...]) -> None:
-    np.multiply(x, x.dtype.type(coefficients[0]), out)
+    dtype = x.dtype
+    np.multiply(x, number(coefficients[0], dtype), out)
     for coefficient in coefficients[1:-1]:
-        out += x.dtype.type(coefficient)
-        out *= x
-    out += x.dtype.type(coefficients[-1])
+        np.add(out, number(coefficient, dtype), out)
+        np.multiply(out, x, out)
+    np.add(out, number(coefficients[-1], dtype), out)
 
 
 def _erf(out: Any, x: Any) -> None:
@@ -140,33 +142,28 @@ def erf(input: Any) -> Any:
     return by_pieces(_erf, input)
 
 
-def _quick_erf(out: Any, x: Any) -> None:
-    if x.dtype != np.float32:
-        _erf(out, x)
-        return
-    bounded = np.clip(x, np.float32(-4), np.float32(4))
-    square = bounded * bounded
-    _polynomial(out, square, _P)
-    out *= bounded
-    denominator = np.empty_like(out)
-    _polynomial(denominator, square, _Q)
-    out /= denominator
-
-
 def _share_below(out: Any, x: Any) -> None:
     """The cumulative distribution function of the standard normal distribution."""
-    _quick_erf(out, x * x.dtype.type(math.sqrt(0.5)))
-    out += 1
-    out *= x.dtype.type(0.5)
+    dtype = x.dtype
+    if dtype == np.float32:
+        _polynomial(out, np.square(x), _P)
+        np.multiply(out, x, out)
+        np.tanh(out, out)
+    else:
+        _erf(out, x * dtype.type(math.sqrt(0.5)))
+    np.add(out, number(1, dtype), out)
+    np.multiply(out, number(0.5, dtype), out)
+
+
+def _gelu(out: Any, x: Any) -> None:
+    _share_below(out, x)
+    np.multiply(out, x, out)
 
 
 @kernel
+@quiet
 def gelu(input: Any) -> Any:
-    def compute(out: Any, x: Any) -> None:
-        _share_below(out, x)
-        out *= x
-
-    return by_pieces(compute, input)
+    return by_pieces(_gelu, input)
 
 
 @kernel

@@ -14,10 +14,10 @@ import numpy as np
 
 from .kernels import kernel
 from .kernels_softmax import row_sums
-from .pieces import PIECE
 from .quiet import quiet
 from .threads import LARGE, share
 
+_BLOCK = 1 << 15  # scores at a time
 _LEAST_ROWS = 32  # queries in a block, however many keys there are: fewer make slow products
 _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
 
@@ -83,8 +83,8 @@ class _Scores:
             mask is None or mask.dtype == bool
         )
         of_head = max(self.length * self.seen, 1)
-        self.together = min(max(1, PIECE // of_head), max(self.heads, 1))
-        self.rows = self.length if of_head <= PIECE else min(max(_LEAST_ROWS, PIECE // self.seen), self.length)
+        self.together = min(max(1, _BLOCK // of_head), max(self.heads, 1))
+        self.rows = self.length if of_head <= _BLOCK else min(max(_LEAST_ROWS, _BLOCK // self.seen), self.length)
         self.future = np.tri(self.rows, dtype=bool).__invert__() if causal else None
 
     def each(self, compute: Callable[[slice], None]) -> None:

@@ -28,22 +28,30 @@ class _Piece(NamedTuple):
 
     rows: slice
     columns: slice
-    weights: Any
-    transposed: Any  # the same, laid out for a product from the right: the BLAS is nearly twice as fast then
+    weights: Any  # transposed for a product from the right: the BLAS is nearly twice as fast then
 
 
-def _pieces(indices: Any, weights: Any, length: int, dtype: Any) -> list[_Piece]:
-    """The matrix with `weights` at the columns `indices`, both `(rows, taps)` and rising; weights at the same place are added."""
-    size = len(indices)
-    matrix = np.zeros((size, length), dtype)
-    np.add.at(matrix, (np.arange(size)[:, None], indices), weights)
+def _is_last(shape: Sequence[int], dim: int) -> bool:
+    """Whether vectors along a dimension lie in one piece: the product is one from the right."""
+    return prod(shape[dim + 1 :] if dim != -1 else ()) == 1
+
+
+def _cut(matrix: Any, first: Any, last: Any, transposed: bool) -> list[_Piece]:
+    """A few rows of a matrix at a time, with the columns from the first to the last that has a weight."""
     pieces = []
-    for start in range(0, size, _HEIGHT):
-        rows = slice(start, min(start + _HEIGHT, size))
-        columns = slice(int(indices[start, 0]), int(indices[rows.stop - 1, -1]) + 1)
+    for start in range(0, len(matrix), _HEIGHT):
+        rows = slice(start, min(start + _HEIGHT, len(matrix)))
+        columns = slice(int(first[start]), int(last[rows.stop - 1]) + 1)
         piece = matrix[rows, columns]
-        pieces.append(_Piece(rows, columns, piece.copy(), piece.T.copy()))
+        pieces.append(_Piece(rows, columns, (piece.T if transposed else piece).copy()))
     return pieces
+
+
+def _matrix(indices: Any, weights: Any, length: int, dtype: Any) -> Any:
+    """The matrix with `weights` at the columns `indices`, both `(rows, taps)` and rising; weights at the same place are added."""
+    matrix = np.zeros((len(indices), length), dtype)
+    np.add.at(matrix, (np.arange(len(indices))[:, None], indices), weights)
+    return matrix
 
 
 def _along(input: Any, dim: int, size: int, pieces: list[_Piece]) -> Any:
@@ -52,11 +60,11 @@ def _along(input: Any, dim: int, size: int, pieces: list[_Piece]) -> Any:
     result = np.empty((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
     if after == 1:
         vectors, products = input.reshape(before, -1), result.reshape(before, size)
-        for rows, columns, _, weights in pieces:
+        for rows, columns, weights in pieces:
             np.matmul(vectors[:, columns], weights, out=products[:, rows])
         return result
     vectors, products = input.reshape(before, -1, after), result.reshape(before, size, after)
-    for rows, columns, weights, _ in pieces:
+    for rows, columns, weights in pieces:
         np.matmul(weights, vectors[:, columns], out=products[:, rows])
     return result
 
@@ -65,9 +73,10 @@ def _along(input: Any, dim: int, size: int, pieces: list[_Piece]) -> Any:
 
 
 @functools.lru_cache(64)
-def _pieces_of(taps: Taps, dtype: Any) -> list[_Piece]:
+def _pieces_of(taps: Taps, dtype: Any, transposed: bool) -> list[_Piece]:
     indices = np.array(taps.indices)
-    return _pieces(indices, np.array(taps.weights), taps.length, dtype)
+    matrix = _matrix(indices, np.array(taps.weights), taps.length, dtype)
+    return _cut(matrix, indices[:, 0], indices[:, -1], transposed)
 
 
 @functools.lru_cache(64)
@@ -83,7 +92,7 @@ def resample(input: Any, dim: int, taps: Taps) -> Any:
         return np.empty((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
     if taps.weights is None:
         return resample_forward(np, input, dim, taps)
-    output = _along(np.ascontiguousarray(input), dim, size, _pieces_of(taps, input.dtype))
+    output = _along(np.ascontiguousarray(input), dim, size, _pieces_of(taps, input.dtype, _is_last(input.shape, dim)))
     if not np.isfinite(output).all():  # 0 * inf would put NaN into outputs that do not depend on the infinity
         return resample_forward(np, input, dim, taps)
     return output
@@ -136,12 +145,12 @@ def _widened(filter: Callable[[Any], Any], reach: int, length: int, size: int, r
     places = first[:, None] + np.arange(max(int((last - first).max()), 1))
     weights = np.where(places < last[:, None], filter((places - (centers[:, None] - 0.5)) / stretch), 0)
     totals = weights.cumsum(1)[:, -1:]  # from left to right, as a loop adds them
-    return np.minimum(places, length - 1), weights / np.where(totals == 0, 1, totals)
+    return places, weights / np.where(totals == 0, 1, totals)
 
 
 @functools.lru_cache(256)
 def _pieces_for_bytes(
-    length: int, size: int, scale: float | None, align_corners: bool, filter: str
+    length: int, size: int, scale: float | None, align_corners: bool, filter: str, transposed: bool
 ) -> tuple[list[_Piece], Any, bool]:
     """The pieces, the dtype to compute in, and whether results may leave the range of bytes.
 
@@ -157,7 +166,15 @@ def _pieces_for_bytes(
         unit = unit_for_bytes(float(weights.max()))
     heaviest = 255 * float(np.abs(weights).sum(1).max())
     dtype = np.dtype(np.float32 if (heaviest + 0.5) * unit <= 2**24 else np.float64)
-    return _pieces(indices, weights, length, dtype), dtype, bool((weights < 0).any()) or heaviest + 0.5 >= 256
+    if filter in _FILTERS and not align_corners:
+        # The places of a row are different ones; those behind the end have no weight.
+        matrix = np.zeros((size, length + weights.shape[1]), dtype)
+        matrix[np.arange(size)[:, None], indices] = weights
+        matrix, indices = matrix[:, :length], np.minimum(indices[:, [0, -1]], length - 1)
+    else:
+        matrix = _matrix(indices, weights, length, dtype)
+    pieces = _cut(matrix, indices[:, 0], indices[:, -1], transposed)
+    return pieces, dtype, bool((weights < 0).any()) or heaviest + 0.5 >= 256
 
 
 @kernel
@@ -169,7 +186,9 @@ def resample_bytes(input: Any, sizes: Sequence[int], scales: Sequence[float | No
     for dim, size, scale in zip(range(-1, -len(sizes) - 1, -1), reversed(sizes), reversed(scales), strict=True):
         if dim < -1 and output.dtype.kind == "f":
             np.floor(output, output)  # bytes again after each dimension
-        pieces, dtype, leaves = _pieces_for_bytes(input.shape[dim], size, scale, align_corners, filter)
+        pieces, dtype, leaves = _pieces_for_bytes(
+            input.shape[dim], size, scale, align_corners, filter, _is_last(output.shape, dim)
+        )
         output = _along(output.astype(dtype, order="C", copy=False), input.ndim + dim, size, pieces)
         output += dtype.type(0.5)
         if leaves:

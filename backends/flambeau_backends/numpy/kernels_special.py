@@ -8,6 +8,7 @@ import numpy as np
 
 from flambeau.calls.op import OPS
 
+from .float8 import is_complex32
 from .kernels import KERNELS, kernel
 
 KERNELS.update({
@@ -29,7 +30,17 @@ def complex(input: Any, imag: Any) -> Any:
 
 @kernel
 def view_as_real(input: Any) -> Any:
-    return input[..., None].view(input.real.dtype)
+    return input[..., None].view(np.float16 if is_complex32(input.dtype) else input.real.dtype)
+
+
+@kernel
+def real(input: Any) -> Any:
+    return view_as_real(input)[..., 0] if is_complex32(input.dtype) else input.real
+
+
+@kernel
+def imag(input: Any) -> Any:
+    return view_as_real(input)[..., 1] if is_complex32(input.dtype) else input.imag
 
 
 @kernel

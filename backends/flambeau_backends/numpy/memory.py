@@ -48,7 +48,7 @@ def as_strided(array: Any, shape: Any, strides: Any) -> Any:
     return stride_tricks.as_strided(array, shape, strides)
 
 
-_BYTES = {1: np.uint8, 2: np.uint16}
+_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
 class _Window:

@@ -12,7 +12,7 @@ from .threads import LARGE, share
 
 __all__ = ["by_pieces", "contiguous", "over_pieces", "pieces", "select", "wide"]
 
-PIECE = 1 << 15  # elements at a time
+PIECE = 1 << 16  # elements at a time
 
 
 def pieces(length: int, width: int = 1) -> Iterator[slice]:

@@ -245,7 +245,9 @@ def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
 
 
 def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
-    """The edge of an output and its weight, by default 1."""
+    """The edge of an output and its weight, by default 1; those of a nested tensor are those of its values."""
+    if getattr(output, "is_nested", False):
+        output, weight = output._values, getattr(weight, "_values", weight)
     if isinstance(output, graph.GradientEdge):
         edge = engine.edge_of(output)
     elif not output._requires_grad:

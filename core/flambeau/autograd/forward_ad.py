@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..runtime.state import state
 from ..transforms.forward_ad import (
     UnpackedDualTensor,
     dual_level,
@@ -12,3 +13,9 @@ from ..transforms.forward_ad import (
 )
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+
+def __getattr__(name: str) -> int:
+    if name == "_current_level":  # the number of the innermost level that is open, -1 without one; for tensordict
+        return state.forward_levels - 1
+    raise AttributeError(f"module 'flambeau.autograd.forward_ad' has no attribute '{name}'")

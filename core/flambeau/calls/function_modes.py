@@ -130,7 +130,8 @@ def _begin(seen: bool | frozenset[str]) -> None:
         _open[seen] += 1
         if _open[seen] == 1:
             for attribute, offered in _replacements(seen):
-                setattr(Tensor, attribute, offered)
+                if vars(Tensor).get(attribute) is offered.original:  # else a program has put something in its place
+                    setattr(Tensor, attribute, offered)
 
 
 def _end(seen: bool | frozenset[str]) -> None:
@@ -140,7 +141,7 @@ def _end(seen: bool | frozenset[str]) -> None:
             return
         still_seen = {attribute for names, count in _open.items() if count for attribute, _ in _replacements(names)}
         for attribute, offered in _replacements(seen):
-            if attribute not in still_seen:
+            if attribute not in still_seen and vars(Tensor).get(attribute) is offered:
                 setattr(Tensor, attribute, offered.original)
 
 

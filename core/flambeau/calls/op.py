@@ -188,7 +188,7 @@ def _augmented(record: Operation, name: str) -> Callable[..., Any]:
             if not can_operate(other):
                 return NotImplemented
             if overriding.may_override((other,)):
-                return overriding.offer_method(operator.__name__, (self, other), kwargs)
+                return overriding.offer_operator(operator.__name__, (self, other), kwargs)
         return method(self, other, **kwargs)
 
     if record.name.startswith("bitwise"):
@@ -209,7 +209,7 @@ def _reflected(record: Operation, name: str) -> Callable[..., Any]:
         if not isinstance(self, Tensor) or not can_operate(other):
             return NotImplemented
         if overriding.may_override((other,)):
-            return overriding.offer_method(name, (self, other), {})
+            return overriding.offer_operator(name, (self, other), {})
         return dispatch(record, (other, self), ())
 
     operator.__name__ = operator.__qualname__ = name
@@ -261,5 +261,6 @@ NAMESPACE.update(
     save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
     can_operate=can_operate, no_tensor=no_tensor, have_one_key=have_one_key, UNSET=UNSET, named=named, too_many=too_many,
-    may_override=overriding.may_override, offer_method=overriding.offer_method, DIRECT=overriding.DIRECT,
+    may_override=overriding.may_override, offer_method=overriding.offer_method, offer_operator=overriding.offer_operator,
+    DIRECT=overriding.DIRECT,
 )  # fmt: skip

@@ -67,8 +67,12 @@ def can_operate(value: Any) -> bool:
 
 def constant(value: Any, key: DispatchKey) -> Tensor:
     """A Python scalar as a 0-d tensor of this dispatch key, cached: kernels are faster with an array than with a scalar."""
+    constants = key.constants
+    if type(constants) is not dict and type(value) in constants.followed:  # type: ignore[attr-defined]  # a recording's
+        plain = key.of_numbers
+        return wrap(plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0), plain)
     cache_key = value or str(value)  # 0.0 and -0.0 are equal
-    tensor: Tensor | None = key.constants.get(cache_key)
+    tensor: Tensor | None = constants.get(cache_key)
     if tensor is None:
         plain = key.of_numbers
         array = plain.backend.asarray(value, plain.raw_dtype, index=plain.device.index or 0)

@@ -503,7 +503,15 @@ def offer_operand(operator: str, self: Any, other: Any) -> Any:
     """The result of an operator whose other operand is not a tensor: NotImplemented, unless the operand overrides it."""
     if not may_override((other,)):
         return NotImplemented
-    return offer_method(OPERATOR_METHODS.get(operator, operator), (self, other), {})
+    return offer_operator(OPERATOR_METHODS.get(operator, operator), (self, other), {})
+
+
+def offer_operator(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`offer_method` for an operator: where all refuse, Python asks the other operand for its reflected operator."""
+    try:
+        return offer_method(name, args, kwargs)
+    except TypeError:
+        return NotImplemented
 
 
 def _remember_ordinary_types(args: tuple[Any, ...]) -> None:

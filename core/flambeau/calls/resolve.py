@@ -32,6 +32,13 @@ _OF_FLOAT8 = _OF_SIGNED_FLOAT8.union({
     "unfold", "unfold_backward", "unsqueeze", "view", "view_dtype", "view_scatter", "where", "zeros_of",
 })  # fmt: skip
 
+# Those on complex numbers of halves: these, and what is exact, or rounded once.
+_OF_COMPLEX32 = (_OF_FLOAT8 - {"addmm", "linear", "mm"}).union({
+    "add", "addcmul", "complex_of_pairs", "conj_physical", "conj_view", "imag", "index_add", "index_put_add", "masked_fill",
+    "masked_select", "mul", "neg", "nonzero", "outer", "pairs_of_complex", "sgn", "sub", "tril", "triu", "vector_norm",
+    "view_as_complex", "view_as_real",
+})  # fmt: skip
+
 
 def raw_kernel(name: str, key: DispatchKey) -> Callable[..., Any]:
     """The operation `name` on raw arrays of one dispatch key: what a derivative rule calls as `F.name`."""
@@ -65,6 +72,8 @@ def resolve(name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
     if key.dtype.category not in DTYPES[record.dtypes]:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
     if key.dtype in dtypes.FLOAT8 and (name not in _OF_FLOAT8 or (not key.dtype.is_signed and name in _OF_SIGNED_FLOAT8)):
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
+    if key.dtype is dtypes.complex32 and name not in _OF_COMPLEX32:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{key.dtype.legacy_name}'")
     if record.real_is_identity and key.dtype.category < dtypes.COMPLEX:
         return (lambda array: array), key

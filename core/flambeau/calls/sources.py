@@ -123,7 +123,7 @@ def function_source(record: Operation, dunder: str | None = None, native: bool =
             method = "eq" if dunder == "__eq__" else OPERATOR_METHODS.get(dunder, dunder)
             lines += [
                 f"    if type({tensors[1]}) not in DIRECT and may_override(({tensors[1]}, )):",
-                f"        return offer_method({method!r}, ({primary}, {tensors[1]}, ), {{}})",
+                f"        return offer_operator({method!r}, ({primary}, {tensors[1]}, ), {{}})",
             ]
     lines += [f"    return dispatch(op_{name}, {_tuple(tensors)}, {_tuple(params)}, {'out' if has_out else None})"]
     return "\n".join(lines) + "\n"

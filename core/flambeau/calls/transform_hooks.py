@@ -90,6 +90,8 @@ class Hooks:
         arguments; set by the namespace."""
         self.sparse: Callable[[str], Any]
         """What `flambeau.sparse` has under a name, loading it; set by the namespace."""
+        self.nested: Callable[[str], Any]
+        """What `flambeau.nested` has under a name, likewise."""
 
 
 hooks: Final = Hooks()

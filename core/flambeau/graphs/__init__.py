@@ -3,6 +3,9 @@
 - `recorder`: arrays and numbers that remember which call made them, and the list of calls.
 - `recording`: a stretch of time in which all kernels of a backend go through a recorder.
 - `effects`: what a step did to the tensors that were there before it.
+- `sources`: where a replay finds what a step was given.
+- `results`: what a step gave back: new tensors, views, tensors that were there.
+- `guards`: what a replay relies on of tensors.
 - `passes`: which of the calls are needed, and in which order.
 - `fusion`: chains of element-wise calls, as one loop each.
 - `whole`: all calls in one, for array libraries that compile whole programs.

@@ -7,69 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..backend import Backend, for_device_type
-from ..runtime.devices import DispatchKey, get_default_device
+from ..calls.inplace import regenerate
+from ..runtime.devices import get_default_device
 from ..tape.engine import edge_of, run
 from ..tensors.tensor import Tensor, wrap
-from ..values.trees import Spec, flatten, unflatten
+from ..values.trees import flatten, unflatten
 from .differentiation import CompiledFunctionBackward, RecordedBackward, record_backward
 from .effects import Effects
+from .guards import Aliasing, ArgumentGradient, Outside, describe, gradients_of_arguments, tensors_from_outside
 from .passes import needed_calls
 from .program import Program
 from .recorder import Call, RecordedArray, RecordedInteger, RecordedNumber, Recorder, Reference, references_in
 from .recording import NotCapturable, Recording
+from .results import Results
+from .sources import Source, Sources
 
 __all__ = ["Captured", "Refused", "capture", "describe", "tensors_in"]
-
-
-@dataclass(slots=True)
-class Source:
-    """Where a replay finds an array: in an argument, in a tensor that lived outside, or in the gradient of one."""
-
-    kind: str  # "argument", "tensor", "gradient", "number"
-    position: int
-    tensor: Tensor | None
-    key: DispatchKey | None
-
-
-@dataclass(slots=True)
-class _Outside:
-    """What a replay expects of a tensor from outside."""
-
-    tensor: Tensor
-    array: Any  # as it was last seen
-    description: Any
-    requires_grad: bool
-    has_gradient: bool | None  # None where that does not matter
-    gradient_description: Any = None  # where the gradient's memory is used
-
-    def holds(self) -> bool:
-        tensor = self.tensor
-        if tensor._requires_grad is not self.requires_grad or tensor._has_hooks:
-            return False
-        if tensor._array is not self.array:
-            if describe(tensor) != self.description:
-                return False
-            self.array = tensor._array
-        if self.has_gradient is not None and (tensor._grad is not None) is not self.has_gradient:
-            return False
-        return self.gradient_description is None or describe(tensor._grad) == self.gradient_description
-
-
-def describe(tensor: Any) -> Any:
-    """What a program relies on of a tensor: type, dispatch key, shape, strides, and whether it wants a gradient."""
-    array = tensor._array
-    return type(tensor), tensor._key, array.shape, getattr(array, "strides", None), tensor._requires_grad, tensor._inference
-
-
-@dataclass(slots=True)
-class Result:
-    """A leaf of what the function returned: a new tensor, one from outside, a number, or a constant."""
-
-    kind: str  # "new", "outside", "argument", "number", "constant"
-    value: Any = None
-    position: int = 0
-    key: DispatchKey | None = None
-    requires_grad: bool = False
 
 
 @dataclass(slots=True)
@@ -80,30 +33,37 @@ class Captured:
         forward: the program of the call, with the step's backward and update if these were part of it.
         backward: the program that a backward from the results runs; None if none of them requires a gradient.
         sources: where the forward's inputs come from.
-        tensors: the tensors from outside whose arrays it reads.
+        results: what the call returns.
+        effects: what the call does to tensors that were there.
     """
 
     forward: Program
     backward: Program | None
     sources: list[Source]
-    results: list[Result]
-    spec: Spec
+    results: Results
     effects: Effects
     places: list[tuple[dict[Any, Any], Any]]
     saved_from: int = 0  # where in the forward's outputs what the backward needs begins
     effects_from: int = 0
     gradient_positions: list[int | None] = field(default_factory=list)
-    differentiable: list[int] = field(default_factory=list)
+    differentiable: list[int] = field(default_factory=list)  # among the new tensors
     inputs: list[Source] = field(default_factory=list)
     watched: list[Source] = field(default_factory=list)
     generators: list[tuple[Any, Any]] = field(default_factory=list)  # random generators, and what each draws from
-    outside: list[_Outside] = field(default_factory=list)
+    outside: list[Outside] = field(default_factory=list)
+    argument_gradients: list[ArgumentGradient] = field(default_factory=list)
+    aliasing: Aliasing | None = None  # where it matters
 
-    def holds(self) -> bool:
-        """Whether the tensors from outside are still what they were: of the same shape and dtype, wanting a gradient or not."""
+    def holds(self, arguments: Sequence[Any]) -> bool:
+        """Whether tensors are still what they were: their shapes and dtypes, which want gradients, and which share memory."""
         for tensor in self.outside:
             if not tensor.holds():
                 return False
+        for gradient in self.argument_gradients:
+            if not gradient.holds(arguments):
+                return False
+        if self.aliasing is not None and not self.aliasing.holds(arguments):
+            return False
         return all(generator._raw is raw for generator, raw in self.generators)
 
     def replay(self, arguments: Sequence[Any]) -> Any:
@@ -113,35 +73,26 @@ class Captured:
         values = self.forward.run(arrays)
         arrays = []
         self.effects.apply(values[self.effects_from : self.saved_from], arguments)
-        leaves = [self._leaf(result, values, arguments) for result in self.results]
+        tensors = self.results.make(values, arguments)
         if self.backward is not None:
+            between = self.results.add_views(tensors)
             CompiledFunctionBackward.attach(
                 self.backward,
                 self.gradient_positions,
                 values[self.saved_from :],
-                [self._tensor(source, arguments) for source in self.watched],
-                [self._tensor(source, arguments) for source in self.inputs],
-                [leaves[position] for position in self.differentiable],
+                [source.tensor_in(arguments) for source in self.watched],
+                [source.tensor_in(arguments) for source in self.inputs],
+                [tensors[position] for position in self.differentiable],
             )
-        return unflatten(leaves, self.spec)
+            for view in between:
+                regenerate(view)
+        return self.results.result(tensors, values, arguments)
 
     def _array(self, source: Source, arguments: Sequence[Any]) -> Any:
         if source.kind == "number":
             container, key = self.places[source.position]
             return container[key]
-        return self._tensor(source, arguments)._array
-
-    def _tensor(self, source: Source, arguments: Sequence[Any]) -> Any:
-        if source.kind == "argument":
-            return arguments[source.position]
-        return source.tensor if source.kind == "tensor" else source.tensor._grad  # type: ignore[union-attr]  # a tensor
-
-    def _leaf(self, result: Result, values: Sequence[Any], arguments: Sequence[Any]) -> Any:
-        if result.kind == "new":
-            return wrap(values[result.position], result.key)  # type: ignore[arg-type]  # a key
-        if result.kind == "number":
-            return values[result.position]
-        return arguments[result.position] if result.kind == "argument" else result.value
+        return source.tensor_in(arguments)._array
 
     @property
     def exact(self) -> bool:
@@ -158,14 +109,14 @@ class Captured:
         """The tensors from outside that it reads or changes."""
         return [source.tensor for source in self.sources if source.tensor is not None] + self.effects.tensors()
 
-    def gradients_of_ones(self, leaves: Sequence[Any]) -> list[Any] | None:
+    def gradients_of_ones(self, leaves: Sequence[Any], arguments: Sequence[Tensor]) -> list[Any] | None:
         """The gradients (arrays, or None) of what it leads to, if those of all results are ones; None if there is no backward."""
         if self.backward is None:
             return None
-        outputs = [leaves[position] for position in self.differentiable]
-        roots = [(edge_of(output), wrap(one_like(output), output._key)) for output in outputs]
-        inputs = [source.tensor for source in self.inputs if source.tensor is not None]
-        gradients = run(roots, retain_graph=True, inputs=inputs, capture=True) if inputs else []
+        outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf._node is not None]
+        roots = [(edge_of(output), wrap(one_like(output), output._key.materialized)) for output in outputs]
+        inputs = [source.tensor_in(arguments) for source in self.inputs]
+        gradients = run(roots, retain_graph=True, inputs=inputs, capture=True) if inputs and roots else []
         return [None if gradient is None else gradient._array for gradient in gradients or []]
 
 
@@ -273,20 +224,22 @@ def _plain_leaf(leaf: Any) -> Any:
 def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Captured:
     recorder = recording.recorder
     leaves, spec = flatten(result)
-    backward = record_backward(recording, leaves)
+    sources = Sources(recording, arguments)
+    results = Results.of(recording, leaves, spec, sources)
+    backward = record_backward(recording, results.tensors())
+    results.forget()
     effects = Effects.of(recording, arguments)
     if recorder.spoiled:
         raise NotCapturable(recorder.spoiled)
     if recording.spoiled_numbers():
         raise NotCapturable("a number that was to be followed, such as a learning rate, was replaced")
-    sources = _Sources(recording, arguments)
-    results, outputs = _results(recording, leaves, backward, sources)
+    outputs = list(results.outputs)
     effects_from = len(outputs)
     outputs += effects.references()
     saved_from = len(outputs)
     forward_calls = recorder.calls if backward is None else recorder.calls[: backward.first]
     captured = Captured(
-        None, None, [], results, spec, effects, recording.places, saved_from, effects_from,  # type: ignore[arg-type]  # set below
+        None, None, [], results, effects, recording.places, saved_from, effects_from,  # type: ignore[arg-type]  # set below
     )  # fmt: skip
     if backward is not None:
         _add_backward(captured, recording, backward, sources, outputs)
@@ -296,7 +249,14 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     inputs = sources.needed_by(needed, outputs, made)
     captured.forward = Program(recorder, needed, inputs, outputs, sources.all_references())
     captured.sources = [sources.source_of(reference) for reference in inputs]
-    captured.outside = _expectations(recording, captured)
+    read = {(source.position, id(source.tensor)) for source in captured.sources if source.kind == "gradient"}
+    for gradient in effects.gradients:
+        gradient.replaces = (gradient.tensor.position, id(gradient.tensor.tensor)) not in read
+    used = captured.sources + captured.inputs + results.sources()
+    captured.outside = tensors_from_outside(recording, used, effects)
+    captured.argument_gradients = gradients_of_arguments(recording, arguments, used, effects)
+    if effects.arrays or _writes_to(recorder, captured.forward.calls, inputs):
+        captured.aliasing = Aliasing(arguments, captured.outside)
     captured.generators = recording.generators
     recorder.forget_dictionaries()
     if not captured.forward.checks_before_effects:
@@ -304,135 +264,10 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     return captured
 
 
-def _expectations(recording: Recording, captured: Captured) -> list[_Outside]:
-    """What a replay has to check of tensors from outside."""
-    effects = captured.effects
-    of_gradient = {
-        id(place.tensor): place.tensor
-        for place in (*(gradient.tensor for gradient in effects.gradients), *effects.cleared)
-        if place.tensor is not None
-    }
-    uses_gradient = {id(source.tensor) for source in captured.sources if source.kind == "gradient"}
-    tensors = {id(source.tensor): source.tensor for source in captured.sources + captured.inputs if source.tensor is not None}
-    expected = []
-    for tensor in (tensors | of_gradient).values():
-        before = recording.states[id(tensor)]
-        grad = before.grad
-        if tensor._has_hooks:
-            raise NotCapturable("a tensor has hooks")
-        matters = id(tensor) in of_gradient or id(tensor) in uses_gradient
-        expected.append(
-            _Outside(
-                tensor, before.array, _description_before(recording, tensor), before.requires_grad,
-                (grad is not None) if matters else None,
-                _description_before(recording, grad) if grad is not None and id(tensor) in uses_gradient else None,
-            )
-        )  # fmt: skip
-    return expected
-
-
-def _description_before(recording: Recording, tensor: Tensor) -> Any:
-    before = recording.states[id(tensor)]
-    array = before.array
-    return type(tensor), before.key, array.shape, getattr(array, "strides", None), before.requires_grad, tensor._inference
-
-
-class _Sources:
-    """Where the values come from that were there before."""
-
-    def __init__(self, recording: Recording, arguments: list[Tensor]) -> None:
-        self.recording = recording
-        self.positions = {id(tensor): position for position, tensor in reversed(list(enumerate(arguments)))}
-        self.found: dict[Reference, Source] = {}
-        gradient_of = {id(state.grad): state.tensor for state in recording.states.values() if state.grad is not None}
-        for state in recording.states.values():
-            reference = state.lifted._reference
-            source = self._source(state.tensor, gradient_of)
-            if reference not in self.found or source.kind == "argument":
-                self.found[reference] = source
-        for position, number in enumerate(recording.numbers):
-            self.found[number.reference] = Source("number", position, None, None)
-        self.lifted = {state.lifted._reference: state.lifted for state in recording.states.values()}
-
-    def _source(self, tensor: Tensor, gradient_of: dict[int, Tensor]) -> Source:
-        position = self.positions.get(id(tensor))
-        if position is not None:
-            return Source("argument", position, None, tensor._key)
-        owner = gradient_of.get(id(tensor))
-        if owner is not None:
-            return Source("gradient", 0, owner, tensor._key)
-        return Source("tensor", 0, tensor, tensor._key)
-
-    def of_tensor(self, tensor: Tensor) -> Source:
-        """Where a replay finds a tensor that was there."""
-        return self.found[self.recording.states[id(tensor)].lifted._reference]
-
-    def source_of(self, reference: Reference) -> Source:
-        return self.found[reference]
-
-    def all_references(self) -> list[Reference]:
-        """All values that were there before."""
-        return list(self.found)
-
-    def needed_by(self, calls: Sequence[Any], outputs: Sequence[Reference], made: set[Reference]) -> list[Reference]:
-        """The values from before that calls use, or that are outputs."""
-        used = [reference for call in calls for reference in references_in((call.args, call.kwargs))]
-        return [reference for reference in dict.fromkeys([*used, *outputs]) if reference in self.found and reference not in made]
-
-    def find_shared_memory(self, calls: Sequence[Any]) -> None:
-        """Join the groups of those that lie in the same memory, such as a parameter and a view of it."""
-        used = dict.fromkeys(reference for call in calls for reference in references_in((call.args, call.kwargs)))
-        arrays = [self.lifted[reference] for reference in used if reference in self.lifted]
-        recorder = self.recording.recorder
-        for i, array in enumerate(arrays):
-            backend = recorder.backend_of(array._value)
-            for other in arrays[:i]:
-                if backend is recorder.backend_of(other._value) and backend.shares_memory(array._value, other._value):  # type: ignore[union-attr]  # a backend
-                    recorder.join(array._reference, other._reference)
-
-
-def _results(
-    recording: Recording, leaves: Sequence[Any], backward: RecordedBackward | None, sources: _Sources
-) -> tuple[list[Result], list[Reference]]:
-    """What to return, and the values that it takes."""
-    results: list[Result] = []
-    outputs: list[Reference] = []
-    differentiable = set(backward.outputs) if backward is not None else set()
-    recorder = recording.recorder
-    outside = {recorder.group(reference) for reference in sources.found}
-    given: set[int] = set()
-    for i, leaf in enumerate(leaves):
-        if type(leaf) in (RecordedNumber, RecordedInteger):
-            results.append(Result("number", position=len(outputs)))
-            outputs.append(leaf.reference)
-        elif isinstance(leaf, Tensor):
-            state = recording.states.get(id(leaf))
-            if state is not None:
-                source = sources.of_tensor(leaf)
-                if source.kind == "argument":
-                    results.append(Result("argument", position=source.position))
-                elif source.kind == "tensor":
-                    results.append(Result("outside", leaf))
-                else:
-                    raise NotCapturable("it returns the gradient of a tensor")
-                continue
-            reference = recording.reference_of(leaf)
-            if reference is None or type(leaf) is not Tensor:
-                raise NotCapturable(f"it returns a {type(leaf).__name__}")
-            if recorder.group(reference) in outside:
-                raise NotCapturable("it returns a view of a tensor from outside")
-            if recorder.group(reference) in given:
-                raise NotCapturable("it returns two tensors that share memory")
-            if leaf._requires_grad and i not in differentiable:
-                raise NotCapturable("it returns a new leaf that requires a gradient")
-            given.add(recorder.group(reference))
-            results.append(Result("new", position=len(outputs), key=leaf._key))
-            outputs.append(reference)
-        elif type(leaf) is RecordedArray:
-            raise NotCapturable("it returns an array of the array library")
-        else:
-            results.append(Result("constant", leaf))
-    return results, outputs
+def _writes_to(recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference]) -> bool:
+    """Whether calls write to memory that was there before."""
+    there = {recorder.group(reference) for reference in inputs}
+    return any(recorder.group(reference) in there for call in calls for reference in call.writes)
 
 
 def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
@@ -442,7 +277,7 @@ def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
 
 
 def _add_backward(
-    captured: Captured, recording: Recording, backward: RecordedBackward, sources: _Sources, outputs: list[Reference]
+    captured: Captured, recording: Recording, backward: RecordedBackward, sources: Sources, outputs: list[Reference]
 ) -> None:
     """Make the program of the backward, and add to the forward's outputs what it needs."""
     recorder = recording.recorder

@@ -36,18 +36,16 @@ class RecordedBackward:
     first: int
 
 
-def record_backward(recording: Recording, outputs: Sequence[Any]) -> RecordedBackward | None:
-    """Record the backward from those of the outputs that require a gradient; None if there are none.
+def record_backward(recording: Recording, outputs: Sequence[Tensor]) -> RecordedBackward | None:
+    """Record the backward from those of the new tensors that have a history; None if there are none.
 
     Raises:
         NotCapturable: hooks would have to run in it, or the graph leads outside.
     """
-    positions = [i for i, output in enumerate(outputs) if isinstance(output, Tensor) and output._node is not None]
-    known = recording.states
-    positions = [i for i in positions if id(outputs[i]) not in known]
+    positions = [i for i, output in enumerate(outputs) if output._node is not None]
     if not positions:
         return None
-    inputs = _inputs_of([outputs[i]._node for i in positions], recording)
+    inputs = _inputs_of([outputs[i]._node for i in positions], recording, outputs)
     recorder = recording.recorder
     first = len(recorder.calls)
     gradients, roots = [], []
@@ -55,13 +53,13 @@ def record_backward(recording: Recording, outputs: Sequence[Any]) -> RecordedBac
         output = outputs[i]
         gradient = recorder.lift(recording.backend.xp.ones(output._array.shape, dtype=output._key.raw_dtype))
         gradients.append(gradient._reference)
-        roots.append((edge_of(output), wrap(gradient, output._key)))
+        roots.append((edge_of(output), wrap(gradient, output._key.materialized)))
     captured = run(roots, retain_graph=True, inputs=inputs, capture=True) or []
     results = [None if gradient is None else recording.reference_of(gradient) for gradient in captured]
     return RecordedBackward(positions, gradients, inputs, results, first)
 
 
-def _inputs_of(edges: Sequence[Any], recording: Recording) -> list[Tensor]:
+def _inputs_of(edges: Sequence[Any], recording: Recording, outputs: Sequence[Tensor]) -> list[Tensor]:
     """The tensors that were there before and that a graph leads to."""
     by_edge = {edge_of(before.tensor): before.tensor for before in recording.states.values() if before.requires_grad}
     found: dict[int, Tensor] = {}
@@ -78,8 +76,10 @@ def _inputs_of(edges: Sequence[Any], recording: Recording) -> list[Tensor]:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if not isinstance(node, Node):
-            raise NotCapturable("gradients flow to a tensor that was made inside")
+        if not isinstance(node, Node):  # a leaf that was made inside: nobody sees the gradient that it would get
+            if node._has_hooks or any(node is output for output in outputs):
+                raise NotCapturable("gradients flow to a tensor that was made inside")
+            continue
         if node.seq < recording.first_seq:
             raise NotCapturable("gradients flow through a graph that was there before, to a tensor that is no longer there")
         if node.hooks is not None:
@@ -120,8 +120,8 @@ class CompiledFunctionBackward(Node):
         node = cls()
         node.seq, node.hooks = next_seq(), None
         node.edges = tuple([(tensor._node or tensor) if tensor._requires_grad else None for tensor in inputs])
-        node.dispatch_key, node.shape = outputs[0]._key, outputs[0]._array.shape
-        node.outputs = tuple([(output._key, output._array.shape) for output in outputs])
+        node.dispatch_key, node.shape = outputs[0]._key.materialized, outputs[0]._array.shape
+        node.outputs = tuple([(output._key.materialized, output._array.shape) for output in outputs])
         node.program, node.positions, node.saved = program, positions, saved
         node.watched = [(tensor, _version(tensor)) for tensor in watched]
         for index, output in enumerate(outputs):

@@ -34,6 +34,7 @@ class NewGradient:
     reference: Reference
     key: DispatchKey
     version: int
+    replaces: bool = True  # the one that was there is not needed for it
 
 
 @dataclass(slots=True)
@@ -89,7 +90,8 @@ class Effects:
     def clear_gradients(self, arguments: Sequence[Tensor]) -> None:
         """Let go of the gradients that a replay makes anew, before it starts: at its peak it would hold both."""
         for gradient in self.gradients:
-            gradient.tensor.of(arguments)._grad = None
+            if gradient.replaces:
+                gradient.tensor.of(arguments)._grad = None
 
     def apply(self, values: Sequence[Any], arguments: Sequence[Tensor]) -> None:
         """Do it again, with the values that a replay has computed for `references`."""

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..runtime.hookspecs import ArrayKind
 from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
 
-__all__ = ["checks_first", "merged", "needed_calls", "substituted", "without_copies"]
+__all__ = ["checks_first", "decided", "merged", "needed_calls", "substituted", "without_copies"]
 
 
 def needed_calls(
@@ -129,12 +130,16 @@ def _with(value: Any, instead: dict[Reference, Reference]) -> Any:
 
 
 def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
-    """The checks, and what they need, before all other calls, where they read no memory that those write to."""
+    """The checks, and what they need, before all other calls.
+
+    What reads memory that is written to, such as the count of an optimizer's steps, is done on copies first, if it is little.
+    """
     group, dictionaries = recorder.group, recorder.shared_dictionaries()
     maker = {reference: call for call in calls for reference in references_in(call.results)}
     written = {group(reference) for call in calls for reference in call.writes}
     first: list[Call] = []
     chosen: set[int] = set()
+    waiting_checks = []
     for check in (call for call in calls if call.kind == CHECK):
         chain, waiting, pure = [check], [check], True
         while waiting:
@@ -148,9 +153,83 @@ def checks_first(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
         if pure:
             first += [call for call in chain if id(call) not in chosen]
             chosen.update(map(id, chain))
+        else:
+            waiting_checks.append(check)
+    rehearsal = _rehearsal(recorder, calls, waiting_checks)
+    if rehearsal:
+        chosen.update(map(id, waiting_checks))
     place = {id(call): number for number, call in enumerate(calls)}
     first.sort(key=lambda call: place[id(call)])
-    return first + [call for call in calls if id(call) not in chosen]
+    return first + rehearsal + [call for call in calls if id(call) not in chosen]
+
+
+_LITTLE = 16  # elements of an array that is copied so that a check can be made first
+
+
+def _rehearsal(recorder: Recorder, calls: Sequence[Call], checks: Sequence[Call]) -> list[Call]:
+    """Checks, and the calls that they need, on copies of what these write to; none if that cannot be done, or is much."""
+    if not checks:
+        return []
+    until = next(number for number, call in enumerate(calls) if call is checks[-1])
+    wanted = {reference for check in checks for reference in references_in(check.args)}
+    needed = {id(call) for call in needed_calls(recorder, calls[:until], wanted) if call.kind != CHECK}
+    of_checks = set(map(id, checks))
+    part = [call for call in calls[: until + 1] if id(call) in needed or id(call) in of_checks]
+    group, dictionaries = recorder.group, recorder.shared_dictionaries()
+    used = dict.fromkeys(reference for call in part for reference in references_in((call.args, call.kwargs, call.results)))
+    for reference in used:
+        kind = recorder.kinds[reference.index]
+        if reference in dictionaries or (kind is not None and _size(kind[0]) > _LITTLE):
+            return []
+    if any(call.kind == EFFECT for call in part):
+        return []
+    made = {reference for call in part for reference in references_in(call.results)}
+    written = {group(reference) for call in part for reference in call.writes}
+    instead: dict[Reference, Reference] = {}
+    copied: dict[int, Reference] = {}
+    rehearsal = []
+    for reference in used:
+        if reference in made or group(reference) in written:
+            instead[reference] = new = recorder.new_reference()
+            recorder.kinds[new.index] = recorder.kinds[reference.index]
+            if reference in recorder.on_host:
+                recorder.on_host.add(new)
+            recorder.join(new, copied.setdefault(group(reference), new))
+        if reference in instead and reference not in made:
+            backend = recorder.host if reference in recorder.on_host and recorder.host else recorder.backend
+            rehearsal.append(Call("copy", backend.copy, (reference,), {}, instead[reference]))
+    if len(rehearsal) > len({group(call.args[0]) for call in rehearsal}):
+        return []  # two that share memory would be copied apart
+    for call in part:
+        again = substituted(call, instead)
+        results, scalars = _with(call.results, instead), tuple([instead[reference] for reference in call.scalars])
+        rehearsal.append(replace(again, results=results, scalars=scalars, constant=call.constant))
+    return rehearsal
+
+
+def _size(shape: Sequence[int]) -> int:
+    size = 1
+    for length in shape:
+        size *= length
+    return size
+
+
+def decided(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
+    """The calls, with what kernels come down to for arrays of these shapes in their places."""
+    return [_decided(recorder, call) for call in calls]
+
+
+def _decided(recorder: Recorder, call: Call) -> Call:
+    args = tuple([_kind_of(recorder, argument) for argument in call.args])
+    function = call.function
+    while (other := recorder.backend.chosen(function, args)) is not None:
+        function = other
+    return call if function is call.function else replace(call, function=function)
+
+
+def _kind_of(recorder: Recorder, argument: Any) -> Any:
+    kind = recorder.kinds[argument.index] if type(argument) is Reference else None
+    return argument if kind is None else ArrayKind(*kind)
 
 
 def without_copies(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .fusion import fused
-from .passes import checks_first, merged, needed_calls, without_copies
+from .passes import checks_first, decided, merged, needed_calls, without_copies
 from .recorder import CHECK, EFFECT, Call, Recorder, Reference
 from .source import Source
 from .whole import as_one
@@ -51,8 +51,8 @@ class Program:
         self._write(fused(recorder, calls, self.outputs, recorder.backend.fusion))
 
     def _write(self, calls: Sequence[Call]) -> None:
-        self._source = Source(self.recorder, calls, self.inputs, self.outputs, self.name)
-        self.calls, self.run = self._source.calls, self._source.run
+        self._source = Source(self.recorder, decided(self.recorder, calls), self.inputs, self.outputs, self.name)
+        self.calls, self.run = self._source.calls, self.recorder.backend.program(self._source.run)
         self.code = self._source.code if self.body is None else f"{self.body.code}\n\n{self._source.code}"
 
     @property
@@ -73,8 +73,14 @@ class Program:
 
     @property
     def checks_before_effects(self) -> bool:
-        """Whether all checks come before the first write or draw, so that nothing has been done when one fails."""
-        kinds = [call.kind == CHECK for call in self.calls if call.kind == CHECK or call.kind == EFFECT or call.writes]
+        """Whether all checks come before the first draw, or write to what was there: nothing has been done when one fails."""
+        group = self.recorder.group
+        there = {group(reference) for reference in self.inputs}
+        kinds = [
+            call.kind == CHECK
+            for call in self.calls
+            if call.kind in (CHECK, EFFECT) or any(group(target) in there for target in call.writes)
+        ]
         return kinds == sorted(kinds, reverse=True)
 
     # --- to look at ---

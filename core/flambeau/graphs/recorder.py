@@ -217,6 +217,13 @@ class Recorder:
             call.constant = value
             self.constants.add(call.results)
 
+    def is_constant(self, reference: Reference) -> bool:
+        """Whether an array is computed from constants alone, and has not been written to."""
+        group = self.group
+        return reference in self.constants and not any(
+            group(target) == group(reference) for call in self.calls for target in call.writes
+        )
+
     def taken_apart(self, value: Any, arrays: list[RecordedArray]) -> tuple[Any, Any]:
         """What a kernel is called with, and the same with references in place of what is recorded."""
         kind = type(value)
@@ -333,7 +340,8 @@ class RecordedArray:
         if not callable(attribute) or isinstance(attribute, type):
             return attribute
         if name in ("item", "tolist", "tobytes"):
-            recorder.spoil("it looks at a value")
+            if not recorder.is_constant(self._reference):
+                recorder.spoil("it looks at a value")
             return attribute
         return lambda *args, **kwargs: recorder.call(name, operator.methodcaller(name, *args, **kwargs), (self,), {})
 
@@ -372,7 +380,8 @@ class RecordedArray:
 
 def _look(name: str) -> Callable[[RecordedArray], Any]:
     def look(self: RecordedArray) -> Any:
-        self._recorder.spoil("it looks at a value")
+        if not self._recorder.is_constant(self._reference):
+            self._recorder.spoil("it looks at a value")
         return getattr(self._value, name)()
 
     return look

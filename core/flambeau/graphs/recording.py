@@ -12,6 +12,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,7 +27,9 @@ from ..runtime.state import state
 from ..tape.node import Node, next_seq
 from ..tape.transforming import open_batches
 from ..tensors.tensor import Tensor
-from ..values.dtypes import COMPLEX
+from ..transforms.batching.arrays import BatchedArray
+from ..transforms.batching.keys import BatchedKey, other_kernels
+from ..transforms.conjugate_views import LazyKey, lazy_keys
 from .recorder import (
     COMPUTE,
     RecordedArray,
@@ -53,7 +56,7 @@ _SHAPE_FROM_VALUES = frozenset({
 })  # fmt: skip
 _LOOKS = frozenset({"item", "truth", "tolist", "to_host", "to_host_later", "to_dlpack", "copied_to"})
 _WRITES = {"write": (0,), "add_to": (0,)}
-_AS_IT_IS = frozenset({"computed", "undisturbed", "compiled", "bind", "guard", "prepare", "synchronize"})
+_AS_IT_IS = frozenset({"computed", "undisturbed", "bind", "guard", "prepare", "synchronize"})
 
 
 class RecordingBackend:
@@ -75,6 +78,10 @@ class RecordingBackend:
     def recorded(self, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         """The kernel, whose calls are recorded."""
         return self._recorder.wrapped(kernel, name)
+
+    def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is: what it calls is recorded."""
+        return function
 
     def _written_by_step(self, name: str) -> Any:
         """An optimizer's kernel writes to all its arrays but the second, which is the gradient; other kernels write to none."""
@@ -99,7 +106,8 @@ class RecordingBackend:
 
         def look(array: Any, *args: Any, **kwargs: Any) -> Any:
             if isinstance(array, RecordedArray):
-                recorder.spoil("it looks at a value")
+                if not recorder.is_constant(array._reference):
+                    recorder.spoil("it looks at a value")
                 array = array._value
             return method(array, *args, **kwargs)
 
@@ -194,6 +202,8 @@ class RecordingKernels(Mapping[str, Callable[..., Any]]):
 class RecordedConstants(dict[Any, Any]):
     """The constants of a dispatch key: none is kept for a number that may be another in the next step."""
 
+    followed = frozenset({RecordedNumber, RecordedInteger})
+
     def get(self, key: Any, default: Any = None) -> Any:
         return default if isinstance(key, (RecordedNumber, RecordedInteger)) else super().get(key, default)
 
@@ -260,6 +270,7 @@ class Recording:
         self.first_seq = 0.0
         self._tensors: list[Tensor] = []  # all that were there
         self._keys: dict[DispatchKey, _KeyState] = {}
+        self._batched = ExitStack()
 
     # --- at the beginning ---
 
@@ -294,19 +305,30 @@ class Recording:
         return self
 
     def _lift(self, tensors: Sequence[Tensor]) -> None:
-        lifted: dict[int, RecordedArray] = {}
         for tensor in tensors:
             array = getattr(tensor, "_array", None)
             key = getattr(tensor, "_key", None)
-            if type(key) is not DispatchKey or key.backend not in self.backends or type(array) is not key.backend.array_type:
+            if type(key) is LazyKey:
+                backend = key.plain.backend
+            elif type(key) is DispatchKey:
+                backend = key.backend
+            else:
                 continue
-            if id(array) not in lifted:
-                lifted[id(array)] = self.recorder.lift(array)
-            recorded = lifted[id(array)]
+            if backend not in self.backends or type(array) is not backend.array_type:
+                continue
             storage = tensor._storage
             version = 0 if storage is None else storage.version
             self.states[id(tensor)] = TensorState(
-                tensor, array, recorded, tensor._grad, tensor._node, tensor._requires_grad, storage, version, tensor._view, key
+                tensor,
+                array,
+                self.recorder.lift(array),
+                tensor._grad,
+                tensor._node,
+                tensor._requires_grad,
+                storage,
+                version,
+                tensor._view,
+                key,
             )
         for tensor_state in self.states.values():
             tensor_state.tensor._array = tensor_state.lifted
@@ -319,6 +341,13 @@ class Recording:
             self._set_up(key, recording[self.backends.index(key.backend)])
         self._resolve = DispatchKey.resolve
         DispatchKey.resolve = staticmethod(self._resolve_recorded)
+        self._batched.enter_context(other_kernels())
+        self._renew_lazy_keys()
+
+    def _renew_lazy_keys(self) -> None:
+        for key in lazy_keys():
+            if key.plain in self._keys:
+                key.renew()
 
     def _set_up(self, key: DispatchKey, backend: Any) -> None:
         key.clear()
@@ -331,7 +360,9 @@ class Recording:
 
     def _resolve_recorded(self, name: str, key: DispatchKey) -> tuple[Callable[..., Any], Any]:
         """The kernel of an operation as outside of the recording, recorded."""
-        if type(key) is not DispatchKey or key.dtype.category == COMPLEX or name in _SHAPE_FROM_VALUES:
+        if isinstance(key, BatchedKey) or name == "add_level":  # what it calls on the arrays within is recorded
+            return self._resolve(name, key)
+        if type(key) is not DispatchKey or name in _SHAPE_FROM_VALUES:
             self.recorder.spoil(f"{name} of {key!r} is not recorded")
         if key not in self._keys:
             return self._resolve(name, key)
@@ -357,6 +388,8 @@ class Recording:
         DispatchKey.resolve = staticmethod(self._resolve)
         for key in self._keys:
             self._keys[key].install(key)
+        self._batched.close()
+        self._renew_lazy_keys()
         for generator, raw in self.generators:
             generator._raw = raw
         for (container, key), number in zip(self.places, self.numbers, strict=True):
@@ -391,7 +424,8 @@ class Recording:
 @cache
 def _register_folders(backend: Backend) -> None:
     """Count the code of a backend, and of its array library, as the library's own: it is no part of the program."""
-    for name in (type(backend).__module__, getattr(backend.xp, "__name__", backend.array_type.__module__)):
+    packs = {getattr(kernel, "__module__", None) or "" for kernel in backend.all_kernels.values()}
+    for name in {type(backend).__module__, getattr(backend.xp, "__name__", backend.array_type.__module__), *packs}:
         file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
         if file is not None:
             register_own_folder(f"{Path(file).parent}{os.sep}")
@@ -434,6 +468,9 @@ def _slots(cls: type) -> Sequence[str]:
 def _without_recorded(value: Any) -> Any:
     if type(value) is RecordedArray:
         return value._value
+    if type(value) is BatchedArray:
+        value.replace_raw(_without_recorded)
+        return value
     if type(value) in (RecordedNumber, RecordedInteger):
         return value.plain
     if type(value) in (tuple, list):

@@ -75,8 +75,9 @@ def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Te
     snapshot = _Snapshot(captured, arguments)
     replayed = flatten(captured.replay(arguments))[0]
     replayed_values = [_value(leaf) for leaf in replayed]
-    replayed_gradients = captured.gradients_of_ones(replayed)
+    replayed_gradients = captured.gradients_of_ones(replayed, arguments)
     state = snapshot.arrays_now()
+    wanting = [_wants_gradient(leaf) for leaf in replayed]
     del replayed
     snapshot.restore()
     result = call()
@@ -86,14 +87,20 @@ def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Te
     equal = _equal if captured.exact else _Close([*values, *state_now])
     if not all(equal(backend, *pair) for pair in zip(replayed_values, values, strict=True)):
         return result, "its result"
+    if wanting != [_wants_gradient(leaf) for leaf in leaves]:
+        return result, "which results require gradients"
     if not all(equal(backend, *pair) for pair in zip(state, state_now, strict=True)):
         return result, "what it did to tensors or random generators"
     if replayed_gradients is not None:
         with no_grad():
-            gradients = captured.gradients_of_ones(leaves) or []
+            gradients = captured.gradients_of_ones(leaves, arguments) or []
         if not all(equal(backend, *pair) for pair in zip(replayed_gradients, gradients, strict=True)):
             return result, "its gradients"
     return result, None
+
+
+def _wants_gradient(leaf: Any) -> bool:
+    return isinstance(leaf, Tensor) and leaf._requires_grad
 
 
 def _value(leaf: Any) -> Any:

@@ -10,7 +10,7 @@ from ..calls.dispatch import require_dtype, require_factor, require_tensors, res
 from ..calls.node_names import gathered
 from ..calls.op import composite, op
 from ..calls.operands import can_operate
-from ..calls.overriding import may_override, offer_method
+from ..calls.overriding import may_override, offer_operator
 from ..calls.record import Out
 from ..calls.wrappers import checked
 from ..runtime.warning import warn_of_old
@@ -276,7 +276,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 def __rdiv__(self: Tensor, other: Any) -> Any:
     if may_override((other,)):
-        return offer_method("__rdiv__", (self, other), {})
+        return offer_operator("__rdiv__", (self, other), {})
     if can_operate(other) or hasattr(other, "__array_interface__"):
         return self.reciprocal() * other  # PyTorch rounds twice, too
     return NotImplemented
@@ -284,7 +284,7 @@ def __rdiv__(self: Tensor, other: Any) -> Any:
 
 def __rpow__(self: Tensor, other: Any) -> Tensor:
     if may_override((other,)):
-        return offer_method("__rpow__", (self, other), {})  # type: ignore[no-any-return]  # an override may return anything
+        return offer_operator("__rpow__", (self, other), {})  # type: ignore[no-any-return]  # an override may return anything
     try:
         return shown_as(_pow(other, self), "PowBackward2")
     except TypeError:

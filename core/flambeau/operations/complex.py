@@ -123,7 +123,7 @@ _complex = op(
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """`real + 1j * imag`.  RuntimeError unless both have one floating-point dtype.
 
-    Of float16 it is complex64: there is no complex32.
+    Of float16 it is complex64, as not every library has complex32.
 
     >>> import flambeau as torch
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
@@ -214,8 +214,8 @@ def view_as_complex(input: Tensor) -> Tensor:
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar "
             f"type: {input.dtype.legacy_name}"
         )
-    if input.dtype is dtypes.float16:
-        raise NotImplementedError("view_as_complex is not implemented for 'Half': there is no complex32")
+    if input.dtype is dtypes.float16 and (dtypes.complex32 not in input._key.backend.dtypes or input._requires_grad):
+        raise NotImplementedError("view_as_complex is not implemented for 'Half': there is no complex32, or no gradient of it")
     if not input.ndim:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
@@ -224,7 +224,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(n % 2 for n in (*input.stride()[:-1], input.storage_offset())):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    return _view_as_complex(input)
+    return _view_as_complex(input) if input.dtype is not dtypes.float16 else input.view(dtypes.complex32).squeeze(-1)
 
 
 # --- predicates ---------------------------------------------------------------------------------------------------

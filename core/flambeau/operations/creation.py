@@ -18,7 +18,7 @@ from ..tensors.memory_format import memory_order, strided
 from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 from ..values.dtypes import dtype as Dtype
-from ..values.scalars import converted, is_library_scalar
+from ..values.scalars import converted, is_library_scalar, single
 from .factory import _as_device, _dtype_of, _finish, _key, _with_dtype
 from .from_data import NUMBERS, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .views import as_shape
@@ -457,8 +457,8 @@ def linspace(
         is_first_half, from_end = position < max(steps // 2, 1), steps - 1 - position  # it is symmetric
         add = _multiplied_and_added if key.dtype is dtypes.float64 or key.dtype.category <= dtypes.INTEGER else _added
         if key.dtype is dtypes.float32:  # step rounded as in PyTorch, which then multiplies and adds without rounding between
-            low, high = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
-            start, end, step = (backend.astype(value, wide) for value in (low, high, (high - low) / max(steps - 1, 1)))
+            start, end = single(start), single(end)
+            step = single(single(end - start) / max(steps - 1, 1))
         elif key.dtype in dtypes.HALF:  # rounded after each operation
             start, end = (xp.asarray(value, dtype=key.raw_dtype) for value in (start, end))
             position, from_end = (backend.astype(array, key.raw_dtype) for array in (position, from_end))

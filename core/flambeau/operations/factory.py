@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from ..runtime.devices import DispatchKey, dispatch_key
@@ -16,7 +17,14 @@ __all__: list[str] = []
 
 
 def _as_device(device: Any) -> Device | None:
-    return device if device is None or isinstance(device, Device) else Device(device)
+    if device is None or isinstance(device, Device):
+        return device
+    return _named(device) if type(device) is str else Device(device)
+
+
+@cache
+def _named(name: str) -> Device:
+    return Device(name)
 
 
 def _key(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> DispatchKey:

@@ -135,7 +135,7 @@ def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
     key = _key(dtype or _dtype_in(data), device)
     numbers: list[Any] = []
     if 0 not in shape:
-        _collect(data, shape, 0, numbers)
+        _collect(data, shape, 0, numbers, key.dtype)
     index = key.device.index or 0
     try:
         array = key.backend.asarray(_cast(numbers, key.dtype), key.raw_dtype, index=index)
@@ -173,10 +173,12 @@ def _dtype_in(data: Any) -> Dtype:
     return reduce(dtypes.promote_types, element_dtypes) if element_dtypes else dtypes.get_default_dtype()
 
 
-def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
-    """Append what nested sequences of this shape hold to `numbers`."""
+def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any], dtype: Dtype) -> None:
+    """Append what nested sequences of this shape hold to `numbers`, which become elements of a dtype."""
     if dim == len(shape):
         if isinstance(data, Tensor) and data.numel() != 1:
+            if dtype.category <= dtypes.INTEGER:
+                raise TypeError("only integer tensors of a single element can be converted to an index")
             raise ValueError("only one element tensors can be converted to Python scalars")
         numbers.append(data)
         return
@@ -187,7 +189,7 @@ def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) ->
     if len(data) != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
     for item in data:
-        _collect(item, shape, dim + 1, numbers)
+        _collect(item, shape, dim + 1, numbers, dtype)
 
 
 def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
@@ -247,15 +249,19 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
             wrap(taken, dispatch_key(own.dtype_of(taken), place)), dispatch_key(dtype or own.dtype_of(taken), place), False
         )
     backend, array, array_dtype = _adopted(data)
-    source, target = (
-        dispatch_key(array_dtype, Device(backend.device_type)),
-        dispatch_key(dtype or array_dtype, _as_device(device)),
-    )
+    source = dispatch_key(array_dtype, _as_device(backend.device_type))
+    target = dispatch_key(dtype or array_dtype, place)
     if not copy:
         array = _shared(backend, array)
     elif source is target:
         array = source.F.clone(array)
     return _converted(wrap(array, source), target, copy=False)
+
+
+def _around(data: Any) -> Tensor:
+    """A tensor in the memory of another library's array, where that is."""
+    backend, array, dtype = _adopted(data)
+    return wrap(_shared(backend, array), dispatch_key(dtype, _as_device(backend.device_type)))
 
 
 def _shared(backend: Backend, array: Any) -> Any:
@@ -273,8 +279,7 @@ def _shared(backend: Backend, array: Any) -> Any:
 def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
     """A tensor in the memory of an array, a storage, or an object with DLPack or the buffer protocol; None for anything else."""
     if _is_array(data):
-        backend, array, array_dtype = _adopted(data)
-        return wrap(_shared(backend, array), dispatch_key(array_dtype, Device(backend.device_type)))
+        return _around(data)
     if isinstance(data, StorageBase):
         return data.as_tensor(dtype or getattr(data, "dtype", dtypes.int64))
     if hasattr(data, "__dlpack__"):
@@ -371,7 +376,7 @@ def from_numpy(ndarray: Any, /) -> Tensor:
     if not hasattr(ndarray, "__array_interface__") or isinstance(ndarray, Tensor) or is_library_scalar(ndarray):
         cls = type(ndarray)
         raise TypeError(f"expected np.ndarray (got {cls.__name__ if cls.__module__ == 'builtins' else _full_name(cls)})")
-    return _from_array(ndarray, None, "cpu", None)
+    return _around(ndarray)
 
 
 def _full_name(cls: type) -> str:

@@ -298,6 +298,8 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
         if not _is_ordinary(index) and overriding.may_override((index,)):
             relevant = overriding.relevant((self, index))
             return overriding.handle_torch_function(Tensor.__getitem__, relevant, self, index)  # type: ignore[no-any-return]  # an override may return anything
+        if state.dispatching and any(type(item) in overriding.DISPATCHING for item in overriding.relevant((index,))):
+            return hooks.ask_class("index", (self, list(index) if isinstance(index, tuple) else [index]), {})  # type: ignore[no-any-return]  # what a class returns
         try:
             raw, advanced, operation = _raw_index(self, index)
         except NeedsLevels as need:

@@ -6,7 +6,6 @@ of the input.  A `Taps` says which ones, with which weights.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from ..calls.node_names import gathered
 from ..calls.op import op
 from ..tensors.tensor import Tensor
 from ..values import dtypes
+from ..values.scalars import single
 
 __all__ = ["METHODS", "Taps", "in_fixed_point", "resample", "resample_forward", "unit_for_bytes"]
 
@@ -96,20 +96,15 @@ _resample_bytes = op(
 # --- methods ------------------------------------------------------------------------------------------------------
 
 
-def _single(value: float) -> float:
-    """Rounded to single precision, in which PyTorch finds the nearest neighbour."""
-    return ctypes.c_float(value).value
-
-
 def _nearest(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
-    ratio = _single(1.0 / scale) if scale else _single(_single(length) / size)
-    return Taps(length, [[min(int(_single(i * ratio)), length - 1)] for i in range(size)], None)
+    ratio = single(1.0 / scale) if scale else single(single(length) / size)
+    return Taps(length, [[min(int(single(i * ratio)), length - 1)] for i in range(size)], None)
 
 
 def _nearest_exact(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
-    ratio = _single(1.0 / scale) if scale else _single(_single(length) / size)
-    places = [max(_single(ratio * (i + 0.5) - 0.5), 0.0) for i in range(size)]
-    return Taps(length, [[min(int(_single(place + 0.5)), length - 1)] for place in places], None)
+    ratio = single(1.0 / scale) if scale else single(single(length) / size)
+    places = [max(single(ratio * (i + 0.5) - 0.5), 0.0) for i in range(size)]
+    return Taps(length, [[min(int(single(place + 0.5)), length - 1)] for place in places], None)
 
 
 def _ratio(length: int, size: int, scale: float | None, align_corners: bool) -> float:

@@ -11,6 +11,7 @@ from ..calls.arguments import Dims, as_int
 from ..calls.op import composite, op
 from ..calls.record import Out
 from ..calls.signatures import missing
+from ..calls.transform_hooks import hooks
 from ..runtime.devices import DispatchKey
 from ..runtime.warning import warn_once
 from ..tape.fast_path import FAST
@@ -175,6 +176,8 @@ attach(view=_view_method, reshape=_reshape_method)
 def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     if dtype is None:
         raise TypeError("view() received an invalid combination of arguments: neither a size nor a dtype is given")
+    if input._key.wraps:
+        return hooks.ask_class("view", (input, dtype), {})  # type: ignore[no-any-return]  # what a class returns
     from ..calls.results import view_of
     from ..calls.tables import OPS
     from ..runtime.devices import dispatch_key
@@ -394,7 +397,7 @@ def _permute_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
             f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
             f"len(dims) = {len(dims)}"
         )
-    order = tuple(wrap_dim(d, ndim) for d in dims)
+    order = tuple([wrap_dim(d, ndim) for d in dims])
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return _permuted(self, order)

@@ -36,6 +36,7 @@ __all__ = [
     "tensor",
     "tensor_of_dtype",
     "tensor_without_data",
+    "wrapper",
 ]
 
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -76,6 +77,9 @@ def reduce_storage(storage: TypedStorage | UntypedStorage) -> Reduced:
 
 def _reduce_plain(source: Tensor) -> Reduced:
     source = source._key.materialize(source)
+    if source._key.wraps:
+        rest = (source.storage_offset(), source.layout, source.device, source.requires_grad)
+        return wrapper, (type(source), source.dtype, tuple(source.size()), source.stride(), *rest)
     if not source._key.backend.has_data:
         return tensor_without_data, (source.dtype, tuple(source.size()), source.stride(), source.requires_grad)
     source, offset, stride = placed(source)
@@ -145,6 +149,20 @@ def tensor_without_data(dtype: dtypes.dtype, size: Sequence[int], stride: Sequen
     return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
 
+def wrapper(
+    cls: type,
+    dtype: dtypes.dtype,
+    size: Sequence[int],
+    stride: Sequence[int],
+    offset: int,
+    layout: Any,
+    device: Any,
+    requires_grad: bool,
+) -> Any:
+    """A wrapper subclass without the tensors that it holds, which are its attributes."""
+    return Tensor._make_wrapper_subclass(cls, size, stride, offset, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
 def plain_tensor(storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     """A tensor in the format of the oldest files."""
     return on_storage(storage.untyped(), storage.dtype, storage_offset, size, stride)
@@ -169,6 +187,8 @@ def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> An
 def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Any:
     """A tensor of a subclass, or with attributes that a user has set."""
     result = function(*args)
+    if getattr(cls, "is_nested", False):  # PyTorch repeats as its state what the function has been given
+        return result
     if type(result) is not cls:
         result = result.as_subclass(cls)
     return _set_state(result, state)
@@ -176,6 +196,8 @@ def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], st
 
 def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     """A tensor on a storage.  RuntimeError if its elements are not all inside the storage."""
+    if storage.device.type == "meta" and not storage.nbytes():  # there are no elements that could be outside
+        return empty_strided(size, stride, dtype=dtype, device=storage.device)
     _check_bounds(storage.nbytes(), dtype.itemsize, offset, size, stride)
     result = storage.as_tensor(dtype)
     backend = result._key.backend

@@ -7,6 +7,7 @@ entry-point group `flambeau.backends` with the backend's name as the entry's nam
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import pluggy
@@ -64,6 +65,18 @@ class FusionInput(NamedTuple):
 
     layout: str
     dtype: str
+
+
+class ArrayKind(NamedTuple):
+    """What is known of an array before a captured step runs."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
 
 
 class Fusion(Protocol):

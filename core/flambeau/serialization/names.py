@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau as torch
 
-from .._utils import _rebuild_sparse_tensor
+from .._utils import _rebuild_nested_tensor, _rebuild_sparse_tensor
 from ..protocols import pickling as rebuild
 from ..runtime import devices
 from ..runtime.aliases import face, resolve
@@ -34,6 +34,7 @@ DTYPES = {
     "Bool": dtypes.bool_,
     "ComplexDouble": dtypes.complex128,
     "ComplexFloat": dtypes.complex64,
+    "ComplexHalf": dtypes.complex32,
 }
 _TORCH_ROOTS = {"flambeau": "torch", "flambeau_vision": "torchvision"}
 _OUR_ROOTS = {torch_root: root for root, torch_root in _TORCH_ROOTS.items()}
@@ -89,6 +90,8 @@ def get_layout(name: str) -> Any:
 @cache
 def known() -> dict[str, Any]:
     """All classes, functions and constants that `load(weights_only=True)` allows, by name."""
+    from ..nested.tensors import NestedTensor, _rebuild_njt  # imported here because few programs need it
+
     named: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
@@ -110,6 +113,10 @@ def known() -> dict[str, Any]:
         "torch._utils._rebuild_tensor_v3": rebuild.tensor_of_dtype,
         "torch._utils._rebuild_meta_tensor_no_storage": rebuild.tensor_without_data,
         "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
+        "torch._utils._rebuild_nested_tensor": _rebuild_nested_tensor,
+        "torch.nested._internal.nested_tensor.NestedTensor": NestedTensor,
+        "torch.nested._internal.nested_tensor._rebuild_njt": _rebuild_njt,
+        "torch._utils._rebuild_wrapper_subclass": rebuild.wrapper,
         "torch._utils._rebuild_parameter": rebuild.parameter,
         "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     }

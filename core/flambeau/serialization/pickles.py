@@ -247,7 +247,8 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stu
                 self.stack[-1] = function(*args)
             return
         if function in _WITH_STATE:
-            _check_state(args[-1])
+            if not getattr(args[1], "is_nested", False):  # of which no state is set
+                _check_state(args[-1])
         elif function in _OF_SIZE and args and isinstance(args[0], int):  # they would allocate any number of bytes
             raise pickle.UnpicklingError(f"Can only make {function.__name__} of its contents, but got {args[0]}")
         self.stack[-1] = function(*args)

@@ -12,10 +12,12 @@ from ..calls.node_names import gathered
 from ..runtime.sparse_arrays import SparseArray
 from ..tensors.tensor import Tensor, alias
 from ..values.scalars import is_library_scalar
+from .batches import matrices, stacked
 from .layouts import coalesced, convert, empty_like, indices_of, linear, sparse_dims, to_coo, to_sparse
 from .tensors import (
     IMPLEMENTATIONS,
     SparseTensor,
+    batch_of,
     become,
     build,
     gather,
@@ -130,7 +132,10 @@ def _sum(first: SparseTensor, second: SparseTensor, alpha: Any) -> Any:
         result._array.coalesced = first._array.coalesced and second._array.coalesced
         return gathered(result, "AddBackward0", (first, second))
     layout = first._array.layout
-    if layout != "sparse_coo":
+    if batch := batch_of(first._array):
+        others = matrices(like(second._array, scaled))
+        total = stacked([_sum(one, other, 1) for one, other in zip(matrices(first), others, strict=True)], batch)
+    elif layout != "sparse_coo":
         total = convert(_sum(to_coo(first), to_coo(like(second._array, scaled)), 1), layout, _block(first))
     elif sparse_dims(first) != sparse_dims(second):
         raise RuntimeError("add: expected 'self' and 'other' to have the same number of dense dimensions")

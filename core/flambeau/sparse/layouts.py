@@ -10,9 +10,11 @@ import flambeau as torch
 from ..calls.node_names import gathered
 from ..runtime.sparse_arrays import SparseArray
 from ..tensors.tensor import Tensor
+from .batches import matrices, stacked
 from .tensors import (
     BACKENDS,
     SparseTensor,
+    batch_of,
     build,
     coordinates,
     detached,
@@ -116,6 +118,8 @@ def to_coo(input: SparseTensor) -> SparseTensor:
     array = input._array
     if array.layout == "sparse_coo":
         return input
+    if batch := batch_of(array):
+        return _batch_to_coo(input, batch)
     values, (rows, columns) = values_of(input), coordinates(array)
     shape = input.shape
     if array.layout in ("sparse_bsr", "sparse_bsc"):
@@ -128,6 +132,15 @@ def to_coo(input: SparseTensor) -> SparseTensor:
         return build("sparse_coo", [indices[:, by_column]], values[by_column], shape, coalesced=False)
     order = torch.argsort(linear(indices, shape[:2]), stable=True)
     return build("sparse_coo", [indices[:, order]], values[order], shape)
+
+
+def _batch_to_coo(input: SparseTensor, batch: tuple[int, ...]) -> SparseTensor:
+    members = [to_coo(member) for member in matrices(input)]
+    counts = torch.tensor([len(values_of(member)) for member in members])
+    outer = apart(torch.repeat_interleave(torch.arange(len(members)), counts).to(input.device), batch)
+    indices = torch.cat([outer, torch.cat([indices_of(member) for member in members], 1)])
+    values = torch.cat([values_of(member) for member in members])
+    return build("sparse_coo", [indices], values, input.shape, all(member._array.coalesced for member in members))
 
 
 def _width(array: SparseArray) -> int:
@@ -196,6 +209,10 @@ def convert(input: Tensor, layout: str, blocksize: Any = None, dense_dim: int | 
     if layout == "sparse_coo":
         return to_coo(input) if isinstance(input, SparseTensor) else from_dense(input, input.ndim)
     if not isinstance(input, SparseTensor):
+        batch = tuple(input.shape[: max(input.ndim - (dense_dim or 0) - 2, 0)])
+        if batch:
+            members = [convert(each, layout, blocksize, dense_dim) for each in input.flatten(0, len(batch) - 1).unbind(0)]
+            return stacked(members, batch)
         if input.ndim - (dense_dim or 0) != 2:
             raise RuntimeError(
                 f"to_sparse: conversion from Strided to {BACKENDS[layout]} expects tensors of 2 dimensions and dense_dim more, "
@@ -205,6 +222,8 @@ def convert(input: Tensor, layout: str, blocksize: Any = None, dense_dim: int | 
     else:
         if input._array.layout == layout and blocksize is None:
             return input
+        if batch := batch_of(input._array):
+            return stacked([convert(member, layout, blocksize) for member in matrices(input)], batch)
         held = to_coo(input)
     return _to_compressed(held, layout, _check_blocks(layout, blocksize, input.shape))
 
@@ -384,8 +403,7 @@ def dense_dim(self: Any) -> int:
     """How many dimensions the values have beside those that count them: all, of a dense tensor."""
     if not isinstance(self, SparseTensor):
         return self.ndim  # type: ignore[no-any-return]  # of a tensor
-    batch = self._array.parts[0].ndim - 1 if self._array.layout != "sparse_coo" else 0
-    return self.ndim - sparse_dims(self) - batch
+    return self.ndim - sparse_dims(self) - len(batch_of(self._array))
 
 
 @implements()
@@ -461,12 +479,15 @@ def empty_like(array: SparseArray, shape: Sequence[int], dtype: Any) -> SparseTe
     place = array.key.device
     if array.layout == "sparse_coo":
         return empty_coo(shape, array.parts[0].shape[0], dtype, place)
-    block = tuple(array.values.shape[1:3]) if array.layout in ("sparse_bsr", "sparse_bsc") else ()
-    count = shape[0] if array.layout in ("sparse_csr", "sparse_bsr") else shape[1]
+    batch = tuple(shape[: len(batch_of(array))])
+    first = len(batch)
+    block = tuple(array.values.shape[first + 1 : first + 3]) if array.layout in ("sparse_bsr", "sparse_bsc") else ()
+    count = shape[first] if array.layout in ("sparse_csr", "sparse_bsr") else shape[first + 1]
     if block:
         count //= block[0] if array.layout == "sparse_bsr" else block[1]
-    parts = [torch.zeros(count + 1, dtype=torch.int64, device=place), torch.zeros(0, dtype=torch.int64, device=place)]
-    return build(array.layout, parts, torch.zeros((0, *block, *shape[2:]), dtype=dtype, device=place), shape)
+    parts = [torch.zeros((*batch, length), dtype=torch.int64, device=place) for length in (count + 1, 0)]
+    values = torch.zeros((*batch, 0, *block, *shape[first + 2 :]), dtype=dtype, device=place)
+    return build(array.layout, parts, values, shape)
 
 
 def empty(shape: Sequence[int], layout: Any, key: Any) -> SparseTensor:

@@ -18,7 +18,7 @@ from ..runtime.devices import DispatchKey
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor, wrap
 from .layouts import coalesced, convert, indices_of, merged, to_coo
-from .tensors import SparseTensor, build, coordinates, gather, implements, like, values_of
+from .tensors import SparseTensor, batch_of, build, coordinates, gather, implements, like, values_of
 
 __all__ = ["addmm", "dsmm", "hsmm", "hspmm", "mm", "saddmm", "sampled_addmm", "smm", "spmm", "sspaddmm"]
 
@@ -334,11 +334,16 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
     """
     if not isinstance(input, SparseTensor) or input._array.layout == "sparse_coo":
         raise NotImplementedError("sampled_addmm: expected input in a compressed layout, such as torch.sparse_csr")
-    if tuple(input.shape) != (mat1.shape[0], mat2.shape[1]) or mat1.shape[1] != mat2.shape[0]:
+    batch = batch_of(input._array)
+    fits = mat1.shape[-1] == mat2.shape[-2] and mat1.shape[:-2] == mat2.shape[:-2] == torch.Size(batch)
+    if not fits or tuple(input.shape) != (*batch, mat1.shape[-2], mat2.shape[-1]):
         raise RuntimeError(
             f"sampled_addmm: shapes do not fit: input {list(input.shape)}, mat1 {list(mat1.shape)}, mat2 {list(mat2.shape)}"
         )
-    product = values_of(_sampled(mat1, mat2, input)) * alpha
+    if batch:
+        product = gather(mat1 @ mat2, input._array) * alpha
+    else:
+        product = values_of(_sampled(mat1, mat2, input)) * alpha
     result = like(input._array, product if beta == 0 else values_of(input) * beta + product)
     return gathered(result, "SparseSampledAddmmBackward0", (input, mat1, mat2))
 

@@ -11,7 +11,7 @@ from ..calls.node_names import gathered
 from ..tensors.tensor import Tensor
 from .layouts import coalesced, indices_of, sparse_dims, to_coo
 from .reductions import _wrapped
-from .tensors import SparseTensor, build, implements, parts_of, values_of
+from .tensors import SparseTensor, batch_of, build, implements, parts_of, values_of
 
 __all__: list[str] = []
 
@@ -83,12 +83,13 @@ def _permuted(input: SparseTensor, order: list[int]) -> SparseTensor:
     if order == sorted(order):
         return build(array.layout, parts_of(array), values_of(input), shape, array.coalesced)
     if array.layout != "sparse_coo":
-        if order[:2] != [1, 0] or order[2:] != list(range(2, len(order))):
+        first = len(batch_of(array))
+        if order != [*range(first), first + 1, first, *range(first + 2, len(order))]:
             raise RuntimeError(
                 f"transpose(): only the two sparse dimensions of a tensor in layout {input.layout} can be exchanged"
             )
         values = values_of(input)
-        values = values.transpose(1, 2) if array.layout in ("sparse_bsr", "sparse_bsc") else values
+        values = values.transpose(first + 1, first + 2) if array.layout in ("sparse_bsr", "sparse_bsc") else values
         return build(_TURNED[array.layout], parts_of(array), values, shape)
     sparse = sparse_dims(input)
     if any((new < sparse) != (old < sparse) for new, old in enumerate(order)):
@@ -153,7 +154,20 @@ def _select(input: Any, dim: int, index: int) -> Any:
     size = input.shape[dim]
     if not -size <= index < size:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
-    return gathered(_selected(coalesced(to_coo(input)), dim, index % size), "SelectBackward0", (input,))
+    batch = len(batch_of(input._array))
+    if dim < batch:
+        chosen = _of_batch(input, dim, index % size)
+    elif batch:
+        raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
+    else:
+        chosen = _selected(coalesced(to_coo(input)), dim, index % size)
+    return gathered(chosen, "SelectBackward0", (input,))
+
+
+def _of_batch(input: SparseTensor, dim: int, index: int) -> Any:
+    parts = [part.select(dim, index) for part in parts_of(input._array)]
+    shape = [*input.shape[:dim], *input.shape[dim + 1 :]]
+    return build(input._array.layout, parts, values_of(input).select(dim, index), shape)
 
 
 def _selected(input: SparseTensor, dim: int, index: int) -> Any:

@@ -19,6 +19,7 @@ __all__ = [
     "IMPLEMENTATIONS",
     "LAYOUTS",
     "SparseTensor",
+    "batch_of",
     "become",
     "build",
     "coordinates",
@@ -318,6 +319,22 @@ def same_places(first: SparseArray, second: SparseArray) -> bool:
 # --- between dense tensors and values -----------------------------------------------------------------------------
 
 
+def batch_of(array: SparseArray) -> tuple[int, ...]:
+    """How many matrices there are, along each dimension of the batch that a compressed tensor may be."""
+    return () if array.layout == "sparse_coo" else tuple(array.parts[0].shape[:-1])
+
+
+def _matrices_of(array: SparseArray) -> list[SparseArray]:
+    """The places of each matrix of a batch, with the block that their values have."""
+    batch = len(batch_of(array))
+    parts = [part.flatten(0, batch - 1).unbind(0) for part in parts_of(array)]
+    values, shape = wrap(array.values, array.key).flatten(0, batch - 1).unbind(0), array.shape[batch:]
+    return [
+        SparseArray(array.layout, tuple(part._array for part in own), held._array, shape, array.key, array.coalesced)
+        for *own, held in zip(*parts, values, strict=True)
+    ]
+
+
 def coordinates(array: SparseArray) -> tuple[Tensor, ...]:
     """The index of each value, or block, in each sparse dimension."""
     parts = parts_of(array)
@@ -325,7 +342,7 @@ def coordinates(array: SparseArray) -> tuple[Tensor, ...]:
         return tuple(parts[0].unbind(0))
     compressed, plain = parts
     if compressed.ndim > 1:
-        raise RuntimeError(f"{array.layout}: batches of compressed tensors can be made and looked at, but not computed with")
+        raise RuntimeError(f"{array.layout}: this is not supported for batches of compressed tensors")
     lengths = compressed.diff().to(torch.int64)
     expanded = torch.repeat_interleave(torch.arange(len(lengths), device=plain.device), lengths)
     plain = plain.to(torch.int64)
@@ -341,6 +358,10 @@ def scatter(values: Tensor, array: SparseArray) -> Tensor:
     """A dense tensor with the sum of the values in each of their places, and zeros elsewhere."""
     if values.dtype is torch.bool:
         return scatter(values.to(torch.uint8), array) != 0
+    if batch := batch_of(array):
+        held = values.flatten(0, len(batch) - 1)
+        members = _matrices_of(array.holding(values._array, values._key))
+        return torch.stack([scatter(*each) for each in zip(held.unbind(0), members, strict=True)]).reshape(array.shape)
     index, shape, block = coordinates(array), array.shape, blocks_of(array, values)
     if block is not None:
         grid = (shape[0] // block[0], shape[1] // block[1])
@@ -357,6 +378,10 @@ def gather(input: Tensor, places: SparseArray) -> Tensor:
         if same_places(input._array, places):
             return values_of(input)
         return _gather_sparse(input, places)
+    if batch := batch_of(places):
+        slices = input.flatten(0, len(batch) - 1)
+        found = [gather(*each) for each in zip(slices.unbind(0), _matrices_of(places), strict=True)]
+        return torch.stack(found).unflatten(0, batch)
     index = coordinates(places)
     if places.layout in ("sparse_bsr", "sparse_bsc"):
         shape, block = places.shape, _block_of_places(places)

@@ -136,6 +136,8 @@ def _below_autograd(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, 
         result = _part(tensors[0], *params)
     else:
         public, args, kwargs = overriding.as_called(op, tensors, params, out)
+        if "backend" in op.param_names:
+            public, args = _without_backend(op, tensors, params)
         if op.variadic:
             args = (list(args[0]), *args[1:])
         elif op.name == "contiguous":  # which is a clone in PyTorch
@@ -179,7 +181,7 @@ def _compute_on_wrappers(name: str, compute: Callable[..., Any], args: tuple[Any
     """A function of which an argument is a wrapper: as the class says, where it is one operator and nothing is recorded."""
     if kwargs.get("out") is not None or (name in _OPERATORS and not _is_tracked(args)):
         return _ask(name, args, kwargs)
-    if name == "matmul" and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
+    if name in ("mm", "matmul") and len(args) == 2 and args[0].ndim == args[1].ndim == 2 and not _is_tracked(args):
         return _ask("mm", args, kwargs)
     return compute(*args, **kwargs)
 
@@ -209,6 +211,24 @@ def _indices(index: tuple[Any, ...], ndim: int) -> list[Tensor | None] | None:
     return found
 
 
+def _without_backend(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """A call without the backend that computes it, which is another one for what the class holds, and what follows that.
+
+    Also the function that takes such arguments, unless PyTorch has one of the name.
+    """
+    place = op.param_names.index("backend")
+    args = (*tensors, *(list(value) if isinstance(value, tuple) else value for value in params[:place]))
+    if op.name in _IN_PYTORCH:
+        return None, args
+
+    def function(*args: Any) -> Any:
+        return op.function(*args, args[0]._key.backend, *params[place + 1 :])
+
+    function.__name__ = op.name
+    return function, args
+
+
+_IN_PYTORCH = frozenset({"unfold", "as_strided"})
 _LOOKS = frozenset({"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"})
 
 
@@ -347,6 +367,25 @@ def _shallow_with_history(tensor: Tensor) -> Any:
     return copy
 
 
+def _held(self: Any) -> list[Tensor]:
+    """The tensors that a wrapper holds.  RuntimeError if its class does not say which."""
+    if not hasattr(self, "__tensor_flatten__"):
+        raise RuntimeError(
+            f"{type(self).__name__} must define __tensor_flatten__, which names the tensors whose memory is shared"
+        )
+    return [getattr(self, name) for name in self.__tensor_flatten__()[0]]
+
+
+def _share_memory_(self: Tensor) -> Tensor:
+    for part in _held(self):
+        part.share_memory_()
+    return self
+
+
+def _is_shared(self: Tensor) -> bool:
+    return all(part.is_shared() for part in _held(self))
+
+
 _KEPT = frozenset({"requires_grad_", "detach_", "share_memory_", "rename_"})
 _CONVERSIONS = {
     "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "bfloat16": dtypes.bfloat16, "long": dtypes.int64,
@@ -378,6 +417,7 @@ def _prepare(cls: type[Tensor]) -> None:
     methods["cuda"] = lambda self, place="cuda", **options: self.to(place)
     methods |= {name: _converting(dtype) for name, dtype in _CONVERSIONS.items()}
     methods |= {name: _one_operator(name) for name in (*_OPERATORS, "matmul")} | {"__matmul__": _one_operator("matmul")}
+    methods |= {"share_memory_": _share_memory_, "is_shared": _is_shared}
     methods["data"] = property(_data, _set_data)
     methods |= {name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_zeros")}
     for name in vars(Tensor):

@@ -629,7 +629,7 @@ def sum_to_size(tensor: Any, shape: tuple[int, ...]) -> Any:
 def edge_of(target: Any) -> Any:
     """The edge on which the gradient of a Tensor (or GradientEdge) arrives: a node, an Output, or the leaf itself."""
     if not isinstance(target, tuple):
-        return target._node or target
+        return target._node or (target._values if target.is_nested else target)
     node, index = target[:2]
     if isinstance(node, AccumulateGrad):
         return node.variable

@@ -8,8 +8,9 @@ from .. import backend as backends
 from .tensor import Tensor
 
 __all__ = [
-    "channels_last", "channels_last_3d", "contiguous_format", "is_tensor", "layout", "legacy_contiguous_format", "memory_format",
-    "preserve_format", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided", "typename",
+    "channels_last", "channels_last_3d", "contiguous_format", "is_tensor", "jagged", "layout", "legacy_contiguous_format",
+    "memory_format", "preserve_format", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided",
+    "typename",
 ]  # fmt: skip
 
 
@@ -58,7 +59,8 @@ def memory_order(tensor: Tensor, target: memory_format | None = None) -> tuple[i
 
 
 class layout:
-    """How elements are stored: all of them, as in `torch.strided`, or those that are not zero, as in `torch.sparse_coo`."""
+    """How elements are stored: all of them (`torch.strided`), those that are not zero (`torch.sparse_coo`), or of rows of several
+    lengths (`torch.jagged`)."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -71,6 +73,7 @@ class layout:
 
 
 strided: Final = layout("strided")
+jagged: Final = layout("jagged")
 sparse_coo: Final = layout("sparse_coo")
 sparse_csr: Final = layout("sparse_csr")
 sparse_csc: Final = layout("sparse_csc")

@@ -557,7 +557,7 @@ class Tensor(Members):
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                 "host memory first."
             )
-        if self._key.dtype is dtypes.bfloat16 or self._key.dtype in dtypes.FLOAT8:
+        if self._key.dtype in (dtypes.bfloat16, dtypes.complex32, *dtypes.FLOAT8):
             raise TypeError(f"Got unsupported ScalarType {self._key.dtype.legacy_name}")
         if type(self._key) is not DispatchKey:
             raise RuntimeError(getattr(self._key, "no_numpy", "Cannot access data pointer of Tensor that doesn't have storage"))

@@ -21,7 +21,7 @@ from ..tape.fast_path import FAST
 from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
 
-__all__ = ["LazyKey", "conj", "show"]
+__all__ = ["LazyKey", "conj", "lazy_keys", "show"]
 
 
 class LazyBackend:
@@ -66,6 +66,11 @@ class LazyKey(DispatchKey):
         self.resolved = resolved = plain[lazy_op][0]
         place = device(plain.device.type, plain.device.index)  # a new object, so that comparing devices by identity fails
         super().__init__(plain.dtype, place, LazyBackend(plain.backend, resolved), _writing(plain.F, resolved))  # type: ignore[arg-type]  # it is as good as a Backend
+
+    def renew(self) -> None:
+        """Look up again what it has from the plain key, whose kernels are others now."""
+        self.clear()
+        LazyKey.__init__(self, self.plain, self.lazy_op)  # type: ignore[arg-type]  # a string
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         if not self.shows(name):
@@ -131,6 +136,11 @@ def lazy(plain: DispatchKey, lazy_op: str) -> LazyKey:
     if key is None:
         key = _keys[plain, lazy_op] = LazyKey(plain, lazy_op)
     return key
+
+
+def lazy_keys() -> list[LazyKey]:
+    """All that there are."""
+    return list(_keys.values())
 
 
 def materialized_for(op: Operation, tensors: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any
 
 from . import dtypes
 from .dtypes import dtype
 
-__all__ = ["converted", "is_library_scalar", "overflow", "wrapped"]
+__all__ = ["converted", "is_library_scalar", "overflow", "single", "wrapped"]
 
 _C_NAMES = {
     "float32": "float",
@@ -67,6 +68,11 @@ def overflow(dtype: dtype) -> RuntimeError:
     """The error for a value that does not fit into the dtype."""
     name = _C_NAMES.get(dtype.name, dtype.name + "_t")
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def single(value: float) -> float:
+    """Rounded to single precision."""
+    return ctypes.c_float(value).value
 
 
 def is_library_scalar(value: Any) -> bool:

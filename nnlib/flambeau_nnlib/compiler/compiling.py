@@ -88,8 +88,11 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         tensors, signature = _signature(args, kwargs)
         for entry in self.entries.get(signature, ()):
-            if entry.captured.holds() and entry.dependencies.hold():
-                return self._replay(entry, tensors, args, kwargs)
+            if entry.captured.holds(tensors) and entry.dependencies.hold():
+                try:
+                    return self._replay(entry, tensors, args, kwargs)
+                except CheckFailed:  # a value is on the other side of what held before
+                    continue
         return self._capture(signature, args, kwargs)
 
     @property
@@ -104,13 +107,10 @@ class CompiledFunction:
     # --- a call that has been captured ---
 
     def _replay(self, entry: _Entry, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
-        try:
-            if entry.verified:
-                return entry.captured.replay(tensors)
-            with settings.compiling():
-                result, difference = verified(entry.captured, lambda: self.function(*args, **kwargs), tensors)
-        except CheckFailed:  # a value is out of the bounds that held before: the function itself says what that means
-            return self.function(*args, **kwargs)
+        if entry.verified:
+            return entry.captured.replay(tensors)
+        with settings.compiling():
+            result, difference = verified(entry.captured, lambda: self.function(*args, **kwargs), tensors)
         if difference is None:
             entry.verified = True
         elif not entry.captured.separate():  # without loops over several operations, the next replay is compared again

@@ -42,7 +42,8 @@ class Dependencies:
     def __init__(self, function: Any) -> None:
         self.numbers: list[tuple[dict[Any, Any], Any]] = []
         self.codes: set[CodeType] = set()
-        self._containers: list[tuple[Any, Any]] = []
+        self._containers: list[Any] = []
+        self._copies: list[Any] = []  # of the containers, as they were
         self._empty: list[Any] = []  # containers without anything in them, such as a module's hooks: most are
         self._groups: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
         self._names: list[tuple[Any, str, Any]] = []
@@ -55,15 +56,13 @@ class Dependencies:
     def hold(self) -> bool:
         """Whether everything is as it was."""
         try:
-            for live in self._empty:
-                if live:
-                    return False
-            for live, copy in self._containers:
-                if live != copy:
-                    return False
+            if any(self._empty) or self._containers != self._copies:
+                return False
             for group, copy in self._groups:
-                if {key: value for key, value in group.items() if key != "lr"} != copy or type(group.get("lr")) is not float:
-                    return False
+                if group != copy:  # maybe in the learning rate alone
+                    if type(group.get("lr")) is not float or group != {**copy, "lr": group["lr"]}:
+                        return False
+                    copy["lr"] = group["lr"]
         except Exception:  # a comparison of arrays has no truth value
             return False
         for names, name, value in self._names:
@@ -111,11 +110,15 @@ class Dependencies:
             if not value:
                 self._empty.append(value)
                 return ()
-            self._containers.append((value, value.copy()))
+            self._note_container(value, value.copy())
             return [*value.values(), *value.keys()] if isinstance(value, dict) else list(value)
         if isinstance(value, ModuleType):
             return ()
         return self._within_object(value)
+
+    def _note_container(self, container: Any, copy: Any) -> None:
+        self._containers.append(container)
+        self._copies.append(copy)
 
     def _within_function(self, function: FunctionType) -> Iterator[Any]:
         if is_own_file(function.__code__.co_filename):
@@ -137,7 +140,7 @@ class Dependencies:
     def _within_object(self, value: Any) -> Iterator[Any]:
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
-            self._containers.append((attributes, attributes.copy()))
+            self._note_container(attributes, attributes.copy())
             if isinstance(value, torch.optim.Optimizer):
                 yield from self._within_groups(value.param_groups)
             yield from attributes.values()
@@ -145,7 +148,7 @@ class Dependencies:
             if cls.__module__ == "builtins" or id(cls) in self._seen or _is_own(cls):
                 continue
             self._seen[id(cls)] = cls
-            self._containers.append((vars(cls), dict(vars(cls))))
+            self._note_container(vars(cls), vars(cls).copy())
             yield from (
                 member for member in vars(cls).values() if isinstance(member, (FunctionType, property, staticmethod, classmethod))
             )
@@ -158,7 +161,7 @@ class Dependencies:
             if type(group.get("lr")) is float:
                 self._seen[id(group)] = group
                 self.numbers.append((group, "lr"))
-                self._groups.append((group, {key: value for key, value in group.items() if key != "lr"}))
+                self._groups.append((group, dict(group)))
                 yield from (value for key, value in group.items() if key != "lr")
 
     def _note_code(self, code: CodeType, names: dict[str, Any]) -> None:

@@ -39,7 +39,7 @@ class DeviceMesh:
     _root: DeviceMesh | None = None  # the mesh that this one is a part of
 
     def __init__(self, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None) -> None:
-        self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int64)
+        self.mesh: Tensor = torch.as_tensor(mesh, dtype=torch.int64, device="cpu")  # whatever the default device
         self._named(device_type, mesh_dim_names)
         self._groups = [self._lines(dim) for dim in range(self.mesh.ndim)]
 
@@ -63,9 +63,9 @@ class DeviceMesh:
         if isinstance(group, (list, tuple)) and len(group) > 1:
             if mesh is None:
                 raise ValueError("Must pass mesh if passing multiple ProcessGroups")
-            return cls._of(device_type, torch.as_tensor(mesh, dtype=torch.int64), list(group), mesh_dim_names)
+            return cls._of(device_type, torch.as_tensor(mesh, dtype=torch.int64, device="cpu"), list(group), mesh_dim_names)
         single = group[0] if isinstance(group, (list, tuple)) else group
-        ranks = torch.tensor(get_process_group_ranks(single))
+        ranks = torch.tensor(get_process_group_ranks(single), device="cpu")
         if mesh is not None and torch.as_tensor(mesh).tolist() != ranks.tolist():
             raise ValueError(f"Invalid mesh {mesh} for ProcessGroup with ranks {ranks.tolist()}")
         return cls._of(device_type, ranks, [group_of(single)], mesh_dim_names)
@@ -262,7 +262,7 @@ def init_device_mesh(
             )
     if not is_initialized():
         init_process_group()
-    ranks = torch.arange(get_world_size())
+    ranks = torch.arange(get_world_size(), device="cpu")
     if ranks.numel() != torch.Size(mesh_shape).numel():
         raise RuntimeError(f"Mesh shape {tuple(mesh_shape)} does not hold the {ranks.numel()} processes of the job")
     mesh = DeviceMesh(device_type, ranks.reshape(mesh_shape), mesh_dim_names=mesh_dim_names)

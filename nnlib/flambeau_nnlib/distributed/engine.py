@@ -5,9 +5,10 @@ tensors without history, on the engine's type of device: shapes, lists of tensor
 of the collectives above.  Built in are
 
 - `gloo`, the default: shared memory between processes of one host, which needs nothing but Python, and ZeroMQ between hosts
-  (`flambeau[distributed]`). Copies into and out of shared memory go in chunks that stay in the processor's caches, reductions
-  work in place, and both are what NumPy does at memory speed: neither a compiled extension nor a message library would be faster
-  on one host. Between hosts, where the network is the limit, a well-kept library does what sockets of our own would do worse.
+  (`flambeau[distributed]`). Copies into and out of shared memory go in chunks that stay in the processor's caches; large tensors
+  are read from each other's memory, each byte once; reductions work in place, and all is what NumPy and the system do at memory
+  speed: neither a compiled extension nor a message library would be faster on one host. Between hosts, where the network is the
+  limit, a well-kept library does what sockets of our own would do worse.
 - `mpi`, through mpi4py (`flambeau[mpi]`), for any number of machines.
 - `nccl`, through CuPy (`flambeau[cuda12]`), between CUDA devices.
 """

@@ -22,6 +22,7 @@ from .store import Store
 
 __all__ = ["ProcessGroup", "ProcessGroupGloo", "Work"]
 
+IDLE = 10.0  # seconds after which a thread without calls ends
 DESCRIPTION = 512  # bytes in which a collective is described to other ranks
 
 
@@ -74,39 +75,47 @@ class Work:
 
 
 class Lane:
-    """Runs calls one after the other in a thread of its own, which does not keep a program from ending as those of executors do:
-    what it waits for may never come."""
+    """Runs calls one after the other in a thread of its own, while there are some.
+
+    The thread does not keep a program from ending as those of executors do: what it waits for may never come.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Run `call` after those before; returns its result to come."""
         future: Future[Any] = Future()
-        self._calls.put((future, call))
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
-            self._thread.start()
+        with self._lock:
+            self._calls.put((future, call))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                self._thread.start()
         return future
 
     def _work(self) -> None:
-        while (entry := self._calls.get()) is not None:
-            future, call = entry
+        while True:
+            try:
+                future, call = self._calls.get(timeout=IDLE)
+            except queue.Empty:
+                with self._lock:
+                    if self._calls.empty():
+                        self._thread = None
+                        return
+                continue
             try:
                 future.set_result(call())
             except BaseException as error:
                 future.set_exception(error)
-            del entry, future, call  # which hold tensors
+            del future, call  # which hold tensors
 
-    def finish(self, wait: bool = True) -> None:
-        """Have the thread end after the calls that it has."""
+    def finish(self) -> None:
+        """Wait for the calls that there are."""
         if self._thread is not None:
-            self._calls.put(None)
-            if wait:
-                self._thread.join()
-            self._thread = None
+            self.submit(lambda: None).result()
 
 
 class ProcessGroup:
@@ -125,7 +134,7 @@ class ProcessGroup:
         self._communicator: Communicator = job.communicator(self.ranks, name, timeout)
         self._lane = Lane(f"flambeau group {name}")
         self._receivers: defaultdict[tuple[int | None, int], Lane] = defaultdict(lambda: Lane(f"flambeau receive {name}"))
-        self._turn, self._last = threading.RLock(), _done(None)
+        self._turn, self._receiving, self._last = threading.RLock(), threading.Lock(), _done(None)
         atexit.register(self._finish_at_exit)
 
     def rank(self) -> int:
@@ -144,8 +153,6 @@ class ProcessGroup:
         """Finish the operations that have been started."""
         atexit.unregister(self._finish_at_exit)
         self._lane.finish()
-        for receiver in self._receivers.values():
-            receiver.finish(wait=False)
         self._communicator.close()
 
     def _finish_at_exit(self) -> None:
@@ -200,7 +207,8 @@ class ProcessGroup:
                 senders.append(self._communicator.receive(flat, rank, tag))
             return tensor
 
-        return Work(self._receivers[rank, tag].submit(receive), lambda: senders[0])
+        with self._receiving:  # in order
+            return Work(self._receivers[rank, tag].submit(receive), lambda: senders[0])
 
     # --- tensors as communicators take them ---
 

@@ -12,6 +12,7 @@ import os
 import secrets
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -35,7 +36,7 @@ __all__ = ["ENGINE", "Mpi"]
 
 GRACE = 2.5  # seconds for what a process takes part in while it ends
 LOOK = 0.05  # seconds between looks for processes that have ended
-SPINS = 100  # looks at a collective before a process lets others run
+SPINS = 20_000  # looks at a collective before a process lets others run, where each has a processor of its own
 PATIENCE = 0.5  # seconds after which it sleeps between looks
 
 _OPERATIONS = {
@@ -139,6 +140,7 @@ class MpiCommunicator:
         self._library, self._group, self._check, self._timeout = library, group, check, timeout
         self._lost: list[Any] = []
         self.rank, self.size = group.rank, group.size
+        self._main, self._spins = threading.main_thread(), SPINS if self.size <= (os.cpu_count() or 1) else 0
 
     def close(self) -> None:
         """Give the group back."""
@@ -152,7 +154,7 @@ class MpiCommunicator:
         for request in requests:
             while not request.Test(status):
                 turn += 1
-                if turn < SPINS:
+                if turn < self._spins and threading.current_thread() is self._main:
                     continue
                 os.sched_yield()
                 now = time.monotonic()
@@ -204,10 +206,10 @@ class MpiCommunicator:
 
     def all_gather(self, outputs: Sequence[Tensor], tensor: Tensor) -> None:
         """Fill the outputs with the tensors of all ranks."""
-        for rank, output in enumerate(outputs):
-            if rank == self.rank:
-                output.copy_(tensor)
-        requests = [self._group.Ibcast(self._bytes(output), rank) for rank, output in enumerate(outputs)]
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        requests = [self._group.Irecv(self._bytes(outputs[rank]), rank, 0) for rank in others]
+        requests += [self._group.Isend(self._bytes(tensor), rank, 0) for rank in others]
+        outputs[self.rank].copy_(tensor)
         self._finish(*requests)
 
     def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> None:

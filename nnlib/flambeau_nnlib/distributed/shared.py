@@ -3,19 +3,21 @@
 Each process has a *slot* of the memory that only it writes to, in two halves, and a counter. A step of a collective is: write to
 one half, count, wait until all have counted, read what the others wrote. The next step uses the other half, so one wait a step is
 enough: whoever writes to a half again knows from the last wait that all have read it. Tensors go through in chunks that fit
-the processors' caches.
+the processors' caches. Large ones do not go through it where the system lets processes read each other's memory: see `direct`.
 
 Beside its counter each process notes what it was asked to do, so that processes which were asked different things find out.
 """
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import sys
 import tempfile
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -24,7 +26,9 @@ from typing import Any
 import flambeau as torch
 from flambeau import Tensor
 
+from .direct import Direct
 from .errors import DistBackendError
+from .neighbours import Bell, allow_reads, can_read
 from .reduction import ReduceOp, arrays
 from .store import Store
 
@@ -35,9 +39,10 @@ CROWDED = 1 << 22  # the same where processes share processors: each wait is for
 DIRECT = 1 << 14  # bytes up to which every process reduces everything itself
 LINE = 1024  # bytes for a process's counter and notes
 NOTE = 160  # bytes of a note: what it was asked to do
+LARGE = 1 << 23  # bytes from which processes read each other's memory, if they can: that costs more for each page
 LOOK = 0.05  # seconds between looks for processes that have ended
-SPINS = 100  # looks at a counter before a process lets others run
-YIELDS = 400  # times that it does, before it sleeps
+SPINS = 1000  # looks at a counter before a process lets others run
+YIELDS = 400  # times that it does, before it sleeps, where it cannot be woken
 
 
 class SharedMemory:
@@ -65,10 +70,22 @@ class SharedMemory:
         self._fence = threading.Lock()  # taking it keeps processors that reorder writes from doing so
         self._others = [other for other in range(size) if other != rank]
         self._main = threading.main_thread()
+        self._word = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        self._bell = Bell(LOOK)
         self._meet(b"start")  # all have it now: it needs no name any longer, so that nothing can stay behind
         os.close(descriptor)
         if rank == 0 and not path.startswith("/proc/"):
             os.unlink(path)
+        self._direct = self._try_direct()
+
+    def _try_direct(self) -> Direct | None:
+        """Reading each other's memory, if all processes may read that of all."""
+        allow_reads()
+        known = array("Q", [0x666C616D62656175, self.rank])
+        processes = self._meet(b"start", os.getpid())
+        places = self._meet(b"start", known.buffer_info()[0])
+        tries = (can_read(processes[other], places[other], array("Q", [known[0], other]).tobytes()) for other in self._others)
+        return Direct(processes, self.rank, self._meet) if all(self._meet(b"start", int(all(tries)))) else None
 
     def close(self) -> None:
         """Unmap the memory, once no tensor lies in it."""
@@ -99,6 +116,8 @@ class SharedMemory:
         self._epoch += 1
         with self._fence:
             self._counters[place // 8] = self._epoch
+        if self._bell.works:
+            self._bell.ring(self._word + place)
         for other in self._others:
             if self._counters[other * LINE // 8] < self._epoch:
                 self._wait(other, call)
@@ -111,17 +130,23 @@ class SharedMemory:
     def _wait(self, other: int, call: bytes) -> None:
         """Wait until another process has counted this step: briefly at once, then letting others run, then asleep."""
         counters, place, epoch = self._counters, other * LINE // 8, self._epoch
-        in_main = threading.current_thread() is self._main
-        for turn in range(SPINS + YIELDS if in_main else SPINS):
+        crowded = self.size > (os.cpu_count() or 1) or threading.current_thread() is not self._main
+        for _ in range(0 if crowded and self._bell.works else SPINS):
             if counters[place] >= epoch:
                 return
-            if turn >= SPINS:
+        if not self._bell.works and not crowded:
+            for _ in range(YIELDS):
+                if counters[place] >= epoch:
+                    return
                 os.sched_yield()
         began = looked = time.monotonic()
         pause = 2e-5
-        while counters[place] < epoch:
-            time.sleep(pause)
-            pause = min(1.2 * pause, 1e-3)
+        while (count := counters[place]) < epoch:
+            if self._bell.works:
+                self._bell.wait(self._word + 8 * place, count)
+            else:
+                time.sleep(pause)
+                pause = min(1.2 * pause, 1e-3)
             now = time.monotonic()
             if now - looked > LOOK:
                 self._check()
@@ -151,8 +176,10 @@ class SharedMemory:
 
     def broadcast(self, tensor: Tensor, root: int) -> None:
         """Overwrite the tensor of every rank with the root's."""
-        mine, slots = arrays(tensor), self._slots(tensor.dtype)
         call = _call("broadcast", tensor, f" from rank {root}")
+        if self._direct is not None and _is_large(tensor):
+            return self._direct.broadcast(tensor, root, call)
+        mine, slots = arrays(tensor), self._slots(tensor.dtype)
         for part in _chunks(tensor, self._half):
             half, count = slots[self._epoch & 1], part.stop - part.start
             if self.rank == root:
@@ -164,7 +191,9 @@ class SharedMemory:
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> None:
         """Reduce the tensors of all ranks in place."""
         call = _call("all_reduce", tensor, f" {op.name}")
-        if self.size <= 2 or tensor.numel() * tensor.element_size() <= DIRECT:
+        if self._direct is not None and _is_large(tensor):
+            self._direct.all_reduce(tensor, op, call)
+        elif self.size <= 2 or tensor.numel() * tensor.element_size() <= DIRECT:
             self._reduce_all_here(tensor, op, call)
         else:
             self._reduce_in_parts(tensor, op, call, True)
@@ -208,7 +237,10 @@ class SharedMemory:
 
     def all_gather(self, outputs: Sequence[Tensor], tensor: Tensor) -> None:
         """Fill the outputs with the tensors of all ranks."""
-        self._collect([arrays(output) for output in outputs], tensor, _call("all_gather", tensor))
+        if self._direct is not None and _is_large(tensor):
+            self._direct.all_gather(outputs, tensor, _call("all_gather", tensor))
+        else:
+            self._collect([arrays(output) for output in outputs], tensor, _call("all_gather", tensor))
 
     def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> None:
         """Fill the root's outputs with the tensors of all ranks."""
@@ -236,8 +268,10 @@ class SharedMemory:
 
     def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp) -> None:
         """Fill each rank's output with the reduced inputs of all ranks at its place."""
-        mine, sources, slots = arrays(output), [arrays(part) for part in inputs], self._slots(output.dtype)
         call, room = _call("reduce_scatter", output, f" {op.name}"), self._room(output)
+        if self._direct is not None and _is_large(output):
+            return self._direct.reduce_scatter(output, inputs, op, call)
+        mine, sources, slots = arrays(output), [arrays(part) for part in inputs], self._slots(output.dtype)
         for part in _chunks(output, room * output.element_size()):
             half, count = slots[self._epoch & 1], part.stop - part.start
             for rank, source in enumerate(sources):
@@ -274,6 +308,10 @@ class SharedMemory:
 
 def _call(name: str, tensor: Tensor, more: str = "") -> bytes:
     return f"{name} of {tensor.numel()} {tensor.dtype}{more}".encode()
+
+
+def _is_large(tensor: Tensor) -> bool:
+    return tensor.numel() * tensor.element_size() >= LARGE
 
 
 def _chunks(tensor: Tensor, size: int) -> Iterator[slice]:

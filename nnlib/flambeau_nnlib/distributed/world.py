@@ -329,6 +329,11 @@ def new_group(
 ) -> Any:
     """A group of some of the processes; all processes have to call this, in the same order.
 
+    Args:
+        ranks: the processes; all by default.
+        timeout: how long to wait for others.
+        use_local_synchronization: only the group's processes have to call this; all must have made as many groups before.
+
     Raises:
         ValueError: a rank that does not exist, or one given twice.
     """
@@ -342,7 +347,7 @@ def new_group(
     _made += 1
     group: Any = GroupMember.NON_GROUP_MEMBER
     if world.rank() in chosen:
-        name, engine = str(_made), find_engine(world.name())
+        name, engine = f"{_made} of {chosen}" if use_local_synchronization else str(_made), find_engine(world.name())
         group = _group(engine, world._job, world.store, chosen, name, timeout or world.timeout, world.name())
         group.group_desc = group_desc or name
         _groups[name] = group

@@ -168,6 +168,8 @@ class Recording(TorchFunctionMode):
         self.lifted: list[Any] = []  # what a branch uses of the graph around it
         self.submodules: dict[str, nn.Module] = {}
         self.lifted_numbers: list[tuple[Any, Node]] = []
+        self.follows_grad_mode = torch.is_grad_enabled()
+        self.cut: dict[int, Tensor] = {}  # computed without recording from what requires gradients
 
     # --- what stands for what ---
 
@@ -183,6 +185,10 @@ class Recording(TorchFunctionMode):
         """What stands in the graph for an argument: nodes for tensors and symbolic numbers, also inside containers."""
         if isinstance(value, Tensor):
             node = self.nodes.get(id(value))
+            if id(value) in self.cut and torch.is_grad_enabled():
+                del self.cut[id(value)]
+                node = self._create(torch.ops.aten.detach.default, (node,), {})
+                self.stands_for(value, node, self.specs[id(value)])
             return self._unknown(value) if node is None else node
         if is_symbolic(value):
             return self.number(value)
@@ -347,6 +353,10 @@ class Recording(TorchFunctionMode):
                 f".{short}() is not supported while a program is exported: what is done to the array would not be "
                 f"seen\n{_where()}"
             )
+        out = kwargs.get("out") if kwargs else None
+        if isinstance(out, Tensor):
+            with self:
+                return out.copy_(func(*args, **{key: value for key, value in kwargs.items() if key != "out"}))
         if name in COMPOSITES or _is_of_python(name, func):
             with self:
                 return inspect.unwrap(func)(*args, **kwargs)
@@ -386,6 +396,8 @@ class Recording(TorchFunctionMode):
         self.steps.append((str(call.target), [tuple(leaf.shape) for leaf in leaves]))
         used = [leaf for leaf in pytree.tree_leaves((call.args, call.kwargs)) if isinstance(leaf, Tensor)]
         node = self._create(call.target, self.node_of(tuple(call.args)), self.node_of(call.kwargs))
+        if self.follows_grad_mode and not torch.is_grad_enabled():
+            self._note_cut(leaves, used)
         shapes = self._shapes_of_probe(leaves)
         specs = [self._spec_after(call, used, leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
         if isinstance(result, Tensor):
@@ -400,6 +412,11 @@ class Recording(TorchFunctionMode):
                 self.stands_for(item, self._create(operator.getitem, (node, number), {}), specs[place])
                 place += 1
         return result
+
+    def _note_cut(self, results: list[Tensor], used: list[Tensor]) -> None:
+        """Remember what `no_grad` keeps gradients from: where it is used outside, the graph, which has no modes, detaches it."""
+        if any(leaf.requires_grad or id(leaf) in self.cut for leaf in used):
+            self.cut.update({id(leaf): leaf for leaf in results if not leaf.requires_grad and leaf.is_floating_point()})
 
     def _shapes_of_probe(self, leaves: list[Tensor]) -> list[tuple[int, ...] | None]:
         """The shapes that the same tensors had in the probe."""

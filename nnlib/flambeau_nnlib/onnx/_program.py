@@ -22,6 +22,7 @@ __all__ = ["ONNXProgram", "export", "is_in_onnx_export"]
 
 _exporting = False
 DEFAULT_OPSET = 20
+OLDEST_OPSET, OLDEST_TRANSLATED = 7, 18
 
 
 def is_in_onnx_export() -> bool:
@@ -227,7 +228,8 @@ def export(
         f: a path; nothing is written where it is not given.
         verbose: print the graph.
         input_names, output_names: names for the inputs and outputs, in their order.
-        opset_version: the version of ONNX's operators, from 18 on; 20 where it is not given.
+        opset_version: the version of ONNX's operators, from 7 on; 20 where it is not given. Models for those before 18 are
+            translated to 18, and converted by the package `onnx`.
         external_data: write the weights to a file beside the model, `NAME.data`; False for one file.
         dynamic_shapes: the sizes that may differ, as for `torch.export.export`; a name alone stands for a `Dim`.
         dynamic_axes: the same by names of inputs: `{"x": {0: "batch"}}` or `{"x": [0]}`.
@@ -236,14 +238,15 @@ def export(
         verify: run the model on the examples, and compare.
         export_params: write the weights.
         keep_initializers_as_inputs: list the weights among the inputs as well.
-        dynamo, report, optimize, profile, dump_exported_program, artifacts_dir, training, operator_export_type,
+        dynamo: False to ask the functions of `register_custom_op_symbolic`, too; the exporter is the same.
+        report, optimize, profile, dump_exported_program, artifacts_dir, training, operator_export_type,
         do_constant_folding,
             custom_opsets, export_modules_as_functions, autograd_inlining: accepted.
 
     Raises:
         ImportError: the package `onnx` is not installed.
-        ValueError: `opset_version` is below 18, or `dynamic_axes` names an input that there is not.
-        OnnxExporterError: an operator has no translation (a `RuntimeError`).
+        ValueError: `opset_version` is below 7, or `dynamic_axes` names an input that there is not.
+        OnnxExporterError: an operator has no translation, or none for a version before 18 (a `RuntimeError`).
         AssertionError: with `verify`, the results differ.
 
     As in ::
@@ -256,14 +259,15 @@ def export(
     except ImportError as error:
         raise ImportError(f"torch.onnx.export needs the package onnx: pip install flambeau[onnx] ({error})") from error
     opset = DEFAULT_OPSET if opset_version is None else opset_version
-    if opset < 18:
-        raise ValueError(f"opset_version must be 18 or newer, got {opset}")
+    if opset < OLDEST_OPSET:
+        raise ValueError(f"Unsupported ONNX opset version: {opset}")
+    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     if not args and kwargs is None and hasattr(model, "example_arguments"):  # an `ExportableModule`
         exportable: Any = model
         args, kwargs = exportable.example_arguments()
+        args = tuple(args)
         dynamic_shapes = exportable.dynamic_shapes() if dynamic_shapes is None else dynamic_shapes
         input_names, output_names = input_names or exportable.input_names(), output_names or exportable.output_names()
-    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     dynamic_shapes = _with_dims(dynamic_shapes, {})
     if args and isinstance(args[-1], dict) and kwargs is None and isinstance(model, nn.Module):
         *positional, last = args
@@ -279,7 +283,15 @@ def export(
             program = export_program(model, args, kwargs, dynamic_shapes=dynamic_shapes)
         finally:
             _exporting = False
-    result = ONNXProgram(translated(program, opset, input_names or (), output_names or (), custom_translation_table), program)
+    proto = translated(
+        program,
+        max(opset, OLDEST_TRANSLATED),
+        input_names or (),
+        output_names or (),
+        custom_translation_table,
+        symbolic=not dynamo,
+    )
+    result = ONNXProgram(_converted(proto, opset) if opset < OLDEST_TRANSLATED else proto, program)
     if verbose:
         print(result)
     if verify:
@@ -292,6 +304,16 @@ def export(
             external_data=external_data,
         )
     return result
+
+
+def _converted(model: Any, opset: int) -> Any:
+    """The model for an older version of ONNX's operators."""
+    from onnx import version_converter
+
+    try:
+        return version_converter.convert_version(model, opset)
+    except Exception as error:  # whatever its C++ raises
+        raise OnnxExporterError(f"the model cannot be converted to opset version {opset}: {error}") from error
 
 
 def _takes(model: nn.Module, named: dict[str, Any]) -> bool:

@@ -21,6 +21,7 @@ from ..fx.graph import Graph
 from ..fx.node import Node, map_arg
 from ._builder import Builder, Value, onnx_dtype
 from ._errors import OnnxExporterError
+from ._symbolic import symbolic_of
 from .operators import TABLE
 
 __all__ = ["translated"]
@@ -39,6 +40,7 @@ def translated(
     input_names: Sequence[str] = (),
     output_names: Sequence[str] = (),
     custom: dict[Any, Callable[..., Any]] | None = None,
+    symbolic: bool = False,
 ) -> onnx.ModelProto:
     """The program as ONNX.
 
@@ -47,18 +49,25 @@ def translated(
         opset: the version of ONNX's operators.
         input_names, output_names: names for the first inputs and outputs.
         custom: translations of operators beside those of the table.
+        symbolic: ask the symbolic functions that are registered, too.
 
     Raises:
         OnnxExporterError: an operator has no translation; the message says where in the program it comes from.
     """
-    return _Translator(without_writes(program), opset, list(input_names), list(output_names), custom or {}).model()
+    return _Translator(without_writes(program), opset, list(input_names), list(output_names), custom or {}, symbolic).model()
 
 
 class _Translator:
     def __init__(
-        self, program: ExportedProgram, opset: int, input_names: list[str], output_names: list[str], custom: dict[Any, Any]
+        self,
+        program: ExportedProgram,
+        opset: int,
+        input_names: list[str],
+        output_names: list[str],
+        custom: dict[Any, Any],
+        symbolic: bool,
     ) -> None:
-        self.program, self.opset, self.custom = program, opset, custom
+        self.program, self.opset, self.custom, self.symbolic = program, opset, custom, symbolic
         self.builder = Builder(opset)
         self.input_names, self.output_names = input_names, output_names
         self.values: dict[Node, Any] = {}
@@ -157,7 +166,8 @@ class _Translator:
             return None
         if node.target in _NUMBERS or node.target is operator.floordiv:
             return self._number(node, args)
-        translate = self.custom.get(node.target) or TABLE.get(name)
+        registered = symbolic_of(node.target, self.opset) if self.symbolic else None
+        translate = self.custom.get(node.target) or registered or TABLE.get(name)
         if translate is None:
             raise OnnxExporterError(f"No ONNX function found for {node.target}, which comes from here:\n{node.stack_trace}")
         try:

@@ -6,6 +6,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import step_count
 
 from . import check
 from .first_order import FirstOrder, Scalar, add_, descent, real_views, scalar_state, tick
@@ -37,7 +38,7 @@ def asgd(
     for param, grad, state in real_views(params, grads, states):
         t = tick(state, capturable)
         eta, mu, average = state["eta"], state["mu"], state["ax"]
-        step_size, weight = (eta, mu) if capturable else (eta.item(), mu.item())
+        step_size, weight = (eta, mu) if capturable else (step_count(eta), step_count(mu))
         param.mul_(1 - lambd * step_size)
         add_(param, grad, -step_size)
         add_(average.mul_(1 - weight), param, weight)

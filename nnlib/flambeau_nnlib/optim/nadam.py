@@ -6,6 +6,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import step_count
 
 from . import check
 from .first_order import FirstOrder, Scalar, addcdiv_, descent, real_views, scalar_state, tick
@@ -42,7 +43,7 @@ def nadam(
         next_mu = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * momentum_decay))
         product = state["mu_product"].mul_(mu)
         if not capturable:
-            product = product.item()
+            product = step_count(product)
         mean, variance = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         variance.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

@@ -130,3 +130,12 @@ def test_data_parallel_training_on_a_cluster(cluster):
     assert first["loss"] == second["loss"] < 1.0
     for name, value in first["weights"].items():
         np.testing.assert_array_equal(value, second["weights"][name])
+
+
+def test_what_dask_itself_cannot() -> None:
+    """Diagonals wider than high, and values put to places that several arrays name."""
+    assert torch.equal(torch.eye(2, 5, device="dask").cpu(), torch.eye(2, 5))
+    x = torch.zeros(3, 4, device="dask")
+    x.fill_diagonal_(2)
+    x[torch.tensor([0, 1]), torch.tensor([1, 2])] = torch.tensor([5.0, 6.0], device="dask")
+    assert x.tolist() == [[2, 5, 0, 0], [0, 2, 6, 0], [0, 0, 2, 0]]

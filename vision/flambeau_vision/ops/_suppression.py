@@ -14,11 +14,12 @@ import numpy as np
 __all__ = ["suppress", "suppress_by_category"]
 
 _MOST_PAIRS = 40_000  # within categories, up to which all are looked at at once
-_ONE_BLOCK = 300  # boxes that are decided all at once
+_FEW = 300  # boxes of which all pairs are looked at
+_FEW_PAIRS = 2_000  # pairs that Python goes through one by one
 _FIRST, _BLOCK = 64, 256  # boxes of a block: few at first, since the best boxes suppress most of the others
 _PIECE = 256  # boxes behind a block that are compared with it at once
 _ROWS = 64  # boxes of a block that are compared with the rest of it at once
-_BEHIND = ~np.tri(_ROWS, dtype=bool)
+_BEHIND = ~np.tri(_FEW, dtype=bool)
 
 
 def suppress(boxes: Any, iou_threshold: float) -> Any:
@@ -28,13 +29,51 @@ def suppress(boxes: Any, iou_threshold: float) -> Any:
         boxes: floating `(x1, y1, x2, y2)` of shape `(N, 4)`, by falling score.
         iou_threshold: the largest overlap with a kept box.
     """
-    x1, y1, x2, y2 = boxes.T
     limit = _limit(iou_threshold, boxes.dtype)
     with np.errstate(all="ignore"):  # empty boxes: 0 / 0 is no overlap
-        columns = np.stack([x1, y1, x2, y2, (x2 - x1) * (y2 - y1)])
-        if len(boxes) <= _ONE_BLOCK:
-            return np.flatnonzero(_decide(_overlap_above(columns, limit)))
-        return _suppress_in_blocks(columns, limit)
+        if len(boxes) <= _FEW and limit >= 0:
+            return np.flatnonzero(_settle(*_pairs_above(boxes, limit), len(boxes)))
+        x1, y1, x2, y2 = boxes.T
+        return _suppress_in_blocks(np.stack([x1, y1, x2, y2, (x2 - x1) * (y2 - y1)]), limit)
+
+
+def _pairs_above(boxes: Any, limit: Any) -> tuple[Any, Any]:
+    """The pairs of boxes that overlap by more than the limit, as places: first ones in order, second ones behind them.
+
+    Most pairs do not touch, which two comparisons show; the overlap is computed of the others alone.
+    """
+    x1, y1, x2, y2 = sides = boxes.T.copy()
+    near = x1[:, None] < x2
+    near &= y1[:, None] < y2
+    near &= near.T
+    near &= _BEHIND[: len(boxes), : len(boxes)]
+    first, second = divmod(near.ravel().nonzero()[0], len(boxes))
+    columns = np.concatenate([sides, [(x2 - x1) * (y2 - y1)]])
+    above = _overlap(columns.take(first, 1), columns.take(second, 1), limit)
+    return first[above], second[above]
+
+
+def _settle(first: Any, second: Any, count: int) -> Any:
+    """Which of `count` boxes are kept, where each of the first ones, if it is kept, suppresses the second one of its pair.
+
+    Args:
+        first: places, in order.
+        second: places behind them.
+        count: how many boxes there are.
+    """
+    if len(first) <= _FEW_PAIRS:
+        kept = bytearray(b"\1") * count
+        for one, other in zip(first.tolist(), second.tolist(), strict=True):
+            if kept[one]:  # all pairs of which it is the second have been seen
+                kept[other] = 0
+        return np.frombuffer(kept, bool)
+    chosen = np.ones(count, bool)
+    while True:  # each round settles at least one more box from the left
+        again = np.ones(count, bool)
+        again[second[chosen[first]]] = False
+        if (again == chosen).all():
+            return chosen
+        chosen = again
 
 
 def _suppress_in_blocks(columns: Any, limit: Any) -> Any:
@@ -87,14 +126,7 @@ def _decide_pairs(boxes: Any, ends: Any, iou_threshold: float) -> Any:
     columns = np.stack([x1, y1, x2, y2, (x2 - x1) * (y2 - y1)])
     with np.errstate(all="ignore"):
         above = _overlap(columns[:, first], columns[:, second], _limit(iou_threshold, boxes.dtype))
-    first, second = first[above], second[above]
-    chosen = np.ones(len(boxes), bool)
-    while True:  # as in `_decide`
-        again = np.ones(len(boxes), bool)
-        again[second[chosen[first]]] = False
-        if (again == chosen).all():
-            return chosen
-        chosen = again
+    return _settle(first[above], second[above], len(boxes))
 
 
 def _limit(iou_threshold: float, dtype: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import flambeau as torch
 from flambeau.overrides import handle_torch_function, has_torch_function
 
+from ._rotated import rotated_iou
 from ._suppression import suppress, suppress_by_category
 
 __all__ = [
@@ -26,6 +27,9 @@ __all__ = [
 
 Tensor = torch.Tensor
 
+_UPRIGHT = ("xyxy", "xywh", "cxcywh")
+_ROTATED = ("xywhr", "cxcywhr", "xyxyxyxy")
+
 
 def _wide(boxes: Tensor) -> Tensor:
     """A dtype in which areas do not overflow: float32 for halves, int64 for small integers."""
@@ -38,13 +42,15 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     """Boxes from one format to another.
 
     Args:
-        boxes: the boxes, of shape `(..., 4)`.
+        boxes: the boxes, of shape `(..., 4)`, `(..., 5)` or `(..., 8)`.
         in_fmt: the format they are in: `"xyxy"` (left, top, right, bottom), `"xywh"` (left, top, width, height) or
-            `"cxcywh"` (centre x, centre y, width, height).
+            `"cxcywh"` (centre x, centre y, width, height); or of rotated boxes `"xywhr"` (a corner, width, height, and the
+            angle in degrees counterclockwise), `"cxcywhr"` (the same from the centre) or `"xyxyxyxy"` (four corners).
         out_fmt: the format to convert to, one of the same.
 
     Raises:
         ValueError: a format is unknown.
+        NotImplementedError: one format is of rotated boxes, the other is not.
 
     Example:
         >>> import flambeau as torch
@@ -52,11 +58,14 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
         >>> box_convert(torch.tensor([[1.0, 2.0, 5.0, 10.0]]), "xyxy", "cxcywh")
         tensor([[3., 6., 4., 8.]])
     """
-    allowed = ("xyxy", "xywh", "cxcywh")
-    if in_fmt not in allowed or out_fmt not in allowed:
+    if not {in_fmt, out_fmt} <= {*_UPRIGHT, *_ROTATED}:
         raise ValueError(f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}")
     if in_fmt == out_fmt:
         return boxes.clone()
+    if in_fmt in _ROTATED and out_fmt in _ROTATED:
+        return _from_corner(_to_corner(boxes, in_fmt), out_fmt)
+    if in_fmt in _ROTATED or out_fmt in _ROTATED:
+        raise NotImplementedError(f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}")
     a, b, c, d = boxes.unbind(-1)
     if in_fmt == "xywh":
         a, b, c, d = a, b, a + c, b + d
@@ -69,14 +78,56 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     return torch.stack((a, b, c, d), dim=-1).to(boxes.dtype)
 
 
-def box_area(boxes: Tensor) -> Tensor:
+def _axes(r: Tensor, w: Tensor, h: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sides of boxes rotated by `r` degrees, as vectors: along the width, then along the height."""
+    cos, sin = torch.cos(r * math.pi / 180), torch.sin(r * math.pi / 180)
+    return w * cos, -w * sin, h * sin, h * cos
+
+
+def _rounded(numbers: list[Tensor], like: Tensor) -> Tensor:
+    stacked = torch.stack(numbers, dim=-1)
+    return stacked if like.is_floating_point() else stacked.round().to(like.dtype)
+
+
+def _to_corner(boxes: Tensor, form: str) -> Tensor:
+    """Rotated boxes as `xywhr`."""
+    if form == "xywhr":
+        return boxes
+    if form == "cxcywhr":
+        x, y, w, h, r = boxes.unbind(-1)
+        wide_x, wide_y, high_x, high_y = _axes(r, w, h)
+        return _rounded([x - wide_x / 2 - high_x / 2, y - wide_y / 2 - high_y / 2, w, h, r], boxes)
+    x1, y1, x2, y2, x3, y3, _, _ = boxes.unbind(-1)
+    r = torch.atan2(y1 - y2, x2 - x1) * 180 / math.pi
+    w, h = ((x2 - x1) ** 2 + (y2 - y1) ** 2).sqrt(), ((x3 - x2) ** 2 + (y3 - y2) ** 2).sqrt()
+    return _rounded([x1, y1, w, h, r], boxes)
+
+
+def _from_corner(boxes: Tensor, form: str) -> Tensor:
+    """`xywhr` as another format of rotated boxes."""
+    if form == "xywhr":
+        return boxes
+    x, y, w, h, r = boxes.unbind(-1)
+    wide_x, wide_y, high_x, high_y = _axes(r, w, h)
+    if form == "cxcywhr":
+        return _rounded([x + wide_x / 2 + high_x / 2, y + wide_y / 2 + high_y / 2, w, h, r], boxes)
+    right_x, right_y = x + wide_x, y + wide_y
+    corners = [x, y, right_x, right_y, right_x + high_x, right_y + high_y, x + high_x, y + high_y]
+    return _rounded(corners, boxes)
+
+
+def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
     """The areas of boxes.
 
     Args:
-        boxes: the boxes `(x1, y1, x2, y2)`, of shape `(..., 4)`.
+        boxes: the boxes, of shape `(..., 4)`.
+        fmt: their format: `"xyxy"`, `"xywh"` or `"cxcywh"`.
 
     Returns:
         a tensor of shape `(...)`: float32 for boxes of lower precision, int64 for integers.
+
+    Raises:
+        ValueError: `fmt` is something else.
 
     Example:
         >>> import flambeau as torch
@@ -84,8 +135,10 @@ def box_area(boxes: Tensor) -> Tensor:
         >>> box_area(torch.tensor([[0.0, 0.0, 2.0, 3.0], [1.0, 1.0, 2.0, 2.0]]))
         tensor([6., 1.])
     """
+    if fmt not in _UPRIGHT:
+        raise ValueError(f"Unsupported Bounding Box area for given format {fmt}")
     x1, y1, x2, y2 = _wide(boxes).unbind(-1)
-    return (x2 - x1) * (y2 - y1)
+    return (x2 - x1) * (y2 - y1) if fmt == "xyxy" else x2 * y2
 
 
 # These compute overlaps of boxes whose shapes broadcast; the public functions pass all pairs.
@@ -141,18 +194,22 @@ def ciou(boxes1: Tensor, boxes2: Tensor, eps: float = 0.0, iou_eps: float = 0.0)
 
 
 def _pairs(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
-    return _wide(boxes1)[:, None], _wide(boxes2)[None]
+    return _wide(boxes1)[..., :, None, :], _wide(boxes2)[..., None, :, :]
 
 
-def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
     """Intersection over union of each pair of boxes: the area that both cover over the area that either covers.
 
     Args:
-        boxes1: boxes `(x1, y1, x2, y2)` of shape `(N, 4)`.
-        boxes2: boxes of shape `(M, 4)`.
+        boxes1: boxes of shape `(..., N, 4)`; of rotated ones `(N, 5)` or `(N, 8)`.
+        boxes2: boxes of shape `(..., M, 4)`, `(M, 5)` or `(M, 8)`.
+        fmt: their format, one of those that `box_convert` knows.
 
     Returns:
-        a tensor of shape `(N, M)`, of values from 0 to 1.
+        a tensor of shape `(..., N, M)`, of values from 0 to 1.
+
+    Raises:
+        ValueError: `fmt` is unknown.
 
     Example:
         >>> import flambeau as torch
@@ -161,7 +218,13 @@ def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
         >>> box_iou(square, torch.tensor([[0.0, 0.0, 2.0, 2.0], [1.0, 0.0, 3.0, 2.0]]))
         tensor([[1.0000, 0.3333]])
     """
-    return iou(*_pairs(boxes1, boxes2))
+    if fmt in _ROTATED:
+        return rotated_iou(*(box_convert(_wide(boxes), fmt, "xyxyxyxy") for boxes in (boxes1, boxes2)))
+    if fmt not in _UPRIGHT:
+        raise ValueError(
+            f"Unsupported format '{fmt}'. Supported axis-aligned formats: {_UPRIGHT}. Supported rotated formats: {_ROTATED}."
+        )
+    return iou(*_pairs(*(box_convert(boxes, fmt, "xyxy") for boxes in (boxes1, boxes2))))
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
@@ -237,7 +300,13 @@ def _as_array(boxes: Tensor) -> Any:
 
 
 def _by_falling_score(scores: Tensor) -> Any:
-    return torch.argsort(scores.detach(), descending=True, stable=True).cpu().numpy()
+    scores = scores.detach()
+    array = scores.cpu().numpy()
+    if array.dtype.kind == "f" and array.ndim == 1:
+        order = (-array).argsort(kind="stable")
+        if not len(order) or array[order[-1]] == array[order[-1]]:  # a NaN would be the last here, and is the largest there
+            return order
+    return torch.argsort(scores, descending=True, stable=True).cpu().numpy()
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
@@ -261,7 +330,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     if has_torch_function((boxes, scores)):  # one call, as of PyTorch's compiled operator
         return handle_torch_function(nms, (boxes, scores), boxes, scores, iou_threshold)
     order = _by_falling_score(scores)
-    best = suppress(_as_array(boxes)[order], iou_threshold)
+    best = suppress(_as_array(boxes).take(order, 0), iou_threshold)
     return torch.from_numpy(order[best]).to(boxes.device)
 
 
@@ -285,7 +354,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         tensor([1, 2])
     """
     order = _by_falling_score(scores)
-    best = suppress_by_category(_as_array(boxes)[order], idxs.cpu().numpy()[order], iou_threshold)
+    best = suppress_by_category(_as_array(boxes).take(order, 0), idxs.cpu().numpy()[order], iou_threshold)
     return torch.from_numpy(order[best]).to(boxes.device)
 
 

@@ -32,14 +32,20 @@ _CHUNK = 64  # regions
 
 
 def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
-    """Regions of shape `(K, 5)`, the index of the image first."""
+    """Regions of shape `(K, 5)`, the index of the image first. Features have a gradient, regions have none."""
     if isinstance(boxes, torch.Tensor):
         if boxes.ndim != 2 or boxes.shape[1] != 5:
             raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
-        return boxes
+        return boxes.detach()
     if any(image_boxes.ndim != 2 or image_boxes.shape[1] != 4 for image_boxes in boxes):
         raise ValueError("The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]")
-    return torch.cat([F.pad(image_boxes, (1, 0), value=index) for index, image_boxes in enumerate(boxes)])
+    return torch.cat([F.pad(image_boxes.detach(), (1, 0), value=index) for index, image_boxes in enumerate(boxes)])
+
+
+def _pixels_of(regions: Tensor, spatial_scale: float) -> Tensor:
+    """The sides of regions, to whole pixels; halves away from zero."""
+    sides = regions[:, 1:] * spatial_scale
+    return sides.sign() * (sides.abs() + 0.5).floor()
 
 
 def _pair(size: Size) -> tuple[int, int]:
@@ -186,8 +192,9 @@ def _bin_shares(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
     """Along one axis, the share of each of `size` pixels in the mean of each bin: `(K, bins, size)`."""
     bin_length = (length / bins)[:, None]
     index = torch.arange(bins, dtype=start.dtype, device=start.device)
-    low = (index * bin_length).floor() + start[:, None]
-    high = ((index + 1) * bin_length).ceil() + start[:, None]
+    # A bin ends before the last pixel at the latest: so R-FCN's operator has it.
+    low = ((index * bin_length).floor() + start[:, None]).clamp(0, size - 1)
+    high = (((index + 1) * bin_length).ceil() + start[:, None]).clamp(0, size - 1)
     pixels = torch.arange(size, dtype=start.dtype, device=start.device)
     inside = ((pixels >= low[..., None]) & (pixels < high[..., None])).to(start.dtype)
     return inside / inside.sum(-1, keepdim=True).clamp(min=1)
@@ -224,7 +231,7 @@ def ps_roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Si
     maps = _by_bin(input, height, width)
     if len(regions) == 0:
         return input.new_zeros(0, maps.shape[1], height, width)
-    x1, y1, x2, y2 = (regions[:, 1:] * spatial_scale).round().unbind(1)
+    x1, y1, x2, y2 = _pixels_of(regions, spatial_scale).unbind(1)
     rows = _bin_shares(y1, (y2 - y1).clamp(min=1), height, input.shape[2])
     columns = _bin_shares(x1, (x2 - x1).clamp(min=1), width, input.shape[3])
     return _resample_bins(maps, regions, rows, columns)
@@ -259,7 +266,7 @@ def roi_pool(input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size,
     regions, size = _with_index(boxes), _pair(output_size)
     if len(regions) == 0:
         return input.new_zeros(0, input.shape[1], *size)
-    corners = [[math.floor(value * spatial_scale + 0.5) for value in row] for row in regions[:, 1:].tolist()]
+    corners = _pixels_of(regions, spatial_scale).long().tolist()
     images = regions[:, 0].long().tolist()
     pooled = [_pool_region(input[image], *box, size) for image, box in zip(images, corners, strict=True)]
     return torch.stack(pooled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import flambeau as torch
@@ -283,6 +284,12 @@ class RandomCrop(Transform):
         return f"size={self.size}, padding={self.padding}"
 
 
+@cache
+def _logarithms(ratio: tuple[float, ...]) -> list[float]:
+    """In single precision, as the numbers between them are drawn."""
+    return torch.log(torch.tensor(ratio)).tolist()
+
+
 class RandomResizedCrop(Transform):
     """Cut out a rectangle of random size and shape at a random place, and scale it: the usual way to train on ImageNet.
 
@@ -331,7 +338,7 @@ class RandomResizedCrop(Transform):
     def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
         """Draw `(top, left, height, width)`; the largest fitting middle where nothing fits in ten tries."""
         _, img_height, img_width = F.get_dimensions(img)
-        log_low, log_high = torch.log(torch.tensor(ratio)).tolist()
+        log_low, log_high = _logarithms(tuple(ratio))
         for _ in range(10):
             area = img_height * img_width * uniform(*scale)
             aspect = torch.exp(torch.empty(1).uniform_(log_low, log_high)).item()

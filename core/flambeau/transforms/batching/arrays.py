@@ -52,6 +52,12 @@ class BatchedArray:
         """How often the memory has been replaced."""
         return self._stamp if self._parent is None else self._parent.stamp
 
+    def replace_raw(self, replaced: Callable[[Array], Array]) -> None:
+        """Put another array, with the same elements, in the place of the underlying one, and of those it is a view of."""
+        self._raw = replaced(self._raw)
+        if self._parent is not None:
+            self._parent.replace_raw(replaced)
+
     def give_memory(self, sizes: Sequence[int]) -> None:
         """Allocate memory for hidden dimensions of at least these sizes, before values that differ in them are written."""
         hidden = self.raw.shape[: self.depth]

@@ -9,8 +9,8 @@ for the whole batch is the sum over the batch.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -23,11 +23,11 @@ from ...tape.tensor_class import RECORDED
 from ...tensors.tensor import Tensor, wrap
 from ...values import dtypes
 from .. import forward_ad
-from .arrays import BatchedArray, Namespace, namespace
+from .arrays import BatchedArray, Namespace, _namespaces, namespace
 from .levels import BatchDevice, Level, levels_of
 from .rules import RULES
 
-__all__ = ["BatchedKey", "Level", "add_level", "align", "drop_level", "levels_of"]
+__all__ = ["BatchedKey", "Level", "add_level", "align", "drop_level", "levels_of", "other_kernels"]
 
 
 class BatchedBackend(Backend):
@@ -250,6 +250,21 @@ def with_levels(plain: DispatchKey, levels: tuple[Level, ...]) -> DispatchKey:
     if batched is None:
         batched = _keys[key] = BatchedKey(plain, levels)
     return batched
+
+
+@contextmanager
+def other_kernels() -> Iterator[None]:
+    """Context in which the plain dispatch keys have other kernels: what batched keys have looked up there is put aside."""
+    kept = dict(_backends), dict(_templates), dict(_keys), dict(_namespaces)
+    caches: tuple[Any, ...] = (_backends, _templates, _keys, _namespaces)
+    for cache in caches:
+        cache.clear()
+    try:
+        yield
+    finally:
+        for cache, entries in zip(caches, kept, strict=True):
+            cache.clear()
+            cache.update(entries)
 
 
 def plain_of(key: DispatchKey) -> DispatchKey:

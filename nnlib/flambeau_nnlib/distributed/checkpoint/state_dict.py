@@ -156,7 +156,7 @@ def set_model_state_dict(
     """Give a network a state by plain names, of whole tensors or `DTensor`s.
 
     Args:
-        model: the network, wrapped or not.
+        model: the network, wrapped or not; the tensors of the state take the places of its own if these are on the device `meta`.
         model_state_dict: the state; or states by submodules.
         options: see `StateDictOptions`.
 
@@ -173,7 +173,8 @@ def set_model_state_dict(
     own = _entries(inner)
     names = {_plain(name): name for name in Module.state_dict(inner)}
     given = {names.get(name, name): _held(value, own.get(name)) for name, value in state.items()}
-    return Module.load_state_dict(inner, given, strict=options.strict)
+    without_data = any(isinstance(tensor, Tensor) and tensor.is_meta for tensor in own.values())
+    return Module.load_state_dict(inner, given, strict=options.strict, assign=without_data)
 
 
 # --- optimizers -------------------------------------------------------------------------------------------------------
@@ -211,7 +212,7 @@ def get_optimizer_state_dict(
     states: dict[str, Any] = {}
     groups: list[Any] = []
     for optimizer in _optimizers(optimizers):
-        _fill(optimizer)
+        _init_optim_state(optimizer)
         named = list(_names(inner, optimizer))
         for name, parameter in named:
             if chosen is None or parameter in chosen:
@@ -234,8 +235,8 @@ def get_optimizer_state_dict(
     return flat
 
 
-def _fill(optimizer: Optimizer) -> None:
-    """Let an optimizer that has made no step make its states: a step that changes nothing."""
+def _init_optim_state(optimizer: Optimizer) -> None:
+    """Let an optimizer that has made no step make its states: a step that changes nothing.  For PyTorch's own examples."""
     if optimizer.state:
         return
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.requires_grad]

@@ -15,6 +15,7 @@ from .. import collectives
 from ..device_mesh import DeviceMesh
 from ..tensor import DTensor, distribute_tensor
 from ..world import default_group, get_process_group_ranks, get_rank, new_group
+from . import api
 from ._fully_shard import CPUOffloadPolicy, FSDPModule, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 from .api import (
     BackwardPrefetch,
@@ -34,12 +35,7 @@ from .api import (
 )
 from .wrap import wrapped_children
 
-__all__ = [
-    "BackwardPrefetch", "CPUOffload", "FullOptimStateDictConfig", "FullStateDictConfig", "FullyShardedDataParallel",
-    "LocalOptimStateDictConfig", "LocalStateDictConfig", "MixedPrecision", "OptimStateDictConfig", "OptimStateKeyType",
-    "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig", "StateDictSettings",
-    "StateDictType",
-]  # fmt: skip
+__all__ = ["FullyShardedDataParallel", "OptimStateKeyType", *api.__all__]
 
 FSDP_WRAPPED_MODULE = "_fsdp_wrapped_module"
 FSDP_PREFIX = FSDP_WRAPPED_MODULE + "."

@@ -13,9 +13,9 @@ from ...nn import Module, Parameter
 from .. import collectives
 from ..device_mesh import DeviceMesh, current_mesh
 from . import _dispatch
-from ._dtensor_spec import DTensorSpec, TensorMeta, contiguous_strides, global_shape
+from ._dtensor_spec import DTensorSpec, TensorMeta, contiguous_strides, global_shape, split_order
 from ._redistribute import gradient_placements, redistribute_local_tensor
-from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
+from .placement_types import Partial, Placement, Replicate, Shard
 
 __all__ = ["DTensor", "distribute_module", "distribute_tensor", "normalized"]
 
@@ -322,10 +322,8 @@ def distribute_tensor(
         return tensor
     whole = TensorMeta(tensor.shape, tensor.stride(), tensor.dtype)
     local = tensor.detach()
-    for dim, placement in enumerate(placed):
-        if isinstance(placement, _StridedShard):
-            raise NotImplementedError(f"distribute_tensor: {placement!r}")
-        local = _part(local, placement, mesh, dim, src_data_rank)
+    for dim in split_order(placed):
+        local = _part(local, placed[dim], mesh, dim, src_data_rank)
     made: DTensor = DTensor(local.requires_grad_(False), DTensorSpec(mesh, placed, whole), requires_grad=tensor.requires_grad)
     return made
 

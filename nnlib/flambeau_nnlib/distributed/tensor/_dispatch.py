@@ -18,7 +18,7 @@ from . import _view_strategies
 from ._dtensor_spec import DTensorSpec, TensorMeta, local_shape, local_shape_and_offset
 from ._redistribute import redistribute_local_tensor
 from ._strategies import RULES, Call, Strategy
-from .placement_types import Partial, Placement, Replicate, Shard
+from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard
 
 __all__ = ["dispatch", "implicit_replication", "registered"]
 
@@ -137,7 +137,7 @@ def _plan(func: Any, name: str, leaves: list[Any], structure: Any, places: list[
     for mesh_dim in range(mesh.ndim):
         call = Call(plain, specs, args, kwargs, [meta.shape for meta in outputs], _counter(specs[0], mesh_dim))
         current = [spec.placements[mesh_dim] for spec in specs]
-        strategy = _cheapest(_strategies(func, call), specs, current, mesh.size(mesh_dim), in_place, call)
+        strategy = _cheapest(_as_strided(_strategies(func, call), current), specs, current, mesh.size(mesh_dim), in_place, call)
         for placements, placement in zip(wanted, strategy.inputs, strict=True):
             placements.append(placement)
         found.append(strategy.output)
@@ -176,6 +176,18 @@ def _strategies(func: Any, call: Call) -> list[Strategy]:
     replicated = Strategy((Replicate(),) * len(call.tensors), Replicate())
     rule = registered.get(func) or RULES.get(call.name)
     return [replicated, *(rule(call) if rule else ())]
+
+
+def _as_strided(options: list[Strategy], current: Sequence[Placement]) -> list[Strategy]:
+    """Strategies for tensors of which some are split strided on this dimension of the mesh: others may be split so, too."""
+    factor = next((placement.split_factor for placement in current if isinstance(placement, _StridedShard)), None)
+    if factor is None:
+        return options
+
+    def strided(placement: Placement) -> Placement:
+        return _StridedShard(placement.dim, factor) if isinstance(placement, Shard) else placement
+
+    return [*(Strategy(tuple(map(strided, option.inputs)), strided(option.output)) for option in options), *options]
 
 
 def _cheapest(

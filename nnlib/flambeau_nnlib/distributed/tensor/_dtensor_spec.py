@@ -9,9 +9,17 @@ from typing import NamedTuple
 import flambeau as torch
 
 from ..device_mesh import DeviceMesh
-from .placement_types import Placement, Shard
+from .placement_types import Placement, Shard, _StridedShard
 
-__all__ = ["DTensorSpec", "TensorMeta", "contiguous_strides", "global_shape", "local_shape", "local_shape_and_offset"]
+__all__ = [
+    "DTensorSpec",
+    "TensorMeta",
+    "contiguous_strides",
+    "global_shape",
+    "local_shape",
+    "local_shape_and_offset",
+    "split_order",
+]
 
 
 class TensorMeta(NamedTuple):
@@ -74,12 +82,19 @@ class DTensorSpec:
         return f"Spec({''.join(map(str, self.placements))} on {tuple(self.shape)})"
 
 
+def split_order(placements: Sequence[Placement]) -> list[int]:
+    """The dimensions of a mesh in the order in which they split: strided shards come after those to the right of them."""
+    strided = [mesh_dim for mesh_dim, placement in enumerate(placements) if isinstance(placement, _StridedShard)]
+    return [mesh_dim for mesh_dim in range(len(placements)) if mesh_dim not in strided] + strided[::-1]
+
+
 def local_shape_and_offset(
     shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The shape of this process's part of a tensor, and where it begins in each dimension."""
     sizes, offsets = list(shape), [0] * len(shape)
-    for mesh_dim, placement in enumerate(placements):
+    for mesh_dim in split_order(placements):
+        placement = placements[mesh_dim]
         if isinstance(placement, Shard):
             dim = placement.dim
             rank, count = mesh.get_local_rank(mesh_dim), mesh.size(mesh_dim)

@@ -21,7 +21,7 @@ Layout = Sequence[Placement]
 
 def _new(
     factory: Callable[..., Tensor],
-    size: Any,
+    shape: Any,
     dtype: Any,
     requires_grad: bool,
     device_mesh: DeviceMesh | None,
@@ -29,8 +29,7 @@ def _new(
     drawn: bool = False,
 ) -> DTensor:
     """A tensor of which each process makes its part; of drawn numbers, it makes the whole and keeps its part."""
-    mesh = device_mesh or current_mesh()
-    shape = torch.Size(size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size)
+    mesh, shape = device_mesh or current_mesh(), torch.Size(shape)
     placed = normalized(placements, mesh, len(shape))
     dtype = dtype or torch.get_default_dtype()
     spec = DTensorSpec(mesh, placed, TensorMeta(shape, contiguous_strides(shape), dtype))
@@ -39,19 +38,26 @@ def _new(
         local = redistribute_local_tensor(whole, spec.with_placements([Replicate()] * mesh.ndim), spec)
     else:
         local = factory(local_shape(shape, mesh, placed), dtype=dtype, device=mesh.device_type)
-    made: DTensor = DTensor(local, spec, requires_grad=requires_grad)
-    return made
+    new: DTensor = DTensor(local, spec, requires_grad=requires_grad)
+    return new
 
 
-def empty(
-    *size: Any,
-    dtype: Any = None,
-    layout: Any = torch.strided,
-    requires_grad: bool = False,
-    device_mesh: DeviceMesh | None = None,
-    placements: Layout | None = None,
-) -> DTensor:
-    """A DTensor that is not filled.
+def _factory(factory: Callable[..., Tensor], what: str, drawn: bool = False) -> Callable[..., DTensor]:
+    """The function for a mesh that corresponds to one for a device."""
+
+    def of_size(
+        *size: Any,
+        dtype: Any = None,
+        layout: Any = torch.strided,
+        requires_grad: bool = False,
+        device_mesh: DeviceMesh | None = None,
+        placements: Layout | None = None,
+    ) -> DTensor:
+        shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+        return _new(factory, shape, dtype, requires_grad, device_mesh, placements, drawn)
+
+    of_size.__name__ = of_size.__qualname__ = factory.__name__
+    of_size.__doc__ = f"""{what}
 
     Args:
         size: the shape of the whole tensor.
@@ -61,31 +67,15 @@ def empty(
         device_mesh: the mesh; that of `with mesh:` by default.
         placements: how it lies on each dimension of the mesh; replicated by default.
     """
-    return _new(torch.empty, size, dtype, requires_grad, device_mesh, placements)
+    return of_size
 
 
-def zeros(
-    *size: Any,
-    requires_grad: bool = False,
-    dtype: Any = None,
-    layout: Any = torch.strided,
-    device_mesh: DeviceMesh | None = None,
-    placements: Layout | None = None,
-) -> DTensor:
-    """A DTensor of zeros; arguments as for `empty`."""
-    return _new(torch.zeros, size, dtype, requires_grad, device_mesh, placements)
-
-
-def ones(
-    *size: Any,
-    dtype: Any = None,
-    layout: Any = torch.strided,
-    requires_grad: bool = False,
-    device_mesh: DeviceMesh | None = None,
-    placements: Layout | None = None,
-) -> DTensor:
-    """A DTensor of ones; arguments as for `empty`."""
-    return _new(torch.ones, size, dtype, requires_grad, device_mesh, placements)
+_SAME = "the same in any layout, if all processes have the same seed."
+empty = _factory(torch.empty, "A DTensor that is not filled.")
+zeros = _factory(torch.zeros, "A DTensor of zeros.")
+ones = _factory(torch.ones, "A DTensor of ones.")
+rand = _factory(torch.rand, f"A DTensor of random numbers from 0 to 1: {_SAME}", drawn=True)
+randn = _factory(torch.randn, f"A DTensor of normally distributed random numbers: {_SAME}", drawn=True)
 
 
 def full(
@@ -103,34 +93,4 @@ def full(
     def filled(shape: Any, **options: Any) -> Tensor:
         return torch.full(shape, fill_value, **options)
 
-    return _new(filled, (size,), dtype, requires_grad, device_mesh, placements)
-
-
-def rand(
-    *size: Any,
-    requires_grad: bool = False,
-    dtype: Any = None,
-    layout: Any = torch.strided,
-    device_mesh: DeviceMesh | None = None,
-    placements: Layout | None = None,
-) -> DTensor:
-    """A DTensor of random numbers from 0 to 1: the same in any layout, if all processes have the same seed.
-
-    Arguments as for `empty`.
-    """
-    return _new(torch.rand, size, dtype, requires_grad, device_mesh, placements, drawn=True)
-
-
-def randn(
-    *size: Any,
-    requires_grad: bool = False,
-    dtype: Any = None,
-    layout: Any = torch.strided,
-    device_mesh: DeviceMesh | None = None,
-    placements: Layout | None = None,
-) -> DTensor:
-    """A DTensor of normally distributed random numbers: the same in any layout, if all processes have the same seed.
-
-    Arguments as for `empty`.
-    """
-    return _new(torch.randn, size, dtype, requires_grad, device_mesh, placements, drawn=True)
+    return _new(filled, size, dtype, requires_grad, device_mesh, placements)

@@ -10,8 +10,8 @@ from flambeau import Tensor
 
 from .. import collectives
 from ..device_mesh import DeviceMesh
-from ._dtensor_spec import DTensorSpec, local_shape
-from .placement_types import Partial, Placement, Replicate, Shard, padded
+from ._dtensor_spec import DTensorSpec, local_shape, split_order
+from .placement_types import Partial, Placement, Replicate, Shard, _StridedShard, padded
 
 __all__ = ["gradient_placements", "redistribute_local_tensor"]
 
@@ -31,6 +31,33 @@ def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: DTens
 
 def steps(current: Sequence[Placement], target: Sequence[Placement]) -> list[Step]:
     """What to do on which dimension of the mesh, in order.
+
+    Strided shards split after what is to the right of them: where something changes, they are put together first, and split last.
+    """
+    current, target = list(current), list(target)
+    before: list[Step] = []
+    after: list[Step] = []
+    changes = {
+        dim
+        for source, goal in zip(current, target, strict=True)
+        if source != goal
+        for dim in (getattr(source, "dim", None), getattr(goal, "dim", None))
+    }
+    for mesh_dim in split_order(current)[::-1]:
+        source = current[mesh_dim]
+        if isinstance(source, _StridedShard) and source.dim in changes:
+            before.append((mesh_dim, source, Replicate()))
+            current[mesh_dim] = Replicate()
+    for mesh_dim in split_order(target):
+        goal = target[mesh_dim]
+        if isinstance(goal, _StridedShard) and goal.dim in changes:
+            after.append((mesh_dim, Replicate(), goal))
+            target[mesh_dim] = Replicate()
+    return [*before, *_plain_steps(current, target), *after]
+
+
+def _plain_steps(current: Sequence[Placement], target: Sequence[Placement]) -> list[Step]:
+    """`steps` where no strided shard changes.
 
     A dimension of a tensor that several dimensions of the mesh split is split from the left to the right, so it is put together
     from the right to the left. Whatever splits one that changes further to the left is put together first.

@@ -1,8 +1,20 @@
-"""`torch.fx.experimental.proxy_tensor`: whether operations are being traced into a graph by proxies.  For kornia, tensordict."""
+"""`torch.fx.experimental.proxy_tensor`: `make_fx`, a function as a graph of operators, and `get_proxy_mode`."""
 
 from __future__ import annotations
 
-__all__ = ["get_proxy_mode"]
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor, nn
+from flambeau.utils import _pytree as pytree
+
+from ..graph import Graph
+from ..graph_module import GraphModule
+from ..node import Node
+
+__all__ = ["get_proxy_mode", "make_fx"]
 
 
 def get_proxy_mode() -> None:
@@ -12,3 +24,110 @@ def get_proxy_mode() -> None:
     >>> get_proxy_mode() is None
     True
     """
+
+
+def make_fx(f: Callable[..., Any], tracing_mode: str = "real") -> Callable[..., GraphModule]:
+    """A function that traces `f`: from example arguments to a graph of the operators that `f` calls on them.
+
+    Numbers, and decisions that Python makes, are as for the examples.  What `torch.func.functionalize` has wrapped becomes a
+    graph without in-place operators; what `f` writes to its arguments is copied to them at the end.  With
+    `remove="mutations_and_views"`, views are cloned.
+
+    Args:
+        f: a function of tensors, or of containers of them.
+        tracing_mode: `"real"`, `"fake"` or `"symbolic"`: all of them trace with the examples' sizes.
+
+    Raises:
+        ValueError: `tracing_mode` is none of these.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau.func import functionalize
+        >>> from flambeau.fx.experimental.proxy_tensor import make_fx
+        >>> traced = make_fx(functionalize(lambda x: x.sin().mul_(2)))(torch.ones(2))
+        >>> [str(node.target) for node in traced.graph.nodes if node.op == "call_function"]
+        ['aten.sin.default', 'aten.mul.Tensor']
+    """
+    if tracing_mode not in ("real", "fake", "symbolic"):
+        raise ValueError(f"Unexpected tracing type: {tracing_mode}")
+
+    def trace(*args: Any) -> GraphModule:
+        from ...export._functionalizing import functionalized  # export is made of graphs, and so imports this package
+        from ...export._sizes import SizeGuards
+        from ...export._tracing import Recording
+
+        leaves, spec = pytree.tree_flatten(args)
+        root, graph = nn.Module(), Graph()
+        recording = Recording(graph, root, SizeGuards({}), None)
+        copies = [
+            leaf.detach().clone().requires_grad_(leaf.requires_grad) if isinstance(leaf, Tensor) else leaf for leaf in leaves
+        ]
+        for name, copied in zip(_names(f, args, len(leaves)), copies, strict=True):
+            node = graph.placeholder(name)
+            node.meta["is_user_input"] = True
+            if isinstance(copied, Tensor):
+                recording.stands_for(copied, node)
+        with recording:
+            result = f(*pytree.tree_unflatten(copies, spec))
+        graph.output(pytree.tree_map(recording.node_of, result))
+        _hold_constants(root, graph, recording.constants, recording.constant_nodes)
+        removes = getattr(f, "__functionalize__", None)
+        if removes is not None:
+            graph, written = functionalized(graph)
+            with graph.inserting_before(graph.output_node()):
+                for argument, value in written:
+                    if argument.op == "placeholder":
+                        graph.call_function(torch.ops.aten.copy_.default, (argument, value))
+            if removes == "mutations_and_views":
+                _copy_views(graph)
+        _remove_unused(graph)
+        return GraphModule(root, graph)
+
+    return trace
+
+
+def _names(f: Callable[..., Any], args: Any, count: int) -> list[str]:
+    """Names of placeholders: those of the parameters, where each holds one value."""
+    try:
+        names = list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        names = []
+    if len(args) != count or len(names) < count:
+        names = [f"arg{position}" for position in range(count)]
+    return [f"{name}_1" for name in names[:count]]
+
+
+def _hold_constants(root: nn.Module, graph: Graph, constants: dict[str, Tensor], nodes: dict[str, Node]) -> None:
+    """Tensors that the function did not get as arguments become attributes of the module."""
+    for number, (name, tensor) in enumerate(constants.items()):
+        setattr(root, f"_tensor_constant{number}", tensor)
+        with graph.inserting_before(nodes[name]):
+            attribute = graph.get_attr(f"_tensor_constant{number}")
+        attribute.meta.update(nodes[name].meta)
+        nodes[name].replace_all_uses_with(attribute)
+        graph.erase_node(nodes[name])
+    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+    first = next(node for node in graph.nodes)
+    for node in placeholders:
+        if node is not first:
+            first.prepend(node)
+
+
+def _copy_views(graph: Graph) -> None:
+    """Views are copied where they are made."""
+    from ...export._functionalizing import VIEWS
+
+    for node in list(graph.nodes):
+        name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
+        if name in VIEWS or node.meta.get("is_view"):
+            with graph.inserting_after(node):
+                copied = graph.call_function(torch.ops.aten.clone.default, (node,))
+            node.replace_all_uses_with(copied, delete_user_cb=lambda user, copied=copied: user is not copied)  # type: ignore[misc]  # as a default
+            copied.meta["val"] = node.meta.get("val")
+
+
+def _remove_unused(graph: Graph) -> None:
+    for node in reversed(list(graph.nodes)):
+        name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
+        if not node.users and node.op in ("call_function", "get_attr") and not name.endswith("_"):
+            graph.erase_node(node)

@@ -154,15 +154,21 @@ def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
 # --- multi-head attention -----------------------------------------------------------------------------------------
 
 
+def _self_projection(x: Tensor, weight: Tensor | None, bias: Tensor | None, num_heads: int, batch_first: bool) -> list[Tensor]:
+    """Queries, keys and values of one tensor, projected by one packed weight in one product, each as `_by_head` returns it."""
+    if weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    packed = linear(x, weight, bias).unflatten(-1, (3, num_heads, x.shape[-1] // num_heads))
+    return list(packed.permute((2, 0, 3, 1, 4) if batch_first else (2, 1, 3, 0, 4)).unbind())
+
+
 def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None) -> list[Tensor]:
-    """Queries, keys and values, projected by one packed weight; inputs that are the same tensor share one product."""
+    """Queries, keys and values, projected by one packed weight; keys and values that are the same tensor share one product."""
     if key.shape != value.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     if weight is None:
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     size = query.shape[-1]
-    if query is key is value:
-        return list(linear(query, weight, bias).chunk(3, -1))
     if key is value:
         weights = weight.split([size, 2 * size])
         query_bias, key_value_bias = (None, None) if bias is None else bias.split([size, 2 * size])
@@ -358,13 +364,15 @@ def attend_by_heads(
 
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = _separate_projection(query, key, value, weights, in_proj_bias)
+        projections = _separate_projection(query, key, value, weights, in_proj_bias)
+    elif query is key is value:
+        projections = _self_projection(query, in_proj_weight, in_proj_bias, num_heads, batch_first)
     else:
-        q, k, v = _packed_projection(query, key, value, in_proj_weight, in_proj_bias)
+        projections = _packed_projection(query, key, value, in_proj_weight, in_proj_bias)
+    q, k, v = (x if x.dim() == 4 else _by_head(x, num_heads, batch_first) for x in projections)
     attn_mask = _mask_by_head(attn_mask, padding, batch, num_heads, length, key.shape[1 if batch_first else 0])
-    q = _by_head(q, num_heads, batch_first)
-    k = _by_head(k, num_heads, batch_first) if static_k is None else static_k.unflatten(0, (batch, num_heads))
-    v = _by_head(v, num_heads, batch_first) if static_v is None else static_v.unflatten(0, (batch, num_heads))
+    k = k if static_k is None else static_k.unflatten(0, (batch, num_heads))
+    v = v if static_v is None else static_v.unflatten(0, (batch, num_heads))
     if (bias_k is None) is not (bias_v is None):
         present, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
         raise AssertionError(f"{present} is set but {missing} is None")
@@ -409,7 +417,7 @@ def _separate_projection(
 
 def _by_head(x: Tensor, num_heads: int, batch_first: bool = False) -> Tensor:
     """A view of `(L, N, E)`, or `(N, L, E)`, as `(N, num_heads, L, E / num_heads)`."""
-    return x.unflatten(-1, (num_heads, -1)).permute((0, 2, 1, 3) if batch_first else (1, 2, 0, 3))
+    return x.unflatten(-1, (num_heads, x.shape[-1] // num_heads)).permute((0, 2, 1, 3) if batch_first else (1, 2, 0, 3))
 
 
 def _attention_with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float) -> tuple[Tensor, Tensor]:

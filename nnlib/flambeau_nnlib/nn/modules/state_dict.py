@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -42,7 +43,7 @@ class Stateful:
     _non_persistent_buffers_set: set[str]
     _state_dict_pre_hooks: OrderedDict[int, Hook]
     _state_dict_hooks: OrderedDict[int, Hook]
-    _load_state_dict_pre_hooks: OrderedDict[int, tuple[Hook, bool]]
+    _load_state_dict_pre_hooks: OrderedDict[int, Hook]
     _load_state_dict_post_hooks: OrderedDict[int, Hook]
     _version = 1
 
@@ -161,9 +162,8 @@ class Stateful:
         error_msgs: list[str],
     ) -> None:
         """Load this module, without its children; problems are appended to the lists."""
-        for hook, takes_module in self._load_state_dict_pre_hooks.values():
-            first = (self,) if takes_module else ()
-            hook(*first, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
         own_state = self._own_state()
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -277,11 +277,27 @@ class Stateful:
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
-        return add_hook(self._load_state_dict_pre_hooks, (hook, with_module))
+        return add_hook(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after this module is loaded; it may change the keys in place."""
         return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+class _WithModule:
+    """A hook that is called with its module first.  It does not keep the module alive, and is copied with it."""
+
+    def __init__(self, hook: Hook, module: Any) -> None:
+        self.hook, self.module = hook, weakref.ref(module)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.hook(self.module(), *args, **kwargs)
+
+    def __getstate__(self) -> tuple[Hook, Any]:
+        return self.hook, self.module()
+
+    def __setstate__(self, state: tuple[Hook, Any]) -> None:
+        self.__init__(*state)  # type: ignore[misc]  # as a copy of one with this module
 
 
 def with_metadata(state: Mapping[str, Any], metadata: Any) -> OrderedDict[str, Any]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import dask
 import dask.array
 import numpy
 
@@ -31,13 +32,25 @@ def erf(input: Any) -> Any:
 
 @kernel
 def setitem(input: Any, value: Any, index: Any) -> Any:
-    result = input.copy()
-    result[index] = value
-    return result
+    return _assigned(input.copy(), value, index)
 
 
 @kernel
 def getitem_backward(input: Any, shape: Any, index: Any) -> Any:
-    result = dask.array.zeros(tuple(shape), dtype=input.dtype)
-    result[index] = input
+    return _assigned(dask.array.zeros(tuple(shape), dtype=input.dtype), input, index)
+
+
+def _assigned(target: Any, value: Any, index: Any) -> Any:
+    """An array with values put to an index: as one chunk, where the index is more than Dask can assign to."""
+    try:
+        target[index] = value
+    except NotImplementedError:
+        whole = dask.delayed(_put)(target, value, index)
+        return dask.array.from_delayed(whole, target.shape, target.dtype)
+    return target
+
+
+def _put(target: Any, value: Any, index: Any) -> Any:
+    result = numpy.array(target)
+    result[index] = value
     return result

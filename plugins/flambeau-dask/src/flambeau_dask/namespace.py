@@ -8,7 +8,7 @@ import array_api_compat.dask.array as standard
 import dask.array
 import numpy
 
-__all__ = ["argsort", "nonzero", "permute_dims", "reshape", "sort", "take", "take_along_axis", "unique_values"]
+__all__ = ["argsort", "eye", "nonzero", "permute_dims", "reshape", "sort", "take", "take_along_axis", "unique_values"]
 
 
 def __getattr__(name: str) -> Any:
@@ -38,6 +38,12 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
         return numpy.flip(last - numpy.argsort(numpy.flip(block, axis), axis=axis, stable=True), axis)
 
     return x.rechunk({axis % x.ndim: -1}).map_blocks(chunk, dtype=numpy.int64)
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
+    """Dask's own fails where there are more columns than rows."""
+    rows, columns = dask.array.arange(n_rows), dask.array.arange(n_rows if n_cols is None else n_cols)
+    return (rows[:, None] + k == columns).astype(numpy.float64 if dtype is None else dtype)
 
 
 def nonzero(x: Any, /) -> Any:

@@ -94,9 +94,10 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
         return plain(input, other) if result is None else result
 
     code = kernel.__code__  # type: ignore[attr-defined]  # a kernel is a function
-    if code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of:  # type: ignore[attr-defined]
-        return chosen
-    return {1: chosen_of_one, 2: chosen_of_two}.get(code.co_argcount, chosen)
+    of_many = code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of  # type: ignore[attr-defined]
+    choosing: Any = chosen if of_many else {1: chosen_of_one, 2: chosen_of_two}.get(code.co_argcount, chosen)
+    choosing.chosen = lambda *args: None if args[of].size >= least and args[of].dtype == FLOAT else plain
+    return choosing  # type: ignore[no-any-return]  # a function
 
 
 def is_dense(*arrays: Any) -> bool:

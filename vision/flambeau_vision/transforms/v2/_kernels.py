@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,22 +13,34 @@ from ...ops.boxes import box_convert
 from .. import _tensor
 from .._geometry import InterpolationMode, affine_matrix, rotated_size
 from ..functional.kinds import register_kernels
+from ._rotated import clamp_corners, corners_of, rectangle_around, stacked
 
-__all__ = ["clamp_boxes", "clamp_points", "convert_boxes"]
+__all__ = ["clamp_boxes", "clamp_points", "convert_boxes", "is_rotated"]
 
 Tensor = torch.Tensor
 Boxes = tv_tensors.BoundingBoxes
 
 _NEAREST = InterpolationMode.NEAREST
+_CENTRED = tv_tensors.BoundingBoxFormat.CXCYWHR
 
 
 def _plain(tensor: Tensor) -> Tensor:
     return tensor.as_subclass(Tensor)
 
 
+def is_rotated(boxes: Boxes) -> bool:
+    return tv_tensors.is_rotated_bounding_format(boxes.format)
+
+
 def convert_boxes(boxes: Boxes, new_format: tv_tensors.BoundingBoxFormat | str) -> Boxes:
-    """The same boxes in another format."""
+    """The same boxes in another format.
+
+    Raises:
+        ValueError: only one of the formats is of rotated boxes.
+    """
     new_format = tv_tensors.BoundingBoxFormat[new_format.upper()] if isinstance(new_format, str) else new_format
+    if is_rotated(boxes) != tv_tensors.is_rotated_bounding_format(new_format):
+        raise ValueError("Cannot convert between rotated and unrotated bounding boxes.")
     old, new = boxes.format.value.lower(), new_format.value.lower()
     return tv_tensors.wrap(box_convert(_plain(boxes), old, new), like=boxes, format=new_format)
 
@@ -39,7 +52,11 @@ def _clamp_xyxy(xyxy: Tensor, canvas_size: tuple[int, int]) -> Tensor:
 
 
 def clamp_boxes(boxes: Boxes) -> Boxes:
-    """Cut off what sticks out of the canvas."""
+    """Cut off what sticks out of the canvas, unless the clamping mode says not to."""
+    if boxes.clamping_mode is None:
+        return boxes.clone()
+    if is_rotated(boxes):
+        return _move_rotated(boxes, None, boxes.canvas_size)
     inside = _clamp_xyxy(box_convert(_plain(boxes), boxes.format.value.lower(), "xyxy"), boxes.canvas_size)
     return tv_tensors.wrap(box_convert(inside, "xyxy", boxes.format.value.lower()), like=boxes)
 
@@ -52,6 +69,8 @@ def _move(
 ) -> Boxes:
     """Move the four corners of each box by a function of `(x, y)`; the new box is the smallest that holds them."""
     canvas_size = canvas_size or boxes.canvas_size
+    if is_rotated(boxes):
+        return _move_rotated(boxes, move, canvas_size)
     form = boxes.format.value.lower()
     xyxy = box_convert(_plain(boxes), form, "xyxy")
     corners = xyxy if xyxy.is_floating_point() else xyxy.float()
@@ -61,6 +80,36 @@ def _move(
         moved = _clamp_xyxy(moved, canvas_size)
     moved = box_convert(moved.to(xyxy.dtype), "xyxy", form)
     return tv_tensors.wrap(moved, like=boxes, canvas_size=canvas_size)
+
+
+def _move_rotated(boxes: Boxes, move: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None, canvas_size: Any) -> Boxes:
+    """The same for the corners of rotated boxes; what they become is made a rectangle again, and cut off at the canvas."""
+    form = boxes.format.value.lower()
+    corners = box_convert(_plain(boxes), form, "xyxyxyxy")
+    if len(corners):
+        x, y = corners_of(corners if corners.dtype == torch.float64 else corners.float())
+        if move is not None:
+            x, y = rectangle_around(*move(x, y))
+        if boxes.clamping_mode is not None:
+            x, y = clamp_corners(x, y, canvas_size, boxes.clamping_mode)
+        corners = stacked(x, y).to(corners.dtype)
+    return tv_tensors.wrap(box_convert(corners, "xyxyxyxy", form), like=boxes, canvas_size=canvas_size)
+
+
+def _mirrored(boxes: Boxes, across: bool) -> Boxes:
+    """Rotated boxes in a mirror; corners change places, so that the angle is that of the image."""
+    height, width = boxes.canvas_size
+    plain = _plain(boxes)
+    if boxes.format.value == "XYXYXYXY":
+        x, y = corners_of(plain)
+        x, y = (width - x, y) if across else (x, height - y)
+        places = [1, 0, 3, 2]
+        return tv_tensors.wrap(stacked(x[:, places], y[:, places]), like=boxes)
+    x, y, w, h, r = plain.unbind(1)
+    if boxes.format.value == "XYWHR":  # the corner at the other end of the upper side
+        x, y = x + w * torch.cos(r * math.pi / 180), y - w * torch.sin(r * math.pi / 180)
+    x, y, r = (width - x, y, -r) if across else (x, height - y, 180 - r)
+    return tv_tensors.wrap(torch.stack([x, y, w, h, r], dim=1), like=boxes)
 
 
 def clamp_points(points: tv_tensors.KeyPoints) -> tv_tensors.KeyPoints:
@@ -101,9 +150,13 @@ class _BoxKernels(_Colourless):
         return [1, *boxes.canvas_size]
 
     def hflip(self, boxes: Boxes) -> Boxes:
+        if is_rotated(boxes):
+            return _mirrored(boxes, across=True)
         return self.move(boxes, lambda x, y: (boxes.canvas_size[1] - x, y), clamp=False)
 
     def vflip(self, boxes: Boxes) -> Boxes:
+        if is_rotated(boxes):
+            return _mirrored(boxes, across=False)
         return self.move(boxes, lambda x, y: (x, boxes.canvas_size[0] - y), clamp=False)
 
     def crop(self, boxes: Boxes, top: int, left: int, height: int, width: int) -> Boxes:
@@ -139,6 +192,8 @@ class _BoxKernels(_Colourless):
         height, width = boxes.canvas_size
         matrix = affine_matrix(center or (width / 2, height / 2), -angle, (0, 0), 1.0, (0, 0))
         size = rotated_size(height, width, matrix) if expand else (height, width)
+        if expand and angle % 90 == 0 and center is None:
+            size = (width, height) if angle % 180 else (height, width)
         a, b, c, d, e, f = matrix
         right = down = 0.0
         if expand:  # the corners of the canvas that lie furthest left and up become its border
@@ -169,6 +224,10 @@ class _BoxKernels(_Colourless):
             shift = displacement[0, rows, columns]
             return columns - shift[..., 0] * (width / 2), rows - shift[..., 1] * (height / 2)
 
+        if isinstance(boxes, Boxes) and is_rotated(boxes):  # they keep their sides and their angle
+            x, y, w, h, r = _plain(convert_boxes(boxes, "CXCYWHR")).unbind(1)
+            moved = torch.stack([*move(x, y), w, h, r], dim=1).to(boxes.dtype)
+            return convert_boxes(clamp_boxes(tv_tensors.wrap(moved, like=boxes, format=_CENTRED)), boxes.format)
         return self.move(boxes, move)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import transforms
+from .._base import channel_fill
 from . import functional as F
 from ._samples import SampleTransform
 
@@ -267,6 +268,10 @@ class RandomRotation(SampleTransform, transforms.RandomRotation):
         >>> image.shape, boxes.tolist()
         (torch.Size([3, 10, 4]), [[1, 5, 4, 8]])
     """
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        fill = channel_fill(inpt, self.fill)
+        return F.rotate(inpt, params["angle"], self.interpolation, self.expand, self.center, fill)
 
 
 class RandomVerticalFlip(SampleTransform, transforms.RandomVerticalFlip):

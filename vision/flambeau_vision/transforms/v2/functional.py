@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,8 +22,9 @@ from ..functional import (
     to_pil_image,
 )
 from ..functional.geometry import resize_by
-from ..functional.kinds import register_kernels
-from ._kernels import clamp_boxes, clamp_points, convert_boxes
+from ..functional.kinds import kernels_for, register_kernels
+from ._by_kind import function_of_kind
+from ._kernels import clamp_boxes, clamp_points, convert_boxes, is_rotated
 from ._samples import FOLLOWERS as _FOLLOWERS
 from ._samples import typed
 
@@ -40,6 +42,7 @@ __all__ = [
     "clamp_bounding_boxes",
     "clamp_keypoints",
     "convert_bounding_box_format",
+    "convert_image_dtype",
     "crop",
     "elastic",
     "elastic_transform",
@@ -50,11 +53,15 @@ __all__ = [
     "gaussian_noise",
     "get_dimensions",
     "get_image_num_channels",
+    "get_image_size",
     "get_num_channels",
+    "get_num_frames",
     "get_size",
+    "grayscale_to_rgb",
     "hflip",
     "horizontal_flip",
     "invert",
+    "is_pure_tensor",
     "jpeg",
     "normalize",
     "pad",
@@ -76,12 +83,14 @@ __all__ = [
     "to_image",
     "to_pil_image",
     "to_pure_tensor",
+    "to_tensor",
     "uniform_temporal_subsample",
     "vertical_flip",
     "vflip",
 ]
 
 get_num_channels = get_image_num_channels
+convert_image_dtype = typed(F.convert_image_dtype)
 five_crop, ten_crop = F.five_crop, F.ten_crop
 
 hflip = horizontal_flip = typed(F.hflip)
@@ -90,8 +99,6 @@ crop = typed(F.crop)
 center_crop = typed(F.center_crop)
 pad = typed(F.pad)
 affine = typed(F.affine)
-rotate = typed(F.rotate)
-perspective = typed(F.perspective)
 elastic = elastic_transform = typed(F.elastic_transform)
 normalize = typed(F.normalize)
 gaussian_blur = typed(F.gaussian_blur)
@@ -106,6 +113,77 @@ invert = typed(F.invert)
 solarize = typed(F.solarize)
 rgb_to_grayscale = typed(F.rgb_to_grayscale)
 to_grayscale = typed(F.to_grayscale)
+
+
+@typed
+def perspective(
+    inpt: Any,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    fill: Any = None,
+    coefficients: Sequence[float] | None = None,
+) -> Any:
+    """Move four points of an image to four others, straight lines staying straight.
+
+    Args:
+        inpt: an image, boxes, points or a mask.
+        startpoints: the four corners `(x, y)`: upper left, upper right, lower right, lower left.
+        endpoints: where they go.
+        interpolation: how values between pixels are found: `NEAREST`, `BILINEAR` or, for PIL images, `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel.
+        coefficients: the eight numbers of the map from the result back to the image, in place of the points.
+
+    Raises:
+        ValueError: there are neither points nor coefficients, or both, or not eight coefficients.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.v2.functional import perspective
+        >>> perspective(torch.tensor([[[1.0, 2.0, 3.0]]]), None, None, coefficients=[-1, 0, 3, 0, 1, 0, 0, 0])
+        tensor([[[3., 2., 1.]]])
+    """
+    if coefficients is None:
+        if startpoints is None or endpoints is None:
+            raise ValueError("Either the startpoints/endpoints or the coefficients must have non `None` values.")
+        return F.perspective(inpt, startpoints, endpoints, interpolation, fill)
+    if startpoints is not None and endpoints is not None:
+        raise ValueError("The startpoints/endpoints and the coefficients shouldn't be defined concurrently.")
+    if len(coefficients) != 8:
+        raise ValueError("Argument coefficients should have 8 float values")
+    return kernels_for(inpt).perspective(inpt, list(coefficients), InterpolationMode.of(interpolation), fill)
+
+
+@typed
+def rotate(
+    inpt: Any,
+    angle: float,
+    interpolation: InterpolationMode = InterpolationMode.NEAREST,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: Any = None,
+) -> Any:
+    """Turn an image counter-clockwise; by quarter turns about the middle of tensors, pixels only change places.
+
+    Args:
+        inpt: an image, boxes, points or a mask.
+        angle: the angle in degrees.
+        interpolation: how values between pixels are found: `NEAREST`, `BILINEAR` or, for PIL images, `BICUBIC`.
+        expand: enlarge the canvas so that the whole turned image fits.
+        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
+        fill: the value of what lies outside the image, a number or one for each channel.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.v2.functional import rotate
+        >>> rotate(torch.tensor([[[1, 2, 3]]]), 90, expand=True).tolist()
+        [[[3], [2], [1]]]
+    """
+    turns, rest = divmod(angle % 360, 90)
+    pixels = isinstance(inpt, torch.Tensor) and not isinstance(inpt, tv_tensors.BoundingBoxes | tv_tensors.KeyPoints)
+    if pixels and rest == 0 and center is None and (turns % 2 == 0 or expand or inpt.shape[-1] == inpt.shape[-2]):
+        return torch.rot90(inpt, int(turns), (-2, -1)) if turns else inpt.clone()
+    return F.rotate(inpt, angle, interpolation, expand, center, fill)
 
 
 @typed
@@ -177,6 +255,44 @@ def equalize(inpt: Any) -> Any:
     if not _is_floating_image(inpt):
         return F.equalize(inpt)
     return to_dtype(F.equalize(to_dtype(inpt, torch.uint8, scale=True)), inpt.dtype, scale=True)
+
+
+def get_num_frames(inpt: torch.Tensor) -> int:
+    """The number of pictures of a video `(..., T, C, H, W)`."""
+    return inpt.shape[-4]
+
+
+def get_image_size(inpt: Any) -> list[int]:
+    """`[width, height]`; deprecated in favour of `get_size`, which has them the other way round."""
+    warnings.warn(
+        "The function `get_image_size(...)` is deprecated and will be removed in a future release. "
+        "Instead, please use `get_size(...)` which returns `[h, w]` instead of `[w, h]`.",
+        stacklevel=2,
+    )
+    return F.get_image_size(inpt)
+
+
+def to_tensor(inpt: Any) -> torch.Tensor:
+    """A PIL image or an array as floats; deprecated in favour of `to_image` and `to_dtype`."""
+    warnings.warn(
+        "The function `to_tensor(...)` is deprecated and will be removed in a future release. "
+        "Instead, please use `to_image(...)` followed by `to_dtype(..., dtype=torch.float32, scale=True)`.",
+        stacklevel=2,
+    )
+    return F.to_tensor(inpt)
+
+
+def is_pure_tensor(inpt: Any) -> bool:
+    """Whether this is a tensor that does not say what it holds."""
+    return isinstance(inpt, torch.Tensor) and not isinstance(inpt, tv_tensors.TVTensor)
+
+
+@typed
+def grayscale_to_rgb(inpt: Any) -> Any:
+    """Images with three channels: grey ones repeated, others as they are; PIL images in mode `RGB`."""
+    if is_pil_image(inpt):
+        return inpt.convert("RGB")
+    return inpt if inpt.shape[-3] >= 3 else F.rgb_to_grayscale(inpt, 3)
 
 
 def get_size(inpt: Any) -> list[int]:
@@ -290,13 +406,31 @@ def clamp_bounding_boxes(
     inpt: torch.Tensor,
     format: tv_tensors.BoundingBoxFormat | str | None = None,
     canvas_size: tuple[int, int] | None = None,
+    clamping_mode: str | None = "auto",
 ) -> torch.Tensor:
-    """Boxes cut off at the border of the canvas; for plain tensors `format` and `canvas_size` are needed."""
+    """Boxes cut off at the border of the canvas; for plain tensors all other arguments are needed.
+
+    Args:
+        inpt: the boxes.
+        format: a `BoundingBoxFormat` or its name.
+        canvas_size: `(height, width)`.
+        clamping_mode: `"soft"` or `"hard"`, None to leave them as they are, or `"auto"` for that of the boxes.
+
+    Raises:
+        ValueError: an argument is missing for a plain tensor, or given for `BoundingBoxes`, or the mode is unknown.
+    """
+    if clamping_mode not in ("soft", "hard", "auto", None):
+        raise ValueError(f"clamping_mode must be soft, hard, auto or None, got {clamping_mode}")
     if isinstance(inpt, tv_tensors.BoundingBoxes):
-        return clamp_boxes(inpt)
-    if format is None or canvas_size is None:
-        raise ValueError("For pure tensor inputs, `format` and `canvas_size` have to be passed.")
-    return to_pure_tensor(clamp_boxes(tv_tensors.BoundingBoxes(inpt, format=format, canvas_size=canvas_size)))
+        if format is not None or canvas_size is not None:
+            raise ValueError("For bounding box tv_tensor inputs, `format` and `canvas_size` must not be passed.")
+        mode = inpt.clamping_mode if clamping_mode == "auto" else clamping_mode
+        clamped = clamp_boxes(tv_tensors.wrap(to_pure_tensor(inpt), like=inpt, clamping_mode=mode))
+        return tv_tensors.wrap(to_pure_tensor(clamped), like=inpt)
+    if format is None or canvas_size is None or clamping_mode == "auto":
+        raise ValueError("For pure tensor inputs, `format`, `canvas_size` and `clamping_mode` have to be passed.")
+    boxes = tv_tensors.BoundingBoxes(inpt, format=format, canvas_size=canvas_size, clamping_mode=clamping_mode)
+    return to_pure_tensor(clamp_boxes(boxes))
 
 
 def clamp_keypoints(inpt: torch.Tensor, canvas_size: tuple[int, int] | None = None) -> torch.Tensor:
@@ -351,12 +485,25 @@ def sanitize_bounding_boxes(
         if format is None or canvas_size is None:
             raise ValueError("format and canvas_size cannot be None if bounding_boxes is a pure tensor.")
         boxes = tv_tensors.BoundingBoxes(boxes, format=format, canvas_size=canvas_size)
-    left, top, right, bottom = to_pure_tensor(convert_boxes(boxes, "XYXY")).unbind(1)
+    corners = to_pure_tensor(convert_boxes(boxes, "XYXYXYXY" if is_rotated(boxes) else "XYXY"))
+    x, y = corners[:, 0::2], corners[:, 1::2]
     height, width = boxes.canvas_size
-    wide, high = right - left, bottom - top
+    if is_rotated(boxes):
+        wide, high = torch.hypot(x[:, 1] - x[:, 0], y[:, 1] - y[:, 0]), torch.hypot(x[:, 2] - x[:, 1], y[:, 2] - y[:, 1])
+    else:
+        wide, high = x[:, 1] - x[:, 0], y[:, 1] - y[:, 0]
     valid = (wide >= min_size) & (high >= min_size) & (wide * high >= min_area)
-    valid &= (left >= 0) & (top >= 0) & (right <= width) & (bottom <= height)
+    valid &= ((x >= 0) & (x <= width) & (y >= 0) & (y <= height)).all(1)
     valid_boxes = to_pure_tensor(bounding_boxes)[valid]
     if isinstance(bounding_boxes, tv_tensors.BoundingBoxes):
         valid_boxes = tv_tensors.wrap(valid_boxes, like=bounding_boxes)
     return valid_boxes, valid
+
+
+def __getattr__(name: str) -> Any:
+    # `resize_mask`, `crop_bounding_boxes` and the like
+    function = function_of_kind(name, globals())
+    if function is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = function
+    return function

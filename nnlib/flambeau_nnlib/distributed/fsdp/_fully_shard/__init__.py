@@ -2,19 +2,5 @@
 
 from __future__ import annotations
 
-from .api import (
-    CPUOffloadPolicy,
-    DataParallelMeshDims,
-    FSDPModule,
-    MixedPrecisionPolicy,
-    OffloadPolicy,
-    UnshardHandle,
-    fully_shard,
-    register_fsdp_forward_method,
-    share_comm_ctx,
-)
-
-__all__ = [
-    "CPUOffloadPolicy", "DataParallelMeshDims", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle",
-    "fully_shard", "register_fsdp_forward_method", "share_comm_ctx",
-]  # fmt: skip
+from .api import *  # noqa: F403
+from .api import __all__ as __all__

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import flambeau as torch
 from flambeau import Tensor
@@ -12,8 +14,9 @@ from flambeau.utils._pytree import tree_map
 
 from ....nn import Module, Parameter
 from ...device_mesh import DeviceMesh, init_device_mesh
+from ...group import ProcessGroup
 from ...tensor import Shard
-from ...world import get_world_size
+from ...world import default_group, get_world_size, new_group
 from .group import ParameterGroup, Place, place_of
 from .policies import CPUOffloadPolicy, DataParallelMeshDims, MixedPrecisionPolicy, OffloadPolicy
 
@@ -24,27 +27,48 @@ __all__ = [
 
 
 class UnshardHandle:
-    """What `unshard(async_op=True)` returns."""
+    """What `unshard(async_op=True)` returns: the exchange is under way."""
+
+    def __init__(self, group: ParameterGroup) -> None:
+        self._group = group
 
     def wait(self) -> None:
-        """Return once the parameters are whole, which they are."""
+        """Put the whole parameters in their places, once they are here.  The forward does so too."""
+        self._group.unshard()
+
+
+class _Running(threading.local):
+    """The modules whose forward runs in this thread, the outermost first, and the last whose forward has ended."""
+
+    def __init__(self) -> None:
+        self.groups: list[ParameterGroup] = []
+        self.ended: ParameterGroup | None = None
+
+
+_running = _Running()
 
 
 class _State:
     """What a module that is fully sharded needs in its forward."""
 
     def __init__(self, group: ParameterGroup) -> None:
-        self.group, self.depth = group, 0
-        self.kept = False  # whether `unshard` was called by the user, until `reshard` is
+        self.group = group
         self.contexts: list[ExitStack] = []
 
     def enter(self, inputs: Any, named: Any) -> tuple[Any, Any]:
         group, policy = self.group, self.group.policy
+        if group.outermost is None:
+            group.outermost = not _running.groups
+        if not _running.groups:
+            _running.ended = None
+        _running.groups.append(group)
         if policy.param_dtype is not None and policy.cast_forward_inputs:
             inputs, named = tree_map(_casting(policy.param_dtype), (inputs, named))
         group.unshard()
+        for ahead in group.ahead_in_forward:
+            ahead.prefetch()
         context = ExitStack()
-        if group.reshard_after_forward and torch.is_grad_enabled():
+        if group.forgets and torch.is_grad_enabled():
             context.enter_context(torch.autograd.graph.saved_tensors_hooks(*_forgetting(group)))
         self.contexts.append(context)
         return inputs, named
@@ -52,7 +76,11 @@ class _State:
     def leave(self, outputs: Any) -> Any:
         if self.contexts:
             self.contexts.pop().close()
-        if not self.contexts and not self.kept:
+            outermost = _running.groups[0].outermost  # not where a checkpoint computes again
+            _running.groups.pop()
+            if outermost and _running.ended is not self.group:
+                self.group.before, _running.ended = _running.ended, self.group
+        if not self.contexts and not self.group.kept:
             self.group.reshard()
         dtype = self.group.policy.output_dtype
         return outputs if dtype is None else tree_map(_casting(dtype), outputs)
@@ -66,6 +94,8 @@ def _forgetting(group: ParameterGroup) -> tuple[Callable[[Any], Any], Callable[[
     """Hooks by which the graph does not keep whole parameters between forward and backward, where they are gathered again."""
     wholes = group.wholes or []
     numbers = {_identity(whole): number for number, whole in enumerate(wholes)}
+    with torch.no_grad():
+        from_few = group.keep_few(wholes) if group.few is not None and wholes else None
     again: list[Any] = []
 
     def pack(tensor: Any) -> Any:
@@ -76,7 +106,9 @@ def _forgetting(group: ParameterGroup) -> tuple[Callable[[Any], Any], Callable[[
             return saved
         if not again:
             with torch.no_grad():
-                again.extend(group.gather([place.get() for place in group.places] if group.parts is None else group.parts))
+                parts = [place.get() for place in group.places] if group.parts is None else group.parts
+                again.extend(group.gather(parts) if from_few is None else from_few())
+            group.prefetch_for_backward()
         return again[saved]
 
     return pack, unpack
@@ -96,17 +128,22 @@ class FSDPModule:
                 yield _state_of(module).group
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
-        """Put the module's own whole parameters in their places, until `reshard`."""
-        state = _state_of(self)
-        state.kept = True
-        state.group.unshard()
-        return UnshardHandle() if async_op else None
+        """Put the module's own whole parameters in their places, until `reshard` or the end of their backward.
+
+        Args:
+            async_op: start to gather them, and return a handle to wait for; the module's forward waits for them too.
+        """
+        group = _state_of(self).group
+        group.kept = True
+        if async_op:
+            group.prefetch()
+            return UnshardHandle(group)
+        group.unshard()
+        return None
 
     def reshard(self) -> None:
         """Put the parts back."""
-        state = _state_of(self)
-        state.kept = False
-        state.group.reshard()
+        _state_of(self).group.reshard()
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
         """Whether backward passes sum gradients over the processes; without, they wait for one that does."""
@@ -130,10 +167,15 @@ class FSDPModule:
         """Accepted for compatibility: every backward ends what it has begun."""
 
     def set_modules_to_forward_prefetch(self, modules: Sequence[Any]) -> None:
-        """Accepted for compatibility: parameters are gathered when they are needed."""
+        """Start to gather these modules' parameters before this one's forward computes, which hides the exchange."""
+        _state_of(self).group.ahead_in_forward = [_state_of(module).group for module in _all_sharded(modules)]
 
     def set_modules_to_backward_prefetch(self, modules: Sequence[Any]) -> None:
-        """Accepted for compatibility: parameters are gathered when they are needed."""
+        """Start to gather these modules' parameters before this one's backward computes.
+
+        By default these are the parameters of the module whose forward has ended before this one's.
+        """
+        _state_of(self).group.ahead_in_backward = [_state_of(module).group for module in _all_sharded(modules)]
 
     def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
         """Accepted for compatibility: the graph decides which parameters a backward needs."""
@@ -153,6 +195,13 @@ class FSDPModule:
     def set_all_reduce_hook(self, hook: Callable[[Tensor], None], *, stream: Any = None) -> None:
         """Call something with each gradient once it has been summed over replicas."""
         _state_of(self).group.all_reduce_hook = hook
+
+
+def _all_sharded(modules: Sequence[Any]) -> Sequence[Any]:
+    for module in modules:
+        if not isinstance(module, FSDPModule):
+            raise ValueError(f"FSDP prefetching requires FSDP modules, but got {type(module)}")
+    return modules
 
 
 def _state_of(module: Any) -> _State:
@@ -182,7 +231,8 @@ def fully_shard(
         mesh: a mesh of one dimension, among which parameters are split, or of two: the first repeats them. All processes by
             default.
         reshard_after_forward: whether whole parameters are given up between forward and backward, which gathers them again.
-            By default they are.
+            By default they are, but for those of the outermost module. A number of processes, such as there are on one host,
+            which divides that of all: so many keep them in parts together, among which they are gathered again.
         shard_placement_fn: says by a `Shard` which dimension of a parameter is split; None for the first.
         mp_policy: dtypes of computation and exchange.
         offload_policy: where parameters are kept.
@@ -193,7 +243,8 @@ def fully_shard(
         The module, which is now an `FSDPModule` too.
 
     Raises:
-        ValueError: the mesh has more than two dimensions, or the module is sharded already.
+        ValueError: the mesh has more than two dimensions, the module is sharded already, or a number of processes does not
+            divide that of all.
     """
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
     for one in modules:
@@ -201,8 +252,8 @@ def fully_shard(
             raise ValueError(f"Expects no module that fully_shard has already been applied to, but got {type(one).__name__}")
     shard_mesh, replicate_mesh = _meshes(mesh, dp_mesh_dims, modules)
     places = _places(modules, shard_mesh, replicate_mesh, shard_placement_fn, ignored_params or set())
-    reshard = True if reshard_after_forward is None else bool(reshard_after_forward)
-    group = ParameterGroup(places, shard_mesh, replicate_mesh, mp_policy, offload_policy, reshard)
+    reshard, few = _few(reshard_after_forward, shard_mesh)
+    group = ParameterGroup(places, shard_mesh, replicate_mesh, mp_policy, offload_policy, reshard, few)
     state = _State(group)
     for one in modules:
         cls = type(one)
@@ -239,6 +290,35 @@ def _meshes(
         raise AssertionError("Please init the 2D mesh for HSDP with mesh_dim_names specified")
     replicate, shard = mesh.mesh_dim_names
     return mesh[shard], mesh[replicate]
+
+
+def _few(reshard: bool | int | None, mesh: DeviceMesh) -> tuple[bool | None, ProcessGroup | None]:
+    """Whether to reshard after a forward, and among which of the mesh's processes if not all."""
+    if reshard is None or isinstance(reshard, bool):
+        return reshard, None
+    size = mesh.size()
+    if not isinstance(reshard, int):
+        raise ValueError(
+            f"reshard_after_forward should be a bool or an int representing the group size to reshard to, not {reshard}"
+        )
+    if reshard < 1 or size % reshard:
+        raise ValueError(f"If passing reshard_after_forward as an int, it should be a factor of {size}, not {reshard}")
+    if reshard in (1, size):
+        return reshard != 1, None
+    ranks = mesh.get_group().ranks
+    first = mesh.get_local_rank() // reshard * reshard
+    return True, _group_of_few(tuple(ranks[first : first + reshard]))
+
+
+_groups_of_world: WeakKeyDictionary[ProcessGroup, dict[tuple[int, ...], ProcessGroup]] = WeakKeyDictionary()
+
+
+def _group_of_few(ranks: tuple[int, ...]) -> ProcessGroup:
+    """The group of these processes: one for all modules."""
+    groups = _groups_of_world.setdefault(default_group(), {})
+    if ranks not in groups:
+        groups[ranks] = new_group(ranks, use_local_synchronization=True)
+    return groups[ranks]
 
 
 def _places(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import flambeau as torch
@@ -12,11 +13,12 @@ from flambeau.autograd import Function
 from ....nn import Module, Parameter
 from ... import collectives
 from ...device_mesh import DeviceMesh
+from ...group import ProcessGroup
 from ...reduction import ReduceOp
 from ...tensor import DTensor, Partial, Placement, Replicate, Shard
 from ...tensor._dtensor_spec import DTensorSpec, TensorMeta, local_shape
 from ...tensor._redistribute import gradient_placements, redistribute_local_tensor
-from ...tensor.placement_types import padded
+from ...tensor.placement_types import _StridedShard, padded
 from .policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 
 __all__ = ["ParameterGroup"]
@@ -64,7 +66,9 @@ class ParameterGroup:
         places: where they are.
         shard_mesh, replicate_mesh: the processes among which they are split, and those that hold the same parts.
         policy, offload: see `fully_shard`.
-        reshard_after_forward: whether whole parameters are given up between forward and backward.
+        reshard_after_forward: whether whole parameters are given up between forward and backward; None: unless this is the
+            outermost module.
+        few: processes that keep the whole parameters in parts between forward and backward, in place of all.
     """
 
     def __init__(
@@ -74,17 +78,37 @@ class ParameterGroup:
         replicate_mesh: DeviceMesh | None,
         policy: MixedPrecisionPolicy,
         offload: OffloadPolicy,
-        reshard_after_forward: bool,
+        reshard_after_forward: bool | None,
+        few: ProcessGroup | None = None,
     ) -> None:
         self.places, self.shard_mesh, self.replicate_mesh = list(places), shard_mesh, replicate_mesh
         self.policy, self.offload, self.reshard_after_forward = policy, offload, reshard_after_forward
+        self.few = few
+        self.outermost: bool | None = None  # known from the first forward
+        self.before: ParameterGroup | None = None  # whose forward ended before this one's, so that its backward comes next
+        self.ahead_in_forward: list[ParameterGroup] = []  # those to be gathered while this one computes
+        self.ahead_in_backward: list[ParameterGroup] | None = None  # `before`, if not given
+        self._started: Started | None = None
         self.parts: list[Any] | None = None  # the parameters, while the whole ones are in their places
         self.wholes: list[Any] | None = None
+        self.kept = False  # whether they are to stay there after a forward, as `FSDPModule.unshard` was called
         self.syncs = self.all_reduces = True  # whether gradients are summed, and over replicas too
         self.unsynced: dict[int, Tensor] = {}  # whole gradients that wait for a backward in which they are
         self.unreduced: dict[int, Tensor] = {}  # parts of gradients that wait to be summed over replicas
         self.divide_factor: float | None = None
         self.all_reduce_hook: Callable[[Tensor], None] | None = None
+
+    @property
+    def forgets(self) -> bool:
+        """Whether whole parameters are given up between forward and backward."""
+        return not self.outermost if self.reshard_after_forward is None else self.reshard_after_forward
+
+    def prefetch_for_backward(self) -> None:
+        """Start to gather what the backward needs after this."""
+        default = [] if self.before is None else [self.before]
+        for group in default if self.ahead_in_backward is None else self.ahead_in_backward:
+            if group.forgets and group.few is None:
+                group.prefetch()
 
     # --- the whole parameters in their places ---
 
@@ -99,6 +123,7 @@ class ParameterGroup:
 
     def reshard(self) -> None:
         """Put the parts back."""
+        self.kept = False
         if self.parts is None:
             return
         for place, part in zip(self.places, self.parts, strict=True):
@@ -126,22 +151,51 @@ class ParameterGroup:
         return padded(tensor.movedim(place.dim, 0), 0, length).contiguous()
 
     def gather(self, parts: Sequence[Any]) -> list[Any]:
-        """The whole tensors: one exchange for each dtype."""
-        count = self.shard_mesh.size()
-        wholes: list[Any] = [None] * len(parts)
-        locals_ = [self._local(part) for part in parts]
-        for indices in _by_dtype(locals_).values():
-            lengths = {index: self._length(parts[index], self.places[index]) for index in indices}
-            rows = {i: self._rows(locals_[i], self.places[i], -(-lengths[i] // count)) for i in indices}
-            row = torch.cat([rows[index].reshape(-1) for index in indices])
-            gathered = row.new_empty((count, row.numel()))
-            collectives.all_gather_into_tensor(gathered, row, self.shard_mesh.get_group())
-            columns = gathered.split([rows[index].numel() for index in indices], 1)
-            for index, column in zip(indices, columns, strict=True):
-                place, shape = self.places[index], rows[index].shape
-                tensor = column.reshape(-1, *shape[1:])[: lengths[index]].movedim(0, place.dim).contiguous()
+        """The whole tensors: one exchange for each dtype, which `prefetch` may have started."""
+        started, self._started = self._started, None
+        if started is not None and started.of == _state_of(parts):
+            return self._finish(started, parts)
+        return self._finish(self._start(parts), parts)
+
+    def prefetch(self) -> None:
+        """Start to gather the whole parameters, which are needed next."""
+        if self._started is None and self.parts is None and self.places:
+            with torch.no_grad():
+                self._started = self._start([place.get() for place in self.places], async_op=True)
+
+    def _start(self, parts: Sequence[Any], async_op: bool = False) -> Started:
+        count, locals_ = self.shard_mesh.size(), [self._local(part) for part in parts]
+        lengths = [self._length(part, place) for part, place in zip(parts, self.places, strict=True)]
+        rows = [
+            self._rows(local, place, -(-length // count))
+            for local, place, length in zip(locals_, self.places, lengths, strict=True)
+        ]
+        return Started(_state_of(parts), _exchanges(rows, self.shard_mesh.get_group(), count, async_op))
+
+    def _finish(self, started: Started, parts: Sequence[Any]) -> list[Any]:
+        lengths = [self._length(part, place) for part, place in zip(parts, self.places, strict=True)]
+        return self._wholes(started.exchanges, lengths)
+
+    def _wholes(self, exchanges: Sequence[Exchange], lengths: Sequence[int]) -> list[Any]:
+        wholes: list[Any] = [None] * len(lengths)
+        for exchange in exchanges:
+            for index, rows in exchange.wait():
+                place = self.places[index]
+                tensor = rows[: lengths[index]].movedim(0, place.dim).contiguous()
                 wholes[index] = tensor if place.inner is None else _on_mesh(tensor, place.inner)
         return wholes
+
+    def keep_few(self, wholes: Sequence[Any]) -> Callable[[], list[Any]]:
+        """Of whole parameters, keep what this process has to among `few`; returns what gathers them again."""
+        assert self.few is not None
+        count, rank = self.few.size(), self.few.rank()
+        locals_ = [whole._local_tensor if isinstance(whole, DTensor) else whole for whole in wholes]
+        lengths = [local.size(place.dim) for local, place in zip(locals_, self.places, strict=True)]
+        rows = [
+            self._rows(local, place, -(-length // count) * count).chunk(count)[rank].clone()
+            for local, place, length in zip(locals_, self.places, lengths, strict=True)
+        ]
+        return lambda: self._wholes(_exchanges(rows, self.few, count), lengths)
 
     def reduce(self, gradients: Sequence[Any]) -> list[Any]:
         """The gradients of the parts from those of the whole parameters: one exchange for each dtype."""
@@ -156,11 +210,13 @@ class ParameterGroup:
                 local = own if local is None else local + own
             assert local is not None
             locals_[index] = local
+        parts = self.parts or [place.get() for place in self.places]
+        if self.kept:
+            self.reshard()
         found: list[Any] = [None] * len(gradients)
         if not self.syncs:
             self.unsynced.update(locals_)
             return found
-        parts = self.parts or [place.get() for place in self.places]
         reduced = self._scatter({index: self._as_sent(local) for index, local in locals_.items()}, parts)
         for index, local in reduced.items():
             part = parts[index]
@@ -214,6 +270,46 @@ class ParameterGroup:
         return reduced
 
 
+class Exchange(NamedTuple):
+    """Rows of several parameters that are gathered together."""
+
+    indices: list[int]  # of the parameters
+    shapes: list[Any]  # of the rows that each process has of them
+    gathered: Tensor
+    work: Any
+
+    def wait(self) -> Iterator[tuple[int, Tensor]]:
+        """The rows of all processes, with the numbers of the parameters."""
+        if self.work is not None:
+            self.work.wait()
+        columns = self.gathered.split([math.prod(shape) for shape in self.shapes], 1)
+        for index, shape, column in zip(self.indices, self.shapes, columns, strict=True):
+            yield index, column.reshape(-1, *shape[1:])
+
+
+class Started(NamedTuple):
+    """Exchanges that are under way, and of what: parameters that an optimizer has changed since are gathered again."""
+
+    of: Any
+    exchanges: list[Exchange]
+
+
+def _state_of(parts: Sequence[Any]) -> Any:
+    locals_ = [part._local_tensor if isinstance(part, DTensor) else part for part in parts]
+    return [(local.data_ptr(), part._version, local._version) for part, local in zip(parts, locals_, strict=True)]
+
+
+def _exchanges(rows: Sequence[Tensor], group: Any, count: int, async_op: bool = False) -> list[Exchange]:
+    """Gather rows from all processes of a group: one exchange for each dtype."""
+    exchanges = []
+    for indices in _by_dtype(rows).values():
+        row = torch.cat([rows[index].reshape(-1) for index in indices])
+        gathered = row.new_empty((count, row.numel()))
+        work = collectives.all_gather_into_tensor(gathered, row, group, async_op)
+        exchanges.append(Exchange(indices, [rows[index].shape for index in indices], gathered, work))
+    return exchanges
+
+
 def _by_dtype(tensors: Any) -> dict[Any, list[int]]:
     """The numbers of tensors, by dtype."""
     found: dict[Any, list[int]] = {}
@@ -256,14 +352,18 @@ def place_of(
 def _layout(
     inner: DTensorSpec | None, shard_mesh: DeviceMesh, replicate_mesh: DeviceMesh | None, dim: int
 ) -> tuple[DeviceMesh, tuple[Placement, ...]]:
-    """The mesh of all processes that hold parts, those that tensor parallelism has split first to the left."""
-    names = [mesh.mesh_dim_names for mesh in (replicate_mesh, shard_mesh) if mesh is not None]
-    outer: tuple[Placement, ...] = (Shard(dim),) if replicate_mesh is None else (Replicate(), Shard(dim))
-    if inner is None and replicate_mesh is None:
+    """The mesh of all processes that hold parts, and how a parameter lies on it; tensor parallelism has split it before."""
+    meshes = [mesh for mesh in (replicate_mesh, shard_mesh, inner.mesh if inner else None) if mesh is not None]
+    within = () if inner is None else inner.placements
+    factor = (
+        1 if inner is None else math.prod(inner.mesh.size(i) for i, placement in enumerate(within) if placement.is_shard(dim))
+    )
+    outer: tuple[Placement, ...] = (Shard(dim) if factor == 1 else _StridedShard(dim, factor),)
+    if replicate_mesh is not None:
+        outer = (Replicate(), *outer)
+    if len(meshes) == 1:
         return shard_mesh, outer
     root = shard_mesh._get_root_mesh()
-    if any(name is None for name in names) or (inner is not None and inner.mesh._get_root_mesh() != root):
+    if any(mesh.mesh_dim_names is None or mesh._get_root_mesh() != root for mesh in meshes):
         raise ValueError("fully_shard: the meshes of sharding and of tensor parallelism must be parts of one mesh with names")
-    before = () if inner is None else inner.mesh.mesh_dim_names or ()
-    every = (*before, *(name for several in names for name in several or ()))
-    return root[every], (*(() if inner is None else inner.placements), *outer)
+    return root[tuple(name for mesh in meshes for name in mesh.mesh_dim_names or ())], (*outer, *within)

@@ -1,0 +1,64 @@
+"""How cost grows: with the width of a network, with the size of a batch, with the length of a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .inference import inference
+from .networks import Network, training
+from .workload import Workload
+
+__all__ = ["CURVES", "WORKLOADS"]
+
+
+def wide_net(width: int) -> Network:
+    """Two layers of as many inputs as outputs, batch 64."""
+
+    def make(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
+        nn = torch.nn
+        model = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+        x, y = torch.randn(64, width), torch.randn(64, width)
+        return model, x, lambda output: nn.functional.mse_loss(output, y)
+
+    return make
+
+
+def digits_net(batch: int) -> Network:
+    """784 numbers to 128 to 10."""
+
+    def make(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
+        nn = torch.nn
+        model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+        return model, torch.randn(batch, 784), lambda output: output.sum()
+
+    return make
+
+
+def encoder_layer(length: int) -> Network:
+    """A transformer layer of width 64, four sequences."""
+
+    def make(torch: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
+        model = torch.nn.TransformerEncoderLayer(64, nhead=4, dim_feedforward=128, dropout=0.0, batch_first=True)
+        return model, torch.randn(4, length, 64), lambda output: output.square().mean()
+
+    return make
+
+
+# for each curve, its points: what grows, and the workload
+CURVES: dict[str, dict[int, Workload]] = {
+    "width of a two-layer net, SGD step": {
+        width: Workload(f"two-layer net of width {width}, SGD step", training(wide_net(width), "SGD", lr=0.01), 1.0, 1.0)
+        for width in (16, 64, 256, 1024, 4096)
+    },
+    "batch of a 784-128-10 net, inference": {
+        batch: Workload(f"784-128-10 net, batch {batch}, inference", inference(digits_net(batch)), 1.0, 1.0)
+        for batch in (1, 16, 256, 4096)
+    },
+    "length of a transformer layer's sequences, SGD step": {
+        length: Workload(f"transformer layer, length {length}, SGD step", training(encoder_layer(length), "SGD"), 1.5, 1.0)
+        for length in (16, 128, 1024)
+    },
+}
+
+WORKLOADS = [workload for points in CURVES.values() for workload in points.values()]

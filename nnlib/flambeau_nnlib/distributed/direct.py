@@ -1,0 +1,91 @@
+"""Collectives of large tensors of processes on one host that may read each other's memory: each byte is copied once.
+
+The processes meet when their tensors are ready, and tell where they lie; each reads what it needs; they meet again, so that none
+goes on and changes what another still reads.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .neighbours import read
+from .reduction import ReduceOp, arrays
+
+__all__ = ["Direct"]
+
+PIECE = 1 << 18  # bytes of another process's tensor that are read at a time to be reduced: they stay in a processor's cache
+
+
+class Direct:
+    """The collectives of `SharedMemory` that processes can do by reading each other's memory.
+
+    Args:
+        processes: of the ranks, by number.
+        rank: this process's.
+        meet: waits for all ranks, checks that they call the same, and returns a number that each gives.
+    """
+
+    def __init__(self, processes: Sequence[int], rank: int, meet: Callable[..., list[int]]) -> None:
+        self._processes, self._rank, self._meet = processes, rank, meet
+        size = len(processes)
+        self._others = [(rank + step) % size for step in range(1, size)]  # each begins with another one
+        self._room = torch.empty(0, dtype=torch.uint8)
+
+    def broadcast(self, tensor: Tensor, root: int, call: bytes) -> None:
+        """Overwrite the tensor of every rank with the root's."""
+        places = self._meet(call, tensor.data_ptr())
+        if self._rank != root:
+            read(self._processes[root], places[root], tensor.data_ptr(), tensor.numel() * tensor.element_size())
+        self._meet(call)
+
+    def all_gather(self, outputs: Sequence[Tensor], tensor: Tensor, call: bytes) -> None:
+        """Fill the outputs with the tensors of all ranks."""
+        places = self._meet(call, tensor.data_ptr())
+        if outputs[self._rank].data_ptr() != tensor.data_ptr():
+            outputs[self._rank].copy_(tensor)
+        for other in self._others:
+            read(self._processes[other], places[other], outputs[other].data_ptr(), tensor.numel() * tensor.element_size())
+        self._meet(call)
+
+    def all_reduce(self, tensor: Tensor, op: ReduceOp, call: bytes) -> None:
+        """Reduce the tensors of all ranks in place: each rank a part of its own, which the others then read."""
+        bounds = [tensor.numel() * rank // len(self._processes) for rank in range(len(self._processes) + 1)]
+        here, width = tensor.data_ptr(), tensor.element_size()
+        places = self._meet(call, here)
+        low, high = bounds[self._rank], bounds[self._rank + 1]
+        self._reduce(tensor[low:high], {other: places[other] + low * width for other in self._others}, op)
+        self._meet(call)
+        for other in self._others:
+            start, end = bounds[other] * width, bounds[other + 1] * width
+            read(self._processes[other], places[other] + start, here + start, end - start)
+        self._meet(call)
+
+    def reduce_scatter(self, output: Tensor, inputs: Sequence[Tensor], op: ReduceOp, call: bytes) -> None:
+        """Fill each rank's output with the reduced inputs of all ranks at its place."""
+        table = array("Q", [part.data_ptr() for part in inputs])
+        tables = self._meet(call, table.buffer_info()[0])
+        output.copy_(inputs[self._rank])
+        places, found = {}, array("Q", [0])
+        for other in self._others:
+            read(self._processes[other], tables[other] + 8 * self._rank, found.buffer_info()[0], 8)
+            places[other] = found[0]
+        self._reduce(output, places, op)
+        self._meet(call)
+
+    def _reduce(self, target: Tensor, places: dict[int, int], op: ReduceOp) -> None:
+        """Reduce what lies at these places in the other processes into a tensor, piece by piece."""
+        if not len(self._room):
+            self._room = torch.empty(PIECE, dtype=torch.uint8)
+        width, mine, room = target.element_size(), arrays(target), self._room.data_ptr()
+        found: Any = arrays(self._room.view(target.dtype))
+        for start in range(0, target.numel(), PIECE // width):
+            part = mine[start : start + PIECE // width]
+            for other, place in places.items():
+                read(self._processes[other], place + start * width, room, len(part) * width)
+                op.combine(part, found[: len(part)])
+            op.finish(part, len(self._processes))

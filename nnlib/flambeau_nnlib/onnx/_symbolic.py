@@ -1,0 +1,225 @@
+"""Symbolic functions: translations of operators in the form that PyTorch's exporter of TorchScript takes them in.
+
+    def softplus(g, self, beta, threshold):
+        return g.op("Softplus", self)
+
+    torch.onnx.register_custom_op_symbolic("aten::softplus", softplus, 18)
+
+They are asked where `torch.onnx.export` is called with `dynamo=False`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import flambeau as torch
+
+from ..export._tracing import TensorSpec
+from ._errors import OnnxExporterError
+
+if TYPE_CHECKING:
+    from ._builder import Builder, Value
+
+__all__ = ["register_custom_op_symbolic", "symbolic_of", "unregister_custom_op_symbolic"]
+
+_NAME = re.compile(r"[a-zA-Z0-9-_]+::[a-zA-Z-_]+[a-zA-Z0-9-_]*")
+_registered: dict[str, dict[int, Callable[..., Any]]] = {}
+
+
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int) -> None:
+    """Let a function say what an operator is in ONNX, for `torch.onnx.export(..., dynamo=False)`.
+
+    Args:
+        symbolic_name: the operator, `"namespace::name"`; `"aten::gelu"` for one of PyTorch's own.
+        symbolic_fn: takes the graph `g` and the operator's arguments as values of the graph, adds nodes by
+            `g.op("Name", *values, axis_i=1)`, and returns their result. Lists, strings and None are given as they are.
+        opset_version: the version of ONNX's operators from which on it holds.
+
+    Raises:
+        OnnxExporterError: the name is not of that form.
+        ValueError: the namespace is that of ONNX itself.
+
+    >>> import flambeau as torch
+    >>> torch.onnx.register_custom_op_symbolic("mine::twice", lambda g, x: g.op("Add", x, x), 18)
+    >>> torch.onnx.unregister_custom_op_symbolic("mine::twice", 18)
+    """
+    name = _checked(symbolic_name)
+    _registered.setdefault(name, {})[opset_version] = symbolic_fn
+
+
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
+    """Forget what `register_custom_op_symbolic` was told of an operator.
+
+    Args:
+        symbolic_name, opset_version: as they were registered; nothing happens where they were not.
+
+    Raises:
+        OnnxExporterError, ValueError: as by `register_custom_op_symbolic`.
+    """
+    name = _checked(symbolic_name)
+    _registered.get(name, {}).pop(opset_version, None)
+
+
+def _checked(name: str) -> str:
+    name = f"aten{name}" if name.startswith("::") else name
+    if not _NAME.fullmatch(name):
+        raise OnnxExporterError(
+            f"Failed to register operator {name}. The symbolic name must match the format domain::name, and should start with a "
+            "letter and contain only alphanumerical characters"
+        )
+    if name.partition("::")[0] == "onnx":
+        raise ValueError(f"Failed to register operator {name}. onnx domain cannot be modified.")
+    return name
+
+
+def symbolic_of(operator: Any, opset: int) -> Callable[..., Any] | None:
+    """The translation of an operator by the symbolic function that is registered for it, if one is.
+
+    Args:
+        operator: the target of a node.
+        opset: the version that is exported; the function for the highest version up to it is taken.
+    """
+    packet = getattr(operator, "overloadpacket", operator)
+    name = f"{getattr(operator, 'namespace', 'aten')}::{getattr(packet, '__name__', packet)}"
+    versions = {version: function for version, function in _registered.get(name, {}).items() if version <= opset}
+    if not versions:
+        return None
+    function = versions[max(versions)]
+
+    def translate(builder: Builder, *args: Any, **kwargs: Any) -> Any:
+        return _called(function, builder, _all_arguments(operator, args, kwargs))
+
+    return translate
+
+
+def _all_arguments(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments in order, with the defaults of those that were not given; whole numbers as fractions where such are meant."""
+    try:
+        parameters = [(each.name, each.default_value, str(each.type)) for each in operator._schema.arguments]
+    except (AttributeError, RuntimeError):  # one of PyTorch's own, which takes what the function takes
+        signature = inspect.signature(getattr(operator, "op", operator))
+        parameters = [(each.name, each.default, str(each.annotation)) for each in signature.parameters.values()]
+        parameters = [(name, default, kind) for name, default, kind in parameters if name != "out"]
+    values = [*args, *(kwargs.get(name, default) for name, default, _ in parameters[len(args) :])]
+    for place, (value, (_, _, kind)) in enumerate(zip(values, parameters, strict=False)):
+        if value is inspect.Parameter.empty:
+            values[place] = None
+        elif type(value) is int and any(word in kind for word in ("float", "Scalar", "number")):
+            values[place] = float(value)
+    return values
+
+
+def _called(function: Callable[..., Any], builder: Builder, arguments: list[Any]) -> Any:
+    from ._builder import Value
+
+    graph = _Graph(
+        builder,
+        next((each.dtype for each in arguments if isinstance(each, Value) and each.dtype.is_floating_point), torch.float32),
+    )
+    result = function(graph, *(graph.value(each) for each in arguments))
+    if isinstance(result, (tuple, list)):
+        return [graph.value(each) for each in result]
+    return graph.value(result)
+
+
+def _symbolic_value(value: Value) -> Any:
+    """A value that can also be asked what a value of TorchScript's graphs is asked."""
+    from ._builder import Value
+
+    class SymbolicValue(Value):
+        def type(self) -> _Type:
+            return _Type(self.spec, None if self.array is None else tuple(self.array.shape))
+
+        def setType(self, type: Any) -> None:
+            """Say what is known of it: nothing has to be."""
+
+        def debugName(self) -> str:
+            return self.name
+
+    return SymbolicValue(value.name, value.spec, value.array)
+
+
+class _Type:
+    """What is known of a value: `dim()`, `sizes()`, `dtype()`; None for what is not."""
+
+    def __init__(self, spec: TensorSpec | None, shape: tuple[int, ...] | None) -> None:
+        self._spec, self._shape = spec, shape if spec is None else tuple(spec.shape)
+
+    def dim(self) -> int | None:
+        return None if self._shape is None else len(self._shape)
+
+    def sizes(self) -> list[int | None] | None:
+        return None if self._shape is None else [size if isinstance(size, int) else None for size in self._shape]
+
+    def dtype(self) -> torch.dtype | None:
+        return None if self._spec is None else self._spec.dtype
+
+    def scalarType(self) -> str | None:
+        return None if self._spec is None else self._spec.dtype.legacy_name
+
+    def with_sizes(self, sizes: Any) -> _Type:
+        return self
+
+    with_dtype = with_sizes
+
+
+class _Graph:
+    """The graph that symbolic functions add nodes to."""
+
+    def __init__(self, builder: Builder, dtype: torch.dtype) -> None:
+        self.builder, self.opset = builder, builder.opset
+        self._dtype = dtype  # of numbers with a fraction that are computed with
+
+    def op(self, opname: str, *raw_args: Any, outputs: int = 1, **kwargs: Any) -> Any:
+        """Add a node.
+
+        Args:
+            opname: an operator of ONNX, or `"domain::name"`.
+            *raw_args: its inputs: values, tensors, numbers, or None for one that is left out.
+            outputs: how many results it has.
+            **kwargs: its attributes, by name and type: `axis_i=1`, `axes_i=[0, 1]`, `alpha_f=0.5`, `mode_s="linear"`,
+                `value_t=tensor`.
+        """
+        if opname == "Constant":
+            return self.value(torch.as_tensor(next(iter(kwargs.values()))))
+        domain, _, kind = opname.rpartition("::")
+        attributes = {name[:-2]: _attribute(name, value) for name, value in kwargs.items()}
+        if domain and domain != "onnx":
+            attributes["domain"] = domain
+        inputs = [self.value(each) for each in raw_args]
+        results = [_symbolic_value(each) for each in self.builder.op_of_many(kind, *inputs, outputs=outputs, **attributes)]
+        return results[0] if outputs == 1 else tuple(results)
+
+    def value(self, given: Any) -> Any:
+        """A number or tensor as a value of the graph; anything else as it is."""
+        from ._builder import Value
+
+        if isinstance(given, Value):
+            return given if hasattr(given, "debugName") else _symbolic_value(given)
+        if isinstance(given, bool) or not isinstance(given, (int, float, torch.Tensor)):
+            return given
+        return _symbolic_value(self.builder.constant(given, self._dtype if isinstance(given, float) else None))
+
+
+def _attribute(name: str, value: Any) -> Any:
+    from ._builder import _array
+
+    kinds: dict[str, Callable[[Any], Any]] = {
+        "_i": int,
+        "_f": float,
+        "_s": str,
+        "_t": lambda tensor: _tensor_attribute(_array(tensor)),
+    }
+    if name[-2:] not in kinds:
+        raise ValueError(f"Invalid attribute specifier '{name}': names end with _i, _f, _s or _t")
+    convert = kinds[name[-2:]]
+    return [convert(each) for each in value] if isinstance(value, (list, tuple)) else convert(value)
+
+
+def _tensor_attribute(array: Any) -> Any:
+    from onnx import numpy_helper
+
+    return numpy_helper.from_array(array)

@@ -1,0 +1,232 @@
+"""What compiled functions give back besides new tensors, and tensors that share memory: as the functions themselves."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+
+CALLS = 6  # enough to run eagerly, capture, verify and replay
+
+
+@pytest.fixture(autouse=True)
+def _refusals_are_errors():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="torch.compile: .* runs eagerly")
+        yield
+
+
+def check_replayed(compiled) -> None:
+    call = compiled.compiled
+    assert call.reason is None
+    assert any(entry.verified for entries in call.entries.values() for entry in entries)
+
+
+WEIGHT = nn.Parameter(torch.arange(6.0).reshape(2, 3))
+LAYER = nn.Linear(3, 2)
+
+
+def without_grad(x):
+    with torch.no_grad():
+        return (x * 2).view(-1), x.T
+
+
+def backward_and_grad(x):
+    LAYER.zero_grad()
+    LAYER(x).sum().backward()
+    return LAYER.weight.grad, LAYER.weight.grad.T, LAYER.bias.grad[0]
+
+
+def written_views(x):
+    y = x * 2
+    z = y.view(-1)
+    z[1:3] += 1
+    return y, z, y[0]
+
+
+VIEWS = {
+    "of an argument": lambda x: x.T,
+    "steps": lambda x: x.T[1:].unsqueeze(0).expand(2, -1, -1),
+    "several": lambda x: (*x.split([1, 2], 1), x.unbind()),
+    "of a parameter": lambda x: (WEIGHT[0], x + WEIGHT[1]),
+    "of a new tensor": lambda x: (lambda y: (y, y.T, y.view(-1)[2:]))(x * 2),
+    "of a new tensor alone": lambda x: (lambda y: (y[0], y[1]))(x.exp()),
+    "the same": lambda x: (lambda y: (y, [y], x))(x * 2),
+    "detached": lambda x: (lambda y: (y, y.detach(), x.detach(), WEIGHT.data, y.T.detach()))(x * 2),
+    "other dtype": lambda x: (x.detach().view(torch.int32), x.as_strided((2,), (1,), 1), x.unfold(1, 2, 1)),
+    "without gradients": without_grad,
+    "gradients": backward_and_grad,
+    "written to": written_views,
+    "a leaf": lambda x: (torch.ones(2, requires_grad=True), x * 2),
+}
+
+
+def facts(result):
+    """What can be seen of a result besides its elements."""
+    leaves, _ = torch.utils._pytree.tree_flatten(result)
+    numbers = {}
+    memory = [numbers.setdefault(leaf.untyped_storage().data_ptr(), len(numbers)) for leaf in leaves]
+    same = [[id(one) == id(other) for one in leaves] for other in leaves]
+    return [
+        (leaf.shape, leaf.dtype, leaf.stride(), leaf.requires_grad, leaf.is_leaf, leaf.grad_fn is None) for leaf in leaves
+    ], memory, same  # fmt: skip
+
+
+def outcome(call, seed, wants_gradient):
+    """What a call gives and leaves behind, after a backward from its results and writes to them."""
+    torch.manual_seed(seed)
+    x = torch.randn(2, 3, requires_grad=wants_gradient)
+    with torch.no_grad():
+        WEIGHT.copy_(torch.arange(6.0).reshape(2, 3))
+    WEIGHT.grad, version = None, WEIGHT._version
+    leaves, _ = torch.utils._pytree.tree_flatten(call(x))
+    wanting = [leaf for leaf in leaves if leaf.grad_fn is not None]
+    if wanting:
+        sum(((leaf * leaf).sum() for leaf in wanting), torch.zeros(())).backward()
+    with torch.no_grad():  # a write to one can be seen in all that share its memory
+        for leaf in leaves:
+            if leaf.dtype == torch.float32 and leaf.is_contiguous():
+                leaf.detach().view(-1)[-1:].add_(1)
+    gradients = [torch.zeros(0) if tensor.grad is None else tensor.grad for tensor in (x, WEIGHT)]
+    of_weight = {WEIGHT._version: version}  # which goes on from call to call
+    versions = [leaf._version - of_weight.get(leaf._version, 0) for leaf in leaves]
+    return [*leaves, x, WEIGHT.detach().clone(), *gradients], (versions, facts(leaves))
+
+
+@pytest.mark.parametrize("wants_gradient", [False, True])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_and_shared_memory(name, wants_gradient):
+    compiled = torch.compile(VIEWS[name])
+    for seed in range(CALLS):
+        expected, expected_facts = outcome(VIEWS[name], seed, wants_gradient)
+        tensors, facts_of_tensors = outcome(compiled, seed, wants_gradient)
+        assert all(map(torch.equal, tensors, expected)) and facts_of_tensors == expected_facts
+    check_replayed(compiled)
+
+
+def test_a_gradient_is_the_one_that_the_parameter_has():
+    compiled = torch.compile(backward_and_grad)
+    for _ in range(CALLS):
+        weight_grad, transposed, first = compiled(torch.randn(4, 3))
+        assert weight_grad is LAYER.weight.grad and transposed._base is weight_grad
+        first.fill_(7)
+        assert LAYER.bias.grad[0] == 7
+    check_replayed(compiled)
+
+
+def test_views_remember_their_base():
+    compiled = torch.compile(lambda x: (x.T, x[0]))
+    for _ in range(CALLS):
+        x = torch.zeros(2, 3)
+        transposed, row = compiled(x)
+        row.add_(1)
+        assert transposed._base is x and x._version == 1 and transposed[2, 0] == 1
+    check_replayed(compiled)
+
+
+@pytest.mark.parametrize("view", [lambda y: y[0], lambda y: y.T[1:].T, lambda y: y.view(-1)])
+def test_writes_to_views_that_have_a_history(view):
+    def function(x):
+        y = x * x
+        return y, view(y), view(y) * 2
+
+    compiled = torch.compile(function)
+    for i in range(CALLS):
+        gradients = []
+        for call in (function, compiled):
+            x = torch.arange(6.0).reshape(2, 3).add_(i).requires_grad_()
+            y, part, product = call(x)
+            part.mul_(3)
+            (y * y).sum().add((part + product).sum()).backward()
+            gradients.append(x.grad)
+        assert torch.equal(*gradients)
+    check_replayed(compiled)
+
+
+def test_results_of_inference_mode():
+    compiled = torch.compile(lambda x: (x * 2, x[0]))
+    with torch.inference_mode():
+        for _ in range(CALLS):
+            assert all(result.is_inference() for result in compiled(torch.ones(2)))
+    check_replayed(compiled)
+
+
+# --- arguments that share memory ---------------------------------------------------------------------------------------------
+
+
+def apart():
+    return torch.ones(3), torch.ones(3)
+
+
+def viewed():
+    x = torch.ones(3)
+    return x, x.view(3)
+
+
+def detached():
+    x = torch.ones(3)
+    return x, x.detach()
+
+
+def overlapping():
+    x = torch.ones(4)
+    return x[:3], x[1:]
+
+
+def writes(x, y):
+    before = y * 2
+    x.add_(1)
+    return before, y * 2
+
+
+@pytest.mark.parametrize("later", [apart, viewed, detached, overlapping])
+@pytest.mark.parametrize("first", [apart, viewed, detached, overlapping])
+def test_arguments_that_share_memory(first, later):
+    compiled = torch.compile(writes)
+    for build in [first] * CALLS + [later] * CALLS + [first]:
+        arguments, others = build(), build()
+        for one, other in zip(writes(*arguments), compiled(*others), strict=True):
+            assert torch.equal(one, other)
+        for one, other in zip(arguments, others, strict=True):
+            assert torch.equal(one, other)
+    check_replayed(compiled)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_argument_that_shares_memory_with_a_tensor_from_outside(first):
+    held = torch.ones(3)
+
+    def function(x):
+        before = held * 2
+        x.add_(1)
+        return before + held * 2
+
+    compiled = torch.compile(function)
+    for shared in [first] * CALLS + [not first] * CALLS + [first]:
+        held.fill_(1)
+        result = compiled(held.view(3) if shared else torch.ones(3))
+        assert torch.equal(result, torch.full((3,), 6.0 if shared else 4.0))
+    check_replayed(compiled)
+
+
+def test_a_constant_that_was_once_an_argument():
+    held = torch.arange(3.0)
+    compiled = torch.compile(lambda x: x * 2 + held)
+    for _ in range(CALLS):
+        assert torch.equal(compiled(held.detach()), held * 3)
+    assert torch.equal(compiled(torch.zeros(3)), held)
+    check_replayed(compiled)
+
+
+def test_gradients_that_arguments_have():
+    compiled = torch.compile(lambda x: (x * x).sum().backward())
+    for has_gradient in [False] * CALLS + [True] * CALLS + [False]:
+        x = torch.ones(3, requires_grad=True)
+        if has_gradient:
+            x.grad = torch.full((3,), 5.0)
+        compiled(x)
+        assert torch.equal(x.grad, torch.full((3,), 7.0 if has_gradient else 2.0))
+    check_replayed(compiled)

@@ -1,0 +1,102 @@
+"""The functions under names that say what they take: plain tensors, of which the name says what they hold.
+
+`crop_mask(mask, ...)` is `crop` of a mask, `crop_bounding_boxes(boxes, format, ...)` that of boxes of a format. They return plain
+tensors; where the canvas changes along with boxes or points, a pair of these and its new size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
+from typing import Any
+
+import flambeau as torch
+
+from ... import tv_tensors
+
+__all__ = ["function_of_kind"]
+
+_KINDS = ("image", "video", "mask", "bounding_boxes", "keypoints")
+# What boxes, points and masks have no use for; a mask may be told to be resized by `NEAREST_EXACT`.
+_OF_PIXELS = {"mask": ("interpolation", "antialias"), "bounding_boxes": ("interpolation", "antialias", "fill")}
+_OF_PIXELS["keypoints"] = _OF_PIXELS["bounding_boxes"]
+_GEOMETRY = (
+    *("affine", "center_crop", "crop", "elastic", "horizontal_flip", "pad", "perspective", "resize", "resized_crop", "rotate"),
+    "vertical_flip",
+)
+_CHANGES_CANVAS = ("center_crop", "crop", "pad", "resize", "resized_crop", "rotate")
+_NEEDS_NO_CANVAS = ("crop", "resized_crop")  # the canvas afterwards is what is cut out
+_TENSORS = {"mask": tv_tensors.Mask, "video": tv_tensors.Video}
+
+
+def function_of_kind(name: str, functions: dict[str, Any]) -> Callable | None:
+    """The function of a name such as `resize_mask`, from `resize`; None if there is none.
+
+    Args:
+        name: that of a function, an underscore and a kind.
+        functions: the functions, by their names.
+    """
+    kind = next((kind for kind in _KINDS if name.endswith(f"_{kind}")), None)
+    base = name.removesuffix(f"_{kind}")
+    function = functions.get(base)
+    if kind is None or base not in functions.get("__all__", ()) or not callable(function):
+        return None
+    if kind in ("mask", "bounding_boxes", "keypoints") and base not in (*_GEOMETRY, "get_size"):
+        return None
+    if base in ("get_size", "get_dimensions", "get_num_channels", "get_num_frames"):
+        return function
+
+    changing = (*_CHANGES_CANVAS, "affine") if kind == "keypoints" else _CHANGES_CANVAS
+    takes = Signature(_parameters(base, kind, function))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = takes.bind(*args, **kwargs)
+        given.apply_defaults()
+        (_, tensor), *rest = given.arguments.items()
+        options = dict(rest)
+        if kind in ("bounding_boxes", "keypoints"):
+            followers = _typed(kind, tensor, options)
+            result = function(followers, **options)
+            plain = result.as_subclass(torch.Tensor)
+            return (plain, result.canvas_size) if base in changing else plain
+        result = function(tensor.as_subclass(_TENSORS.get(kind, torch.Tensor)), **options)
+        return tuple(map(_plain, result)) if isinstance(result, tuple | list) else _plain(result)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`{base}` of a plain tensor that holds {kind.replace('_', ' ')}."
+    call.__signature__ = takes  # type: ignore[attr-defined]
+    return call
+
+
+def _plain(result: Any) -> Any:
+    return result.as_subclass(torch.Tensor) if isinstance(result, torch.Tensor) else result
+
+
+def _typed(kind: str, tensor: Any, options: dict[str, Any]) -> Any:
+    """Boxes or points from a plain tensor; takes what only they need out of the options."""
+    canvas_size = options.pop("canvas_size", (0, 0))
+    if kind == "keypoints":
+        return tv_tensors.KeyPoints(tensor, canvas_size=canvas_size)
+    mode = options.pop("clamping_mode", "soft")
+    return tv_tensors.BoundingBoxes(tensor, format=options.pop("format"), canvas_size=canvas_size, clamping_mode=mode)
+
+
+def _parameters(base: str, kind: str, function: Callable) -> list[Parameter]:
+    """Those of the function, without those of pixels, and with what plain tensors do not say of themselves."""
+    left_out = () if (base, kind) == ("resize", "mask") else _OF_PIXELS.get(kind, ())
+    if kind == "mask":
+        left_out = (*left_out, "antialias")
+    rest = [parameter for name, parameter in signature(function).parameters.items() if name not in left_out][1:]
+    first = Parameter(kind, Parameter.POSITIONAL_OR_KEYWORD)
+    canvas = first.replace(name="canvas_size")
+    form, mode = first.replace(name="format"), first.replace(name="clamping_mode", default="soft")
+    if kind == "keypoints":
+        if base == "resize":
+            return [first, rest[0], canvas, *rest[1:]]
+        return [first, *rest] if base in _NEEDS_NO_CANVAS else [first, canvas, *rest]
+    if kind == "bounding_boxes":
+        if base == "resize":
+            return [first, canvas, *rest, form.replace(default=tv_tensors.BoundingBoxFormat.XYXY), mode]
+        needed = [first, form] if base in _NEEDS_NO_CANVAS else [first, form, canvas]
+        return [*needed, *rest] if base.endswith("flip") else [*needed, *rest, mode]
+    return [first, *rest]

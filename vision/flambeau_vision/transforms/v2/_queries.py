@@ -1,0 +1,154 @@
+"""What a transform of one's own asks of the parts of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import tv_tensors
+from ..._extras import is_pil_image
+from .functional import get_dimensions, get_size, is_pure_tensor
+
+__all__ = ["check_type", "get_bounding_boxes", "get_keypoints", "has_all", "has_any", "query_chw", "query_size"]
+
+Check = type | Callable[[Any], bool]
+
+_IMAGES = (is_pure_tensor, tv_tensors.Image, is_pil_image, tv_tensors.Video)
+_SIZED = (*_IMAGES, tv_tensors.Mask, tv_tensors.BoundingBoxes, tv_tensors.KeyPoints)
+
+
+def check_type(obj: Any, types_or_checks: tuple[Check, ...]) -> bool:
+    """Whether an object is of one of these types, or passes one of these checks.
+
+    Args:
+        obj: anything.
+        types_or_checks: types, and functions of an object that return a bool.
+
+    Example:
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.check_type(3, (str, lambda number: number > 2))
+        True
+    """
+    return any(isinstance(obj, check) if isinstance(check, type) else check(obj) for check in types_or_checks)
+
+
+def has_any(flat_inputs: list[Any], *types_or_checks: Check) -> bool:
+    """Whether some part of a sample is of one of these types, or passes one of these checks.
+
+    Args:
+        flat_inputs: the parts.
+        *types_or_checks: types, and functions of a part that return a bool.
+
+    Example:
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.has_any([1, "two"], str, list)
+        True
+    """
+    return any(check_type(part, types_or_checks) for part in flat_inputs)
+
+
+def has_all(flat_inputs: list[Any], *types_or_checks: Check) -> bool:
+    """Whether for each of these types and checks some part of a sample is of it, or passes it.
+
+    Args:
+        flat_inputs: the parts.
+        *types_or_checks: types, and functions of a part that return a bool.
+
+    Example:
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.has_all([1, "two"], str, list)
+        False
+    """
+    return all(any(check_type(part, (check,)) for part in flat_inputs) for check in types_or_checks)
+
+
+def _first(flat_inputs: list[Any], kind: type, name: str) -> Any:
+    found = next((part for part in flat_inputs if isinstance(part, kind)), None)
+    if found is None:
+        raise ValueError(f"No {name} were found in the sample")
+    return found
+
+
+def get_bounding_boxes(flat_inputs: list[Any]) -> tv_tensors.BoundingBoxes:
+    """The bounding boxes of a sample.
+
+    Args:
+        flat_inputs: its parts.
+
+    Raises:
+        ValueError: there are none.
+
+    Example:
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> boxes = tv_tensors.BoundingBoxes([[2, 1, 5, 3]], format="XYXY", canvas_size=(4, 10))
+        >>> v2.get_bounding_boxes(["a name", boxes]) is boxes
+        True
+    """
+    return _first(flat_inputs, tv_tensors.BoundingBoxes, "bounding boxes")
+
+
+def get_keypoints(flat_inputs: list[Any]) -> tv_tensors.KeyPoints:
+    """The key points of a sample.
+
+    Args:
+        flat_inputs: its parts.
+
+    Raises:
+        ValueError: there are none.
+
+    Example:
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> points = tv_tensors.KeyPoints([[2, 1]], canvas_size=(4, 10))
+        >>> v2.get_keypoints(["a name", points]) is points
+        True
+    """
+    return _first(flat_inputs, tv_tensors.KeyPoints, "keypoints")
+
+
+def _common(flat_inputs: list[Any], checks: tuple[Check, ...], measure: Callable[[Any], list[int]], names: str, what: str) -> Any:
+    sizes = {tuple(measure(part)) for part in flat_inputs if check_type(part, checks)}
+    if not sizes:
+        raise TypeError(f"No {names} was found in the sample")
+    if len(sizes) > 1:
+        raise ValueError(f"Found multiple {what} dimensions in the sample: {', '.join(map(str, sorted(sizes)))}")
+    return sizes.pop()
+
+
+def query_chw(flat_inputs: list[Any]) -> tuple[int, int, int]:
+    """Channels, height and width of the images and videos of a sample.
+
+    Args:
+        flat_inputs: its parts.
+
+    Raises:
+        TypeError: there is no image.
+        ValueError: they differ.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.query_chw(["a name", torch.zeros(3, 4, 10)])
+        (3, 4, 10)
+    """
+    return _common(flat_inputs, _IMAGES, get_dimensions, "image or video", "CxHxW")
+
+
+def query_size(flat_inputs: list[Any]) -> tuple[int, int]:
+    """Height and width of the images, videos, masks, boxes and points of a sample.
+
+    Args:
+        flat_inputs: its parts.
+
+    Raises:
+        TypeError: there is none of these.
+        ValueError: they differ.
+
+    Example:
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.query_size([tv_tensors.KeyPoints([[2, 1]], canvas_size=(4, 10))])
+        (4, 10)
+    """
+    return _common(flat_inputs, _SIZED, get_size, "image, video, mask, bounding box of keypoint", "HxW")

@@ -1,0 +1,122 @@
+"""Rotated boxes, as their four corners: `x` and `y` of shape `(N, 4)`, in the order in which one walks around a box."""
+
+from __future__ import annotations
+
+import math
+
+import flambeau as torch
+
+__all__ = ["clamp_corners", "corners_of", "rectangle_around", "stacked"]
+
+Tensor = torch.Tensor
+Corners = tuple[Tensor, Tensor]
+
+
+def corners_of(boxes: Tensor) -> Corners:
+    """The corners of boxes in the format `XYXYXYXY`."""
+    return boxes[..., 0::2], boxes[..., 1::2]
+
+
+def stacked(x: Tensor, y: Tensor) -> Tensor:
+    """The format `XYXYXYXY` of corners."""
+    return torch.stack([x, y], dim=-1).flatten(-2)
+
+
+def rectangle_around(x: Tensor, y: Tensor) -> Corners:
+    """A rectangle about the centre of each parallelogram, along its longer side."""
+    (x1, x2, x3, x4), (y1, y2, y3, y4) = x.unbind(-1), y.unbind(-1)
+    centre_x, centre_y = (x1 + x3) / 2, (y1 + y3) / 2
+    wide, high = ((x2 - x1) ** 2 + (y2 - y1) ** 2).sqrt(), ((x4 - x1) ** 2 + (y4 - y1) ** 2).sqrt()
+    angle_wide, angle_high = torch.atan2(y1 - y2, x2 - x1), torch.atan2(y1 - y4, x4 - x1)
+    between = angle_wide - angle_high
+    cos, sin = between.cos() * torch.where(between > math.pi / 2, -1, 1), between.sin()
+    width = torch.where(wide < high, wide * sin, wide + high * cos)
+    height = torch.where(wide > high, high * sin, high + wide * cos)
+    angle = torch.where(high > wide, angle_high + math.pi / 2, angle_wide)
+    cos, sin = angle.cos(), angle.sin()
+    along_x, along_y, across_x, across_y = width / 2 * cos, -width / 2 * sin, height / 2 * sin, height / 2 * cos
+    signs = (-1, -1), (1, -1), (1, 1), (-1, 1)
+    return (
+        torch.stack([centre_x + a * along_x + b * across_x for a, b in signs], dim=-1),
+        torch.stack([centre_y + a * along_y + b * across_y for a, b in signs], dim=-1),
+    )
+
+
+def clamp_corners(x: Tensor, y: Tensor, canvas_size: tuple[int, int], mode: str) -> Corners:
+    """Boxes inside of the canvas, of the same angle: each border in turn becomes the left one, and cuts off what is beyond.
+
+    Args:
+        x: shape `(N, 4)`.
+        y: shape `(N, 4)`.
+        canvas_size: `(height, width)`.
+        mode: `"soft"` keeps as much of a box as the border allows, and corners may stick out of it; `"hard"` none.
+    """
+    height, width = canvas_size
+    before = x, y
+    for _ in range(4):
+        first = _leftmost(x, y)
+        (x, y), before = _from(first, x, y), _from(first, *before)
+        x, y = _cut_left(x, y, before, height, width, mode)
+        (x, y), before = _from(first, x, y), _from(first, *before)
+        (x, y), before = (y, width - x), (before[1], width - before[0])  # a quarter turn
+        height, width = width, height
+    return x, y
+
+
+def _leftmost(x: Tensor, y: Tensor) -> Tensor:
+    """The number of the corner furthest left; of two, that further up."""
+    place = y / y.abs().amax(1, keepdim=True) + x / x.abs().amax(1, keepdim=True) * 100
+    return place.min(dim=1)[1]
+
+
+def _from(first: Tensor, x: Tensor, y: Tensor) -> Corners:
+    """The corners in their order, beginning with another one."""
+    order = (first[:, None] + torch.arange(4, device=x.device)) % 4
+    return x.gather(1, order), y.gather(1, order)
+
+
+def _lines(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """The lines from each corner to the next: their slopes, and where they meet the left border."""
+    slope = (y.roll(-1, 1) - y) / (x.roll(-1, 1) - x)
+    return slope, y - slope * x
+
+
+def _cut_left(x: Tensor, y: Tensor, before: Corners, height: int, width: int, mode: str) -> Corners:
+    """Boxes without what is left of the canvas. Their sides move and stay parallel, so that their lines only meet elsewhere."""
+    slope, place = _lines(x, y)
+    place = _moved_sides(slope, place, _lines(*before)[1], height, width, mode)
+    meet_x = -(place - place.roll(1, 1)) / (slope - slope.roll(1, 1))
+    meet_y = slope * meet_x + place
+    cut = (x[:, 0] < 0) & ~(meet_x.isnan() | meet_y.isnan()).any(1)
+    level = y[:, 0].isclose(y[:, 1]) | y[:, 2].isclose(y[:, 3])
+    outside = (x <= 0).all(1) | y[:, 0].isclose(y[:, 3]) | y[:, 1].isclose(y[:, 2])
+    outside |= level & x[:, 0].isclose(x[:, 1])
+    # Level boxes have sides without a slope: their two left corners go to the border.
+    inside_x = torch.stack([x[:, 0].clamp(min=0), x[:, 1], x[:, 2], x[:, 3].clamp(min=0)], dim=1)
+    cut, level, outside = cut[:, None], level[:, None], outside[:, None]
+    new_x = torch.where(level, inside_x, torch.where(cut, meet_x, x))
+    new_y = torch.where(level, y, torch.where(cut, meet_y, y))
+    return torch.where(outside, 0.0, new_x), torch.where(outside, 0.0, new_y)
+
+
+def _moved_sides(slope: Tensor, place: Tensor, before: Tensor, height: int, width: int, mode: str) -> Tensor:
+    """Where the lines of the sides meet the left border once the box is cut off at it, but not outside of the first box."""
+    a1, a2, a3, a4 = slope.unbind(1)
+    b1, b2, b3, b4 = place.unbind(1)
+    least1, least2, most3, most4 = before.unbind(1)
+    top, bottom = b2.clamp(b1, b3).clamp(0, height), b3.clamp(b2, b4).clamp(0, height)
+    if mode == "hard":  # the first corner lies on the border, where no part of the two sides beside it is cut off
+        top = bottom = (top + bottom) / 2
+        lower = [top * a2 / a1, b3 * a2 / a3, (a1 - a2) * width + top, (a3 - a2) * width + b3]
+        b2 = torch.minimum(torch.stack(lower).amax(0), b2)
+        upper = [
+            height * (1 - a3 / a4) + bottom * a3 / a4,
+            height * (1 - a3 / a2) + b2 * a3 / a2,
+            (a2 - a3) * width + b2,
+            (a4 - a3) * width + bottom,
+        ]
+        b3 = torch.maximum(torch.stack(upper).amin(0), b3)
+        top = bottom = top.clamp(least1, most3).clamp(least2, most4)
+    else:
+        top, bottom = top.clamp(least1, most3), bottom.clamp(least2, most4)
+    return torch.stack([top, b2.clamp(least2, most4), b3.clamp(least1, most3), bottom], dim=1)

@@ -107,6 +107,21 @@ def test_compiled_kernels_check_their_arguments():
         compiled.add(x, x, 3)
 
 
+def test_results_do_not_depend_on_the_number_of_threads():
+    before = compiled.thread_count()
+    results = []
+    try:
+        for count in (1, 3):
+            compiled.set_thread_count(count)
+            taken = [call for call in calls() if not call.in_place and not call.options]
+            results.append([KERNELS[call.name](*map(copied, call.args)) for call in taken])
+    finally:
+        compiled.set_thread_count(before)
+    for alone, shared in zip(*results, strict=True):
+        for one, other in zip(*(result if isinstance(result, tuple) else (result,) for result in (alone, shared)), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 # --- what is left to NumPy ---
 
 

@@ -62,7 +62,8 @@ def _draw_curves(figure: Any, curves: dict[str, dict[str, list[tuple[int, float]
         for label, line in points.items():
             axes.plot(*zip(*sorted(line), strict=True), marker="o", label=label)
         axes.axhline(1, color="gray", linewidth=1)
-        axes.set(xscale="log", xlabel=curve, ylim=(0, None))
+        highest = max(ratio for line in points.values() for _, ratio in line)
+        axes.set(xscale="log", xlabel=curve, ylim=(0, 1.1 * max(1, highest)))
         sizes = sorted({size for line in points.values() for size, _ in line})
         axes.set_xticks(sizes, map(str, sizes))
         axes.minorticks_off()

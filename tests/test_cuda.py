@@ -166,3 +166,10 @@ def test_shared_memory(shape: tuple[int, ...]) -> None:
     assert not x.is_shared()
     assert x.share_memory_() is x and x.is_shared() and torch.equal(x, before)
     assert x.stride() == before.stride() or not x.numel()
+
+
+def test_marks_of_nvidias_profilers_are_refused_when_they_are_set():
+    nvtx = torch.cuda.nvtx
+    for call in (lambda: nvtx.range_push("a"), nvtx.range_pop, lambda: nvtx.mark("a"), nvtx.range("a").__enter__):
+        with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+            call()

@@ -18,14 +18,14 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("values", {"values", "version", "torch_version"}),
     ("runtime", {"runtime", "backend"}),
     ("tape", {"tape"}),
-    ("tensors", {"tensors", "_tensor"}),
+    ("tensors", {"tensors"}),
     ("calls", {"calls", "return_types"}),
     ("operations", {"operations", "linalg", "fft", "special", "signal", "random", "storage"}),
     ("subclasses", {"subclasses"}),
     ("transforms", {"transforms"}),
     ("graphs", {"graphs"}),
     ("autograd and other interfaces", {
-        "autograd", "protocols", "_tensor_str", "_utils", "cuda", "cpu", "mps", "xpu", "accelerator", "backends", "compiler", "utils",
+        "autograd", "protocols", "_tensor", "_tensor_str", "_utils", "cuda", "cpu", "mps", "xpu", "accelerator", "backends", "compiler", "utils",
     }),
     ("the namespace itself", {""}),
     ("what is written against the namespace", {

@@ -588,3 +588,14 @@ def test_a_sum_times_a_factor(tmp_path):
         assert x.tolist() == [5.0, 10.0]
     finally:
         distributed.destroy_process_group()
+
+
+def test_a_file_can_be_read_without_its_elements():
+    """As lightning reads checkpoints: a storage on meta that holds nothing stands for what a record will hold."""
+    kept = torch.storage.TypedStorage(dtype=torch.float32, device="meta")
+    like = torch._utils._rebuild_tensor_v2(kept, 0, (2, 3), (3, 1), False, {})
+    assert like.is_meta and like.shape == (2, 3) and like.dtype is torch.float32
+    held = torch.storage.TypedStorage(wrap_storage=torch.arange(6.0).untyped_storage(), dtype=torch.float32, _internal=True)
+    tensor = torch._utils._rebuild_tensor_v2(held, 0, (2, 3), (3, 1), False, {})
+    again = torch._tensor._rebuild_from_type_v2(lambda: tensor, torch.Tensor, (), {"note": 1})
+    assert again.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and again.note == 1

@@ -51,6 +51,7 @@ WITHOUT_SAMPLES = {
         "Tensor.to_sparse Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_coo Tensor.to_sparse_csc Tensor.to_sparse_csr Tensor.values"
     ),
     "tests/test_float8.py: of dtypes that the table does not have": "_scaled_mm",
+    "tests/test_complex32.py: of a dtype that the table does not have": "Tensor.chalf",
     "tests/test_transformer.py: tested as a layer": "nn.functional.multi_head_attention_forward",
     "tests/test_linalg.py: of old, other names of what linalg has": "symeig gels btrifact btrisolve",
     "tests/test_segments.py: takes no double precision, in which differences could be taken": "_grouped_mm nn.functional.grouped_mm",

@@ -47,15 +47,15 @@ def encoder_layer(length: int) -> Network:
 
 # for each curve, its points: what grows, and the workload
 CURVES: dict[str, dict[int, Workload]] = {
-    "width of a two-layer net, SGD step": {
+    "width of a two-layer net": {
         width: Workload(f"two-layer net of width {width}, SGD step", training(wide_net(width), "SGD", lr=0.01), 1.0, 1.0)
         for width in (16, 64, 256, 1024, 4096)
     },
-    "batch of a 784-128-10 net, inference": {
+    "batch, answers of a 784-128-10 net": {
         batch: Workload(f"784-128-10 net, batch {batch}, inference", inference(digits_net(batch)), 1.0, 1.0)
         for batch in (1, 16, 256, 4096)
     },
-    "length of a transformer layer's sequences, SGD step": {
+    "length of sequences, transformer layer": {
         length: Workload(f"transformer layer, length {length}, SGD step", training(encoder_layer(length), "SGD"), 1.5, 1.0)
         for length in (16, 128, 1024)
     },

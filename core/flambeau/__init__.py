@@ -13,6 +13,7 @@ import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from . import _tensor as _tensor
 from . import backend, operations, version
 from ._tensor_str import set_printoptions
 from ._utils import _assert as _assert
@@ -36,7 +37,6 @@ from .subclasses.parameter import Parameter as _Parameter
 from .subclasses.tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
 from .tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .tensors import memory_format as _memory_format
-from .tensors import tensor as _tensor
 from .tensors.memory_format import *
 from .tensors.storage import StorageBase as StorageBase
 from .tensors.tensor import Tensor, attach

@@ -213,7 +213,9 @@ class TypedStorage(_Memory):
 
     dtype: Any
 
-    def __init__(self, *args: Any, dtype: Any = None, device: Any = None, wrap_storage: Any = None) -> None:
+    def __init__(
+        self, *args: Any, dtype: Any = None, device: Any = None, wrap_storage: Any = None, _internal: bool = False
+    ) -> None:
         if wrap_storage is not None and (args or device is not None or dtype is None):
             raise RuntimeError("TypedStorage: beside a storage to wrap, a dtype has to be given, and nothing else")
         self.dtype = dtype = dtype or dtypes.get_default_dtype()

@@ -46,11 +46,11 @@ OWN = {
     "FLAMBEAU_TORCH_DEVICE": "Of the plugin `flambeau-torch`: PyTorch's device, by default `cpu`.",
     "FLAMBEAU_FAST_LEAST": "Of the kernel pack `flambeau-fast`: the least number of elements for which all of its kernels are used. "
     "For tests.",
+    "FLAMBEAU_FAST_CPU": "Of the same: `avx2` or `plain` (SSE4, NEON), to use its kernels for such a processor.",
 }  # fmt: skip
 OTHERS = {
     "CUDA_VISIBLE_DEVICES": "Which CUDA devices a process sees.",
     "OMP_NUM_THREADS": "How many threads NumPy's libraries and flambeau use; also `OPENBLAS_NUM_THREADS`, `MKL_NUM_THREADS`.",
-    "NUMBA_NUM_THREADS": "How many threads the kernel pack uses.",
     "XDG_CACHE_HOME": "Where what can be made again is kept: by default `~/.cache`. Downloads of `torch.hub`, the records of the "
     "conformance kit, compiled programs of JAX.",
     "XDG_STATE_HOME": "Where the secret of a user's jobs is kept: by default `~/.local/state`.",

@@ -108,7 +108,7 @@ SUITES = {
             "tests_fabric/plugins/collectives/test_torch_collective.py::test_collectives_distributed": "minutes of processes",
         },
         options=("-m", "not cloud", "-k", "not spawn and not fork and not compile"),
-        known="a reduction of NCCL's (`_make_nccl_premul_sum`)",
+        known="a reduction of NCCL's (`_make_nccl_premul_sum`); `utils.rename_privateuse1_backend`",
         copied=("tests_pytorch",),
     ),
     "linear_operator": Suite(tests=("test",), copied=("linear_operator",)),

@@ -659,3 +659,17 @@ def test_random_programs(part):
         call = compiled.compiled
         replayed += call.reason is None
     assert replayed >= 28, "programs run eagerly that could be compiled"
+
+
+def test_explain():
+    explained = torch._dynamo.explain(lambda x: x.sin() + 1)(torch.ones(3))
+    assert (explained.graph_count, explained.graph_break_count, explained.op_count) == (
+        1,
+        0,
+        sum(map(len, explained.ops_per_graph)),
+    )
+    assert {"sin", "add"} <= set(explained.ops_per_graph[0]) or explained.op_count == 1  # one call of a fused loop
+    assert str(explained).startswith("Graph Count: 1\nGraph Break Count: 0\n")
+    explained = torch._dynamo.explain(lambda x: x + 1 if x.sum().item() > 0 else x, torch.ones(3))
+    assert (explained.graph_count, explained.graph_break_count) == (0, 1)
+    assert "looks at a value" in explained.break_reasons[0].reason and "looks at a value" in str(explained)

@@ -26,11 +26,11 @@ __all__ = [
     "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage", "CharTensor", "ComplexDoubleStorage",
     "ComplexFloatStorage", "DoubleStorage", "DoubleTensor", "FloatStorage", "FloatTensor", "GreenContext", "HalfStorage",
     "HalfTensor", "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor", "amp", "comm",
-    "default_generators", "ipc_collect",
+    "default_generators", "ipc_collect", "nvtx",
 ]  # fmt: skip
 __all__ += [*graphs.__all__, *memory.__all__, *monitoring.__all__, *random.__all__, *runtime.__all__, *streams.__all__]
 
-_MODULES = {"amp": "flambeau_nnlib.amp.cuda", "comm": "flambeau_nnlib.nn.parallel.comm"}
+_MODULES = {"amp": "flambeau_nnlib.amp.cuda", "comm": "flambeau_nnlib.nn.parallel.comm", "nvtx": "flambeau.cuda.nvtx"}
 
 
 class GreenContext:

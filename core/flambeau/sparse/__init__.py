@@ -14,7 +14,8 @@ gradient, to leaves and to the nodes of this package; before any other node it b
 
 The implementations are written with operations on the values and the indices, which are dense tensors. So derivatives of all
 orders follow, from a pair of functions that take a sparse tensor apart and make one, `values_of` and `build`: the gradient of
-either is the other. Where PyTorch's gradient is dense (`torch.mm`, `S.sum()`), a `Function` says so.
+either is the other. Where PyTorch's gradient is dense (`torch.mm`, `S.sum()`), a `Function` says so. Batches of compressed
+matrices are taken apart into matrices, and made of such (`batches.py`), where places matter; there are no products of them.
 
 The package is loaded when the first of its names is used.
 """

@@ -9,9 +9,11 @@ from flambeau_nnlib.compiler import allow_in_graph, assume_constant_result, disa
 
 from . import config, eval_frame, exc
 from .eval_frame import OptimizedModule
+from .explaining import explain
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "eval_frame", "exc",
+    "explain",
     "forbid_in_graph", "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address",
     "maybe_mark_dynamic", "optimize", "reset",
 ]  # fmt: skip

@@ -139,3 +139,39 @@ def test_what_dask_itself_cannot() -> None:
     x.fill_diagonal_(2)
     x[torch.tensor([0, 1]), torch.tensor([1, 2])] = torch.tensor([5.0, 6.0], device="dask")
     assert x.tolist() == [[2, 5, 0, 0], [0, 2, 6, 0], [0, 0, 2, 0]]
+
+
+def test_long_series_are_one_entry_of_the_graph() -> None:
+    x, y = torch.tensor([0.1, 0.5, 2.5]), torch.tensor([[1.5], [0.7]])
+    lazy_x, lazy_y = x.to("dask"), y.to("dask")
+    for function in (
+        torch.igamma,
+        torch.igammac,
+        lambda a, b: torch.special.zeta(a + 1.5, b),
+        lambda a, b: torch.polygamma(1, a),
+    ):
+        found = function(lazy_x, lazy_y)
+        assert len(to_dask(found).__dask_graph__()) < 30
+        torch.testing.assert_close(found.cpu(), function(x, y))
+
+
+def test_transforms_along_chunks() -> None:
+    x, chunked = lazy(4, 6)
+    for transform in (torch.fft.fftn, torch.fft.rfft, torch.fft.rfftn, torch.fft.fftshift):
+        torch.testing.assert_close(transform(chunked).cpu(), transform(x))
+
+
+def test_factorizations_of_batches_in_chunks() -> None:
+    x, chunked = lazy(3, 4, 4)
+    positive, chunked_positive = x @ x.mT + torch.eye(4), chunked @ chunked.mT + torch.eye(4, device="dask")
+    for function in (torch.linalg.cholesky, torch.linalg.inv, torch.linalg.det, torch.linalg.eigvalsh, torch.linalg.svdvals):
+        torch.testing.assert_close(function(chunked_positive).cpu(), function(positive), atol=1e-4, rtol=1e-4)
+    right = torch.ones(3, 4, 2)
+    found = torch.linalg.solve(chunked_positive, right.to("dask")).cpu()
+    torch.testing.assert_close(found, torch.linalg.solve(positive, right), atol=1e-4, rtol=1e-4)
+    for matrix in (chunked[:, :2], chunked[:, :, :3]):
+        q, r = torch.linalg.qr(matrix)
+        torch.testing.assert_close((q @ r).cpu(), matrix.cpu(), atol=1e-5, rtol=1e-5)
+        u, s, vh = torch.linalg.svd(matrix, full_matrices=False)
+        torch.testing.assert_close((u * s.unsqueeze(-2) @ vh).cpu(), matrix.cpu(), atol=1e-5, rtol=1e-5)
+        assert torch.linalg.svd(matrix).U.shape == torch.linalg.svd(matrix.cpu()).U.shape

@@ -1,11 +1,9 @@
 """Every kernel against the NumPy kernel that it replaces."""
 
-import importlib
-import pkgutil
-
 import numpy as np
 import pytest
-from flambeau_fast import choice, loops, onednn
+from flambeau_fast import choice
+from flambeau_fast.kernels import kernels as compiled
 from flambeau_fast.samples import calls
 
 from flambeau.backend import find
@@ -94,16 +92,34 @@ def declined(name):
     return kernel
 
 
-def test_samples_reach_every_kernel_and_every_loop_once():
+def test_samples_reach_every_kernel():
     names = {(call.name, call.in_place) for call in calls()}
     assert names == {(name, False) for name in choice.KERNELS} | {(name, True) for name in choice.IN_PLACE}
-    for call in calls():
-        (IN_PLACE if call.in_place else KERNELS)[call.name](*map(copied, call.args), **call.options)
-    for module_info in pkgutil.iter_modules(loops.__path__):
-        module = importlib.import_module(f"{loops.__name__}.{module_info.name}")
-        for name, loop in vars(module).items():
-            if not name.startswith("_") and getattr(loop, "targetoptions", {}).get("parallel"):
-                assert len(loop.signatures) == 1, f"{module_info.name}.{name}: compiled for {loop.signatures}"
+
+
+def test_compiled_kernels_check_their_arguments():
+    x = np.ones(4, np.float32)
+    with pytest.raises(TypeError, match="takes 3 arguments"):
+        compiled.add(x, x)
+    with pytest.raises(TypeError, match="argument 2 has elements of type 'd'"):
+        compiled.add(x, x, np.ones(4))
+    with pytest.raises(TypeError, match=r"buffer|bytes-like"):
+        compiled.add(x, x, 3)
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    before = compiled.thread_count()
+    results = []
+    try:
+        for count in (1, 3):
+            compiled.set_thread_count(count)
+            taken = [call for call in calls() if not call.in_place and not call.options]
+            results.append([KERNELS[call.name](*map(copied, call.args)) for call in taken])
+    finally:
+        compiled.set_thread_count(before)
+    for alone, shared in zip(*results, strict=True):
+        for one, other in zip(*(result if isinstance(result, tuple) else (result,) for result in (alone, shared)), strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 # --- what is left to NumPy ---
@@ -210,20 +226,3 @@ def test_numpys_backward_after_the_forward_of_the_pack():
             grads = [np.ones_like(outputs[0]), np.ones_like(outputs[1])]
             arguments = (*grads, gates, h, c, weight, *outputs, reverse, workspace)
             assert_same(numpy_kernels.KERNELS["lstm_backward"](*arguments), KERNELS["lstm_backward"](*arguments))
-
-
-def test_what_onednn_cannot_do(monkeypatch):
-    def refuse(*args):
-        raise choice.Declined
-
-    monkeypatch.setattr(onednn, "cached_plan", refuse)
-    for call in calls(9):
-        if call.name in ("mm", "convolution", "lstm_layer"):
-            assert_same(KERNELS[call.name](*call.args), numpy_kernels.KERNELS[call.name](*call.args))
-
-
-def test_without_onednn(monkeypatch):
-    monkeypatch.setattr(onednn, "available", lambda: False)
-    for call in calls(9):
-        if call.name in ("mm", "bmm", "linear", "convolution", "lstm_layer"):
-            assert_same(KERNELS[call.name](*call.args), numpy_kernels.KERNELS[call.name](*call.args))

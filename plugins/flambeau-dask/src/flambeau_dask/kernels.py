@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import dask
 import dask.array
 import numpy
+
+from flambeau.extension import forward_of
 
 __all__ = ["KERNELS"]
 
@@ -21,6 +24,13 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _on_each_chunk(name: str, *operands: Any) -> Any:
+    """An element-wise operation as flambeau computes it on NumPy's arrays."""
+    operands = tuple(operand if isinstance(operand, int) else dask.array.asarray(operand) for operand in operands)
+    dtype = next(operand.dtype for operand in operands if isinstance(operand, dask.array.Array))
+    return dask.array.core.elemwise(partial(forward_of(name), numpy), *operands, dtype=dtype)
+
+
 def _error_function(block: Any) -> Any:
     return numpy.vectorize(math.erf, otypes=[block.dtype])(block) if block.size else block
 
@@ -28,6 +38,11 @@ def _error_function(block: Any) -> Any:
 @kernel
 def erf(input: Any) -> Any:
     return input.map_blocks(_error_function, dtype=input.dtype)
+
+
+# Series and iterations of hundreds of steps: each would be an entry of Dask's graph, for each chunk.
+for _name in ("digamma", "erfinv", "igamma", "igammac", "lgamma", "polygamma_of", "special_ndtri", "special_zeta"):
+    KERNELS[_name] = partial(_on_each_chunk, _name)
 
 
 @kernel

@@ -2,17 +2,84 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import array_api_compat.dask.array as standard
+import array_api_compat.numpy.linalg as numpys
 import dask.array
 import numpy
 
-__all__ = ["argsort", "eye", "nonzero", "permute_dims", "reshape", "sort", "take", "take_along_axis", "unique_values"]
+__all__ = [
+    "argsort",
+    "eye",
+    "fft",
+    "linalg",
+    "nonzero",
+    "permute_dims",
+    "reshape",
+    "sort",
+    "take",
+    "take_along_axis",
+    "unique_values",
+]
 
 
 def __getattr__(name: str) -> Any:
     return getattr(standard, name)
+
+
+class _Fourier:
+    """Dask's Fourier transforms, which want all of a dimension that they transform in one chunk."""
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(standard.fft, name)
+        if name in ("fftfreq", "rfftfreq"):
+            return function
+
+        def transform(x: Any, /, **options: Any) -> Any:
+            axes = options.get("axes", None if name.endswith(("fftn", "shift")) else (options.get("axis", -1),))
+            dims = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+            return function(x.rechunk({dim % x.ndim: -1 for dim in dims}), **options)
+
+        return transform
+
+
+fft = _Fourier()
+
+
+class _Matrices:
+    """Linear algebra: what factorizes does so with NumPy, each matrix in one chunk, and the matrices of a batch in theirs."""
+
+    def __getattr__(self, name: str) -> Any:
+        return partial(_of_matrices, getattr(numpys, name)) if name in _FACTORIZATIONS else getattr(standard.linalg, name)
+
+
+_FACTORIZATIONS = ("cholesky", "det", "eigh", "eigvalsh", "inv", "qr", "slogdet", "solve", "svd", "svdvals")
+linalg = _Matrices()
+
+
+def _of_matrices(function: Any, *operands: Any, **options: Any) -> Any:
+    """Apply a function to each matrix; what it returns, and of which lengths, is seen from small ones of the same kind."""
+    rows, columns = operands[0].shape[-2:]
+    small = (3 if rows > columns else 2, 3 if columns > rows else 2)
+    lengths = {small[0]: rows, small[1]: columns, 5: operands[-1].shape[-1]}
+    examples = [numpy.eye(*small, dtype=operands[0].dtype)]
+    examples += [numpy.ones((2, 5)[: min(operand.ndim, 2)], dtype=operand.dtype) for operand in operands[1:]]
+    found = function(*examples, **options)
+    outputs = found if isinstance(found, tuple) else (found,)
+    signature = "->".join(
+        ",".join(f"({','.join(f'n{length}' for length in array.shape)})" for array in arrays) for arrays in (examples, outputs)
+    )
+    results = dask.array.apply_gufunc(
+        lambda *blocks: tuple(function(*blocks, **options)) if isinstance(found, tuple) else function(*blocks, **options),
+        signature,
+        *operands,
+        output_dtypes=[array.dtype for array in outputs] if isinstance(found, tuple) else found.dtype,
+        output_sizes={f"n{length}": lengths[length] for array in outputs for length in array.shape},
+        allow_rechunk=True,
+    )
+    return type(found)(*results) if isinstance(found, tuple) else results
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

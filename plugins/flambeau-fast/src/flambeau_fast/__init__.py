@@ -1,4 +1,4 @@
-"""Faster kernels for flambeau's NumPy backend: loops compiled by numba, matrix products and convolutions by oneDNN.
+"""Faster kernels for flambeau's NumPy backend, compiled from C.
 
 It is used as soon as it is installed: `pip install flambeau-fast`.  Programs need not change.
 """
@@ -6,6 +6,7 @@ It is used as soon as it is installed: `pip install flambeau-fast`.  Programs ne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from flambeau.backend import Backend, hookimpl
@@ -34,9 +35,9 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         sums,
     )
     from .choice import KERNELS
-    from .threads import set_num_threads
+    from .kernels import kernels
 
-    follow(set_num_threads)
+    follow(kernels.set_thread_count)
     return KERNELS
 
 
@@ -53,6 +54,8 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
 def flambeau_fusion(backend: Backend) -> Any:
     if backend.name != "numpy":
         return None
+    if find_spec("numba") is None:
+        return None
     from .fusion import Loops
 
     return Loops()
@@ -60,8 +63,6 @@ def flambeau_fusion(backend: Backend) -> Any:
 
 @hookimpl
 def flambeau_report_header() -> str:
-    from importlib.metadata import version
+    from .kernels import kernels
 
-    from . import onednn
-
-    return f"flambeau-fast: numba {version('numba')}, {'oneDNN' if onednn.available() else 'no oneDNN'}"
+    return f"flambeau-fast: {kernels.processor} kernels, {kernels.thread_count()} threads"

@@ -1,15 +1,15 @@
-"""`python -m flambeau_fast`: compile every loop ahead of time, so that no program has to wait, and print what is available."""
+"""`python -m flambeau_fast`: say which kernels this processor has, and call each of them once."""
 
 from __future__ import annotations
 
 import time
 
-from . import flambeau_inplace_kernels, flambeau_kernels, onednn
+from . import flambeau_inplace_kernels, flambeau_kernels, flambeau_report_header
 from .samples import calls
 
 
-def compile_all() -> int:
-    """Call every kernel once; returns how many there are."""
+def call_all() -> int:
+    """Call every kernel; returns how many there are."""
     from flambeau_backends.numpy import NumpyBackend
 
     backend = NumpyBackend()
@@ -21,8 +21,7 @@ def compile_all() -> int:
 
 def main() -> None:
     start = time.perf_counter()
-    print(f"{compile_all()} kernels are compiled, {time.perf_counter() - start:.0f} s")
-    print("oneDNN: " + ("found" if onednn.available() else "not found; matrix products and convolutions are NumPy's own"))
+    print(f"{flambeau_report_header()}; {call_all()} operations work, {time.perf_counter() - start:.1f} s")
 
 
 if __name__ == "__main__":

@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import onednn
 from .choice import FLOAT, fast
-from .lazy import Lazy
-
-loops = Lazy("loops.attention")
+from .kernels import alone, kernels
 
 LEAST = 1 << 12
 
@@ -25,7 +22,7 @@ def _suits(array: Any, like: Any) -> bool:
 
 def _suit(query: Any, key: Any, value: Any) -> bool:
     fit = all(_suits(array, query) for array in (query, key, value)) and key.shape[2] == value.shape[2]
-    return fit and key.shape[3] == query.shape[3] and 0 not in (query.size, key.size, value.size) and onednn.available()
+    return fit and key.shape[3] == query.shape[3] and 0 not in (query.size, key.size, value.size) and alone()
 
 
 def _bias(mask: Any, query: Any, key: Any) -> Any:
@@ -44,7 +41,7 @@ def attention(query: Any, key: Any, value: Any, mask: Any = None, causal: bool =
     shape = (*query.shape[:3], value.shape[3])
     output = np.empty_like(query) if shape == query.shape else np.empty(shape, FLOAT)  # in PyTorch's memory order
     bias = _bias(mask, query, key)
-    loops.attention(onednn.gemm(), output, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
+    kernels.attention(output, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
     return output
 
 
@@ -57,5 +54,5 @@ def attention_gradients(
     g = g if _suits(g, query) else np.ascontiguousarray(g)
     grads = np.empty_like(query), np.zeros_like(key), np.zeros_like(value)
     bias = _bias(mask, query, key)
-    loops.attention_gradients(onednn.gemm(), *grads, g, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
+    kernels.attention_gradients(*grads, g, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
     return grads

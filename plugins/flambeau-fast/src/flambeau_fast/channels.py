@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, is_dense
-from .lazy import Lazy
+from .kernels import kernels
 from .rows import layer_norm_backward
-
-loops = Lazy("loops.channels")
 
 LEAST = 1 << 12
 
@@ -25,7 +23,7 @@ def moments(input: Any, dims: Any) -> Any:
     if tuple(dims) != (0, *range(2, input.ndim)) or input.ndim < 3 or not is_dense(input):
         return None
     statistics = np.empty((2, input.shape[1]), FLOAT)
-    loops.moments(*statistics, _images(input))
+    kernels.moments(*statistics, _images(input))
     shape = (1, -1, *(1,) * (input.ndim - 2))
     return statistics[0].reshape(shape), statistics[1].reshape(shape)
 
@@ -61,7 +59,8 @@ def _affine(
     if bias is not None:
         offset += bias.reshape(-1)
     output = np.empty(input.shape, FLOAT)
-    loops.affine(_images(output), _images(input), factor, offset)
+    places = (input.shape[0] * input.shape[1], -1)
+    kernels.affine_of_channels(output.reshape(places), input.reshape(places), factor, offset)
     return output
 
 
@@ -81,9 +80,9 @@ def _backward(g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: A
     scale = _scale(variance, eps)
     factor = scale if weight is None else scale * weight.reshape(-1)
     grad_input, grad_parameters = np.empty(input.shape, FLOAT), np.empty((2, input.shape[1]), FLOAT)
-    loops.norm_backward(
-        _images(grad_input),
+    kernels.norm_backward(
         *grad_parameters,
+        _images(grad_input),
         _images(g),
         _images(input),
         np.ascontiguousarray(mean).reshape(-1),

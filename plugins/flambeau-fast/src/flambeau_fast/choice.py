@@ -33,7 +33,7 @@ class Declined(Exception):
 class Process:
     """The state of this process."""
 
-    forked = False  # after a fork, OpenMP's threads are gone, and waiting for them would never end
+    forked = False  # after a fork, numba's threads are gone, and waiting for them would never end
 
     def leave_threads_alone(self) -> None:
         self.forked = True
@@ -79,7 +79,7 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
             return None
 
     def is_large(array: Any) -> bool:
-        return array.size >= least and array.dtype is FLOAT and not process.forked
+        return array.size >= least and array.dtype is FLOAT
 
     def chosen(*args: Any, **options: Any) -> Any:
         result = tried(*args, **options) if is_large(args[of]) else None
@@ -101,5 +101,5 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
 
 
 def is_dense(*arrays: Any) -> bool:
-    """Whether all are float32, row-major and writable: for other arrays numba would compile each loop again."""
-    return all(array.dtype is FLOAT and array.flags.c_contiguous and array.flags.writeable for array in arrays)
+    """Whether all are float32 and row-major, as most kernels take them."""
+    return all(array.dtype is FLOAT and array.flags.c_contiguous for array in arrays)

@@ -1,17 +1,17 @@
-"""2D convolution: Winograd's algorithm for 3 x 3 kernels, `columns` for gradients with few channels, else oneDNN."""
+"""2D convolution: Winograd's algorithm for 3 x 3 kernels of stride 1, else products with windows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from flambeau_backends.numpy.packs import kernels_conv
 
-from . import columns, onednn, small_winograd, winograd
+from . import small_winograd, winograd
 from .choice import FLOAT, fast, is_dense
+from .kernels import alone, kernels, optional
 
 Sizes = Sequence[int]
 
@@ -19,9 +19,7 @@ LEAST = 1 << 8
 
 
 def _suits(groups: int, *arrays: Any) -> bool:
-    return (
-        groups == 1 and arrays[0].ndim == 4 and is_dense(*arrays) and all(array.size for array in arrays) and onednn.available()
-    )
+    return groups == 1 and arrays[0].ndim == 4 and is_dense(*arrays) and all(array.size for array in arrays) and alone()
 
 
 def _winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
@@ -29,11 +27,6 @@ def _winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Si
     if tuple(shape[2:]) != (3, 3) or max(stride) > 1 or max(dilation) > 1 or kernels_conv._EXACT:
         return None
     return next((module for module in (winograd, small_winograd) if module.suits(input.shape, shape, size)), None)
-
-
-def _free(shape: Sizes) -> bool:
-    """Whether oneDNN may choose memory layouts: 1 x 1 convolutions are matrix products, which need no other layout."""
-    return prod(shape[2:]) > 1
 
 
 @fast(LEAST)
@@ -53,7 +46,8 @@ def convolution(
     if module := _winograd(input, weight.shape, size, stride, dilation):
         return module.convolve(input, weight, bias, padding)
     output = np.empty((len(input), len(weight), *size), FLOAT)
-    return onednn.convolution(input, weight, bias, output, (tuple(stride), tuple(padding), tuple(dilation)), _free(weight.shape))
+    kernels.convolution(output, input, weight, optional(bias), *stride, *padding, *dilation)
+    return output
 
 
 @fast(LEAST)
@@ -71,10 +65,9 @@ def convolution_weight(
         return None
     if module := _winograd(input, shape, grad.shape[2:], stride, dilation):
         return module.weight_gradient(grad, input, padding)
-    if columns.suits_weight(len(input), shape, stride):
-        return columns.weight_gradient(grad, input, shape, padding, dilation)
-    geometry = (tuple(stride), tuple(padding), tuple(dilation))
-    return onednn.convolution_weight(grad, input, np.empty(shape, FLOAT), geometry, _free(shape))
+    grad_weight = np.empty(shape, FLOAT)
+    kernels.convolution_weight(grad, input, grad_weight, optional(None), *stride, *padding, *dilation)
+    return grad_weight
 
 
 @fast(LEAST)
@@ -93,12 +86,6 @@ def convolution_transposed(
     transposed_shape = (weight.shape[1], weight.shape[0], *weight.shape[2:])
     if max(padding) <= 2 and (module := _winograd(input, transposed_shape, size, stride, dilation)):
         return module.convolve_back(input, weight, bias, padding)
-    if columns.suits(len(input), weight.shape, stride):
-        output = columns.input_gradient(input, weight, size, padding, dilation)
-    else:
-        output = np.empty((len(input), weight.shape[1], *size), FLOAT)
-        geometry = (tuple(stride), tuple(padding), tuple(dilation))
-        onednn.convolution_input(input, weight, output, geometry, _free(weight.shape))
-    if bias is not None:
-        output += bias.reshape(-1, 1, 1)
+    output = np.empty((len(input), weight.shape[1], *size), FLOAT)
+    kernels.convolution_input(output, input, weight, optional(bias), *stride, *padding, *dilation)
     return output

@@ -11,9 +11,7 @@ from flambeau.backend import memory_order
 from flambeau_backends.numpy.packs import Generator
 
 from .choice import FLOAT, fast
-from .lazy import Lazy
-
-loops = Lazy("loops.random")
+from .kernels import kernels
 
 LEAST = 1 << 12
 
@@ -33,15 +31,9 @@ def _by_loop(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
     state, below = engine["state"], math.ceil(keep * 2**53)
     outputs = np.empty((2, *input.shape), FLOAT)
     result, noise = outputs.reshape(2, -1)
-    state["pos"] = loops.dropout(
-        result,
-        noise,
-        input.reshape(-1),
-        state["key"],
-        state["pos"],
-        np.uint32(below >> 32),
-        np.uint32(below & 0xFFFFFFFF),
-        FLOAT.type(1) / FLOAT.type(keep),
-    )
+    used = np.array([state["pos"]], np.int64)
+    scale = FLOAT.type(1) / FLOAT.type(keep)
+    kernels.dropout(result, noise, input.reshape(-1), state["key"], used, below >> 32, below & 0xFFFFFFFF, scale)
+    state["pos"] = int(used[0])
     generator._bits.state = engine
     return outputs[0], outputs[1]

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, fast_in_place, is_dense
-from .lazy import Lazy
-
-loops = Lazy("loops.elementwise")
+from .kernels import kernels
 
 ARITHMETIC = 1 << 16  # elements from which on threads and fewer temporary arrays gain more than the call costs
 FUNCTIONS = 1 << 13
+STRIP = 1 << 14  # elements of a partial sum
 
 
 def _flat(*arrays: Any) -> tuple[Any, ...] | None:
@@ -50,30 +49,30 @@ def _with_row(loop: Callable[..., None], input: Any, other: Any) -> Any:
 @fast(ARITHMETIC)
 def add(input: Any, other: Any) -> Any:
     if input.shape == other.shape:
-        return _apply(loops.add, input, other)
-    return _with_row(loops.add_row, input, other) if other.ndim else None
+        return _apply(kernels.add, input, other)
+    return _with_row(kernels.add_row, input, other) if other.ndim else None
 
 
 @fast(ARITHMETIC)
 def mul(input: Any, other: Any) -> Any:
     if input.shape == other.shape:
-        return _apply(loops.mul, input, other)
-    return _with_row(loops.mul_row, input, other) if other.ndim else None
+        return _apply(kernels.mul, input, other)
+    return _with_row(kernels.mul_row, input, other) if other.ndim else None
 
 
 @fast(ARITHMETIC)
 def sub(input: Any, other: Any) -> Any:
-    return _apply(loops.sub, input, other)
+    return _apply(kernels.sub, input, other)
 
 
 @fast(ARITHMETIC)
 def div(input: Any, other: Any) -> Any:
-    return _apply(loops.div, input, other)
+    return _apply(kernels.div, input, other)
 
 
 @fast(ARITHMETIC)
 def sqrt(input: Any) -> Any:
-    return _apply(loops.sqrt, input)
+    return _apply(kernels.sqrt, input)
 
 
 # --- functions and activations ------------------------------------------------------------------------------------
@@ -81,22 +80,22 @@ def sqrt(input: Any) -> Any:
 
 @fast(FUNCTIONS)
 def exp(input: Any) -> Any:
-    return _apply(loops.exp, input)
+    return _apply(kernels.exp, input)
 
 
 @fast(FUNCTIONS)
 def tanh(input: Any) -> Any:
-    return _apply(loops.tanh, input)
+    return _apply(kernels.tanh, input)
 
 
 @fast(FUNCTIONS)
 def sigmoid(input: Any) -> Any:
-    return _apply(loops.sigmoid, input)
+    return _apply(kernels.sigmoid, input)
 
 
 @fast(ARITHMETIC)
 def relu(input: Any) -> Any:
-    return _apply(loops.relu, input)
+    return _apply(kernels.relu, input)
 
 
 @fast(ARITHMETIC)
@@ -104,38 +103,38 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
     if input.shape != mask.shape or mask.dtype != bool or not (input.flags.c_contiguous and mask.flags.c_contiguous):
         return None
     result = np.empty(input.shape, FLOAT)
-    loops.masked(result.reshape(-1), input.reshape(-1), mask.reshape(-1))
+    kernels.masked(result.reshape(-1), input.reshape(-1), mask.reshape(-1))
     return result
 
 
 @fast(FUNCTIONS)
 def silu(input: Any) -> Any:
-    return _apply(loops.silu, input)
+    return _apply(kernels.silu, input)
 
 
 @fast(FUNCTIONS)
 def silu_backward(g: Any, input: Any) -> Any:
-    return _apply(loops.silu_backward, g, input)
+    return _apply(kernels.silu_backward, g, input)
 
 
 @fast(FUNCTIONS)
 def gelu(input: Any) -> Any:
-    return _apply(loops.gelu, input)
+    return _apply(kernels.gelu, input)
 
 
 @fast(FUNCTIONS)
 def gelu_backward(g: Any, input: Any) -> Any:
-    return _apply(loops.gelu_backward, g, input)
+    return _apply(kernels.gelu_backward, g, input)
 
 
 @fast(FUNCTIONS)
 def gelu_tanh(input: Any) -> Any:
-    return _apply(loops.gelu_tanh, input)
+    return _apply(kernels.gelu_tanh, input)
 
 
 @fast(FUNCTIONS)
 def gelu_tanh_backward(g: Any, input: Any) -> Any:
-    return _apply(loops.gelu_tanh_backward, g, input)
+    return _apply(kernels.gelu_tanh_backward, g, input)
 
 
 @fast(ARITHMETIC)
@@ -144,7 +143,7 @@ def leaky_relu(input: Any, negative_slope: float) -> Any:
     if flat is None:
         return None
     result = np.empty(input.shape, FLOAT)
-    loops.leaky_relu(result.reshape(-1), *flat, FLOAT.type(negative_slope))
+    kernels.leaky_relu(result.reshape(-1), *flat, FLOAT.type(negative_slope))
     return result
 
 
@@ -156,7 +155,9 @@ def mse_loss(input: Any, target: Any, reduction: str) -> Any:
     flat = _flat(input, target)
     if flat is None or reduction == "none":
         return None
-    total = loops.squared_error(*flat)
+    strips = np.empty(-(-input.size // STRIP))
+    kernels.squared_error(strips, *flat)
+    total = strips.sum()
     return FLOAT.type(total / input.size if reduction == "mean" else total)
 
 
@@ -166,7 +167,7 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
     if flat is None or g.ndim or g.dtype is not FLOAT:
         return None
     result = np.empty(input.shape, FLOAT)
-    loops.squared_error_gradient(result.reshape(-1), *flat, FLOAT.type(g * (2 / input.size if reduction == "mean" else 2)))
+    kernels.squared_error_gradient(result.reshape(-1), *flat, FLOAT.type(g * (2 / input.size if reduction == "mean" else 2)))
     return result
 
 
@@ -176,7 +177,9 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
 def _into(target: Any, *others: Any) -> tuple[Any, ...] | None:
     """The arrays as vectors; None if one overlaps the target in part, in which case NumPy makes a copy and loops would not."""
     flat = _flat(target, *others)
-    if flat is None or any(np.may_share_memory(target, array) and array.ctypes.data != target.ctypes.data for array in others):
+    if flat is None or not target.flags.writeable:
+        return None
+    if any(np.may_share_memory(target, array) and array.ctypes.data != target.ctypes.data for array in others):
         return None
     return flat
 
@@ -192,18 +195,18 @@ def add_(target: Any, other: Any, alpha: Any = None) -> bool | None:
     if flat is None:
         return None
     if alpha is None:
-        loops.add(flat[0], *flat)
+        kernels.add(flat[0], *flat)
     else:
-        loops.add_scaled(flat[0], *flat, _scalar(alpha))
+        kernels.add_scaled(flat[0], *flat, _scalar(alpha))
     return True
 
 
 @fast_in_place(ARITHMETIC)
 def mul_(target: Any, other: Any) -> bool | None:
-    if other.ndim or not is_dense(target, other):
+    if other.ndim or not is_dense(target, other) or not target.flags.writeable:
         return None
     flat = target.reshape(-1)
-    loops.scale(flat, flat, _scalar(other))
+    kernels.scale(flat, flat, _scalar(other))
     return True
 
 
@@ -212,7 +215,7 @@ def lerp_(target: Any, end: Any, weight: Any) -> bool | None:
     flat = _into(target, end)
     if flat is None or weight.ndim or not abs(weight) < 0.5:
         return None
-    loops.lerp_(*flat, _scalar(weight))
+    kernels.lerp_(*flat, _scalar(weight))
     return True
 
 
@@ -221,7 +224,7 @@ def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> bool | 
     flat = _into(target, first, second)
     if flat is None:
         return None
-    loops.addcmul_(*flat, _scalar(value))
+    kernels.addcmul_(*flat, _scalar(value))
     return True
 
 
@@ -230,5 +233,5 @@ def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> bool | 
     flat = _into(target, first, second)
     if flat is None:
         return None
-    loops.addcdiv_(*flat, _scalar(value))
+    kernels.addcdiv_(*flat, _scalar(value))
     return True

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, is_dense
-from .lazy import Lazy
-
-loops = Lazy("loops.embedding")
+from .kernels import kernels
 
 LEAST = 1 << 12
 
@@ -21,5 +19,5 @@ def sum_rows(input: Any, indices: Any, count: int) -> Any:
         return None
     width = input.shape[-1]
     sums = np.zeros((count, width), FLOAT)
-    loops.sum_rows(sums, input.reshape(-1, width), places, loops.strips(width))
+    kernels.sum_rows(sums, input.reshape(-1, width), places)
     return sums

@@ -8,9 +8,7 @@ from typing import Any
 from flambeau_backends.numpy.packs import quiet
 
 from .choice import FLOAT, fast, is_dense
-from .lazy import Lazy
-
-loops = Lazy("loops.elementwise")
+from .kernels import kernels
 
 LEAST = 1 << 14
 
@@ -34,11 +32,11 @@ def adam_step(
     maximize: bool = False,
 ) -> bool | None:
     """Adam, or AdamW where the decay is `decoupled`; `largest` is AMSGrad's.  All arrays are contiguous."""
-    if largest is not None or not is_dense(param, grad, mean, square):
+    if largest is not None or not is_dense(param, grad, mean, square) or not param.flags.writeable:
         return None
     correction = math.sqrt(1 - beta2**step)
     rate, eps = lr / (1 - beta1**step) * correction, eps * correction  # the denominator's bias correction, moved outside of it
     decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     numbers = map(FLOAT.type, (-1 if maximize else 1, decay, shrink, 1 - beta1, beta2, rate, eps))
-    loops.adam_step(*(array.reshape(-1) for array in (param, grad, mean, square)), *numbers)
+    kernels.adam_step(*(array.reshape(-1) for array in (param, grad, mean, square)), *numbers)
     return True

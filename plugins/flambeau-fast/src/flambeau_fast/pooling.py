@@ -10,9 +10,7 @@ import numpy as np
 from flambeau.extension.functions import window_sizes
 
 from .choice import FLOAT, fast, is_dense
-from .lazy import Lazy
-
-loops = Lazy("loops.pooling")
+from .kernels import kernels
 
 LEAST = 1 << 12
 Sizes = Sequence[int]
@@ -40,9 +38,9 @@ def max_pool2d(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, di
         return None
     output = np.empty((*input.shape[:2], *size), FLOAT)
     if _is_2x2(input, window_size, stride, padding):
-        loops.max_pool_2x2(_images(output), _windows(input))
+        kernels.max_pool_2x2(_images(output), _windows(input))
     else:
-        loops.max_pool(_images(output), _images(input), *window_size, *stride, *padding)
+        kernels.max_pool(_images(output), _images(input), *window_size, *stride, *padding)
     return output
 
 
@@ -52,10 +50,10 @@ def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, pad
         return None
     if _is_2x2(input, window_size, stride, padding):
         grad_input = np.empty(input.shape, FLOAT)
-        loops.max_pool_2x2_backward(_windows(grad_input), _images(g), _windows(input))
+        kernels.max_pool_2x2_backward(_windows(grad_input), _images(g), _windows(input))
     else:
         grad_input = np.zeros(input.shape, FLOAT)
-        loops.max_pool_backward(_images(grad_input), _images(g), _images(input), *window_size, *stride, *padding)
+        kernels.max_pool_backward(_images(grad_input), _images(g), _images(input), *window_size, *stride, *padding)
     return grad_input
 
 
@@ -75,7 +73,7 @@ def avg_pool2d_windows(
         return None
     output = np.empty((*input.shape[:2], *size), FLOAT)
     shares = _shares(input.shape[2:], window_size, stride, padding, size, count_padding, divisor)
-    loops.avg_pool(_images(output), _images(input), shares, *window_size, *stride, *padding)
+    kernels.avg_pool(_images(output), _images(input), shares, *window_size, *stride, *padding)
     return output
 
 
@@ -87,5 +85,5 @@ def avg_pool_backward(
         return None
     grad_input = np.zeros((*g.shape[:2], *space), FLOAT)
     shares = _shares(space, window_size, stride, padding, size, count_padding, divisor)
-    loops.avg_pool_backward(_images(grad_input), _images(g), shares, *window_size, *stride, *padding)
+    kernels.avg_pool_backward(_images(grad_input), _images(g), shares, *window_size, *stride, *padding)
     return grad_input

@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import onednn
 from .choice import FLOAT, fast, is_dense
-from .lazy import Lazy
-
-loops = Lazy("loops.recurrent")
+from .kernels import alone, kernels
 
 LEAST = 1 << 12
 
@@ -18,7 +15,7 @@ LEAST = 1 << 12
 def _suits(gates: Any, h: Any, c: Any, weight: Any) -> bool:
     batch, size = h.shape
     fits = c.shape == h.shape and gates.shape[1:] == (batch, 4 * size) and weight.shape == (4 * size, size)
-    return fits and h.size > 0 and is_dense(h, c, weight) and onednn.available()
+    return fits and h.size > 0 and is_dense(h, c, weight) and alone()
 
 
 @fast(LEAST)
@@ -28,7 +25,7 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
     active = np.empty((1 if workspace is None else len(gates), *gates.shape[1:]), FLOAT)
     output, cells = np.empty((2, len(gates), *h.shape), FLOAT)
     weight_t = np.ascontiguousarray(weight.T)
-    loops.lstm(onednn.gemm(), active, cells, output, gates, h, c, weight_t, reverse, loops.strips(len(h)))
+    kernels.lstm(active, cells, output, gates, h, c, weight_t, reverse)
     if workspace is not None:
         workspace["active gates"] = active
         workspace["gates"] = active.reshape(*gates.shape[:2], 4, -1).swapaxes(1, 2)  # in the layout of NumPy's kernel
@@ -44,7 +41,5 @@ def lstm_backward(
     if active is None or not (_suits(gates, h, c, weight) and is_dense(output, cells, *grads)):
         return None
     grad_gates, (d_h, d_c), d_weight = np.empty(gates.shape, FLOAT), np.zeros((2, *h.shape), FLOAT), np.empty(weight.shape, FLOAT)
-    loops.lstm_backward(
-        onednn.gemm(), grad_gates, d_h, d_c, d_weight, *grads, active, h, c, weight, output, cells, reverse, loops.strips(len(h))
-    )
+    kernels.lstm_backward(grad_gates, d_h, d_c, d_weight, *grads, active, h, c, weight, output, cells, reverse)
     return grad_gates, d_h, d_c, d_weight

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, is_dense
-from .lazy import Lazy
-
-loops = Lazy("loops.rows")
+from .kernels import kernels
 
 LEAST = 1 << 12
 STRIPS = 16  # partial sums of gradients; a fixed number, so that results do not depend on the number of threads
@@ -37,22 +35,22 @@ def _by_rows(loop: Any, dim: int, *arrays: Any) -> Any:
 
 @fast(LEAST)
 def softmax(input: Any, dim: int) -> Any:
-    return _by_rows(loops.softmax, dim, input)
+    return _by_rows(kernels.softmax, dim, input)
 
 
 @fast(LEAST)
 def log_softmax(input: Any, dim: int) -> Any:
-    return _by_rows(loops.log_softmax, dim, input)
+    return _by_rows(kernels.log_softmax, dim, input)
 
 
 @fast(LEAST)
 def softmax_backward(g: Any, out: Any, dim: int) -> Any:
-    return _by_rows(loops.softmax_backward, dim, g, out)
+    return _by_rows(kernels.softmax_backward, dim, g, out)
 
 
 @fast(LEAST)
 def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
-    return _by_rows(loops.log_softmax_backward, dim, g, out)
+    return _by_rows(kernels.log_softmax_backward, dim, g, out)
 
 
 @fast(LEAST)
@@ -61,7 +59,7 @@ def log_sum_exp(input: Any, dim: int) -> Any:
     if rows is None:
         return None
     result = np.empty((*input.shape[:-1], 2), FLOAT)
-    loops.log_sum_exp(result.reshape(-1, 2), *rows)
+    kernels.log_sum_exp(result.reshape(-1, 2), *rows)
     return result
 
 
@@ -76,7 +74,7 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
     grad_input = np.empty(input.shape, FLOAT)
     scales = np.full(len(classes), scale, FLOAT) if scale.ndim == 0 else np.ascontiguousarray(scale)
     shifts, logs = np.ascontiguousarray(log_sum.T, FLOAT)
-    loops.cross_entropy_backward(grad_input, input, shifts, logs, classes, scales)
+    kernels.cross_entropy_backward(grad_input, input, shifts, logs, classes, scales)
     return grad_input
 
 
@@ -115,7 +113,7 @@ def layer_norm(
         return None
     rows, weight, bias = arguments
     output, moments = np.empty(input.shape, FLOAT), np.empty((2, len(rows)), FLOAT)
-    loops.layer_norm(output.reshape(rows.shape), *moments, rows, weight, bias, FLOAT.type(eps))
+    kernels.layer_norm(output.reshape(rows.shape), *moments, rows, weight, bias, FLOAT.type(eps))
     if workspace is not None:
         workspace["row moments"] = moments
     return output
@@ -129,7 +127,7 @@ def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, w
         return None
     rows, weights, _ = arguments
     grad_input, grad_parameters = np.empty(input.shape, FLOAT), np.zeros((2, STRIPS, rows.shape[1]), FLOAT)
-    loops.layer_norm_backward(grad_input.reshape(rows.shape), *grad_parameters, g.reshape(rows.shape), rows, *moments, weights)
+    kernels.layer_norm_backward(*grad_parameters, grad_input.reshape(rows.shape), g.reshape(rows.shape), rows, *moments, weights)
     grad_weight, grad_bias = grad_parameters.sum(1)
     return (
         grad_input,

@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from . import onednn
 from .choice import FLOAT
-from .lazy import Lazy
-
-products = Lazy("loops.matrix")
+from .kernels import kernels, optional
 
 Sizes = Sequence[int]
 
@@ -35,7 +32,7 @@ def suits(shape: Sizes, weight_shape: Sizes, size: Sizes) -> bool:
 def _transformed(matrix: Any, array: Any) -> Any:
     """The product of a matrix and an array along its first dimension."""
     result = np.empty((len(matrix), *array.shape[1:]), FLOAT)
-    products.product(onednn.gemm(), result.reshape(len(matrix), -1), matrix, False, array.reshape(len(array), -1), False)
+    kernels.product(result.reshape(len(matrix), -1), matrix, array.reshape(len(array), -1), optional(None))
     return result
 
 
@@ -66,13 +63,13 @@ def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
 
 
 def _convolve(input: Any, weight: Any, forward: bool, bias: Any, padding: Sizes) -> Any:
-    outputs, gemm = weight.shape[0 if forward else 1], onednn.gemm()
+    outputs = weight.shape[0 if forward else 1]
     height, width = (n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True))
     down, right = _halves((height, width))
     tiles = _transformed(_TILE2, _tiles(input, 4, padding, down, right))
     weights, results = np.empty((16, *weight.shape[:2]), FLOAT), np.empty((*tiles.shape[:2], outputs), FLOAT)
-    products.product(gemm, weights.reshape(16, -1), _WEIGHT2 if forward else _FLIPPED2, False, weight.reshape(-1, 9), True)
-    products.products(gemm, results, tiles, False, weights, forward)
+    kernels.product(weights.reshape(16, -1), _WEIGHT2 if forward else _FLIPPED2, weight.reshape(-1, 9).T, optional(None))
+    kernels.products(results, tiles, weights.swapaxes(1, 2) if forward else weights, False)
     places = _transformed(_RESULT2, results).reshape(2, 2, len(input), down, right, outputs)
     output = np.empty((len(input), outputs, height, width), FLOAT)
     for r, c in np.ndindex(2, 2):
@@ -83,11 +80,11 @@ def _convolve(input: Any, weight: Any, forward: bool, bias: Any, padding: Sizes)
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
     """The gradient of the weight, given that of the result."""
-    outputs, channels, gemm = grad.shape[1], input.shape[1], onednn.gemm()
+    outputs, channels = grad.shape[1], input.shape[1]
     down, right = _halves(grad.shape[2:])
     tiles = _transformed(_TILE2, _tiles(input, 4, padding, down, right))
     grad_tiles = _transformed(np.ascontiguousarray(_RESULT2.T), _tiles(grad, 2, (0, 0), down, right))
     total, grad_weight = np.empty((16, outputs, channels), FLOAT), np.empty((outputs, channels, 3, 3), FLOAT)
-    products.products(gemm, total, grad_tiles, True, tiles, False)
-    products.product(gemm, grad_weight.reshape(-1, 9), total.reshape(16, -1), True, _WEIGHT2, False)
+    kernels.products(total, grad_tiles.swapaxes(1, 2), tiles, False)
+    kernels.weights_from_places(grad_weight.reshape(-1, 9), total.reshape(16, -1), _WEIGHT2)
     return grad_weight

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, is_dense
-from .lazy import Lazy
-
-loops = Lazy("loops.sums")
+from .kernels import kernels
 
 LEAST = 1 << 14
 STRIP = 1 << 15  # elements of a vector for a thread at a time
@@ -38,11 +36,11 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     )
     if not kept_dims:
         strips = np.empty(-(-input.size // STRIP), np.float64)
-        loops.of_strips(strips, input.reshape(-1))
+        kernels.sums_of_strips(strips, input.reshape(-1))
         sums = strips.sum().astype(FLOAT)
     elif after > 1:
         sums = np.empty(width, FLOAT)
-        loops.of_channels(sums, input.reshape(before, width, after))
+        kernels.sums_of_channels(sums, input.reshape(before, width, after))
     else:  # sums of columns: NumPy's kernel is as fast
         return None
     return sums.reshape([n if d in kept_dims else 1 for d, n in enumerate(input.shape) if keepdim or d in kept_dims])

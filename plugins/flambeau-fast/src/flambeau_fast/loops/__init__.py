@@ -1,13 +1,8 @@
-"""Loops compiled by numba, in parallel; imported only when they are first needed for a large array.
-
-Each module holds the loops of one topic, as functions that write to arrays which their caller has allocated.  All arrays are
-float32 and row-major.
-"""
+"""What numba needs to compile the loops of captured steps (`fusion`); imported only when the first of them is compiled."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -15,9 +10,9 @@ import numba
 from numba.core import event
 from numba.core.codegen import get_host_cpu_features
 
-from .. import threads
+from flambeau_backends.numpy.packs import follow
 
-__all__ = ["compiled", "compiled_for", "exactly", "inlined", "loop"]
+__all__ = ["exactly"]
 
 if numba.config.THREADING_LAYER == "default":
     numba.config.THREADING_LAYER = "threadsafe"  # numba's own scheduler aborts if two threads use it at once
@@ -25,22 +20,9 @@ if numba.config.THREADING_LAYER == "default":
 if numba.config.CPU_FEATURES is None and llvm.get_host_cpu_features().get("avx512f"):
     numba.config.CPU_FEATURES = get_host_cpu_features() + ",-prefer-256-bit"  # LLVM's default, made for older processors
 
-threads.of_numba()
+follow(lambda count: numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS)))
 
-# Sums may be reordered, and products fused with sums.  NaN and infinities are handled correctly.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
-
-compiled = numba.njit(parallel=True, cache=True, **_OPTIONS)
-loop = numba.njit(cache=True, **_OPTIONS)
 exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # each operation rounds, as if it stood alone
-
-
-def compiled_for(signature: Any) -> Callable[..., Any]:
-    """Like `compiled`, for arguments of these types only: compiled once for arrays of any layout."""
-    return numba.njit(signature, parallel=True, cache=True, **_OPTIONS)
-
-
-inlined: Callable[..., Any] = numba.njit(**_OPTIONS)
 
 
 class _Announce(event.Listener):
@@ -52,7 +34,7 @@ class _Announce(event.Listener):
         if not self.said:
             self.said = True
             print(
-                "flambeau-fast: compiling a loop, once and for all (python -m flambeau_fast compiles all of them) ...",
+                "flambeau-fast: compiling a loop, which is kept for later ...",
                 file=sys.stderr,
                 flush=True,
             )

@@ -1,20 +1,26 @@
-"""Functions of one number in a form that compilers vectorize: without branches and calls.
+"""Functions of one number in a form that compilers vectorize, for loops of captured steps: with the bits of `c/scalar.h`.
 
 Polynomials are minimax or least-squares fits in single precision; the errors given are relative, or of one unit in the last
 place (ulp).
+
+The text of this file is part of the names under which numba keeps compiled loops: with a change here they are compiled anew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numba
 import numpy as np
 
-from . import inlined
+# Within a function products may be fused with sums, as the kernels' compiler does; NaN and infinities are handled correctly.
+inlined: Callable[..., Any] = numba.njit(nogil=True, error_model="numpy", fastmath={"contract"})
 
 f32 = np.float32
 
 _LOG2_E = f32(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = f32(0.693359375), f32(-2.12194440e-4)
-_LEAST_LOG = f32(-87.0)  # logarithms below it belong to denormal numbers
 _TANH_IS_ONE = f32(7.90531110763549805)
 _SQRT_HALF = f32(0.7071067811865476)
 _SCALE, _CUBE = f32(0.7978845608028654), f32(0.044715)  # of GELU by tanh; the first is sqrt(2 / pi)
@@ -49,15 +55,6 @@ def exp(x):
     whole = np.int32(k)
     half = whole >> np.int32(1)
     return _exp_of_rest(x, k) * power_of_two(half) * power_of_two(whole - half)
-
-
-@inlined
-def exp_below(x):
-    """`exp(x)` for `x` up to 88, with 0 for denormal results: for rows whose maximum has been subtracted."""
-    bounded = _LEAST_LOG if x < _LEAST_LOG else x
-    k = np.floor(bounded * _LOG2_E + f32(0.5))
-    bits = f32(_exp_of_rest(bounded, k)).view(np.int32) + (np.int32(k) << np.int32(23))
-    return f32(0) if x < _LEAST_LOG else np.int32(bits).view(np.float32)
 
 
 @inlined
@@ -154,18 +151,3 @@ def gelu_tanh_backward(g, x):
     t = _bent(x)
     steep = _SCALE * (f32(1) + f32(3) * _CUBE * x * x)
     return g * f32(0.5) * (f32(1) + t + x * (f32(1) - t * t) * steep)
-
-
-# --- order ---
-
-
-@inlined
-def ordered_bits(x):
-    """An integer with the order of `x`, and largest for NaN: vector instructions have a maximum of integers."""
-    bits = f32(x).view(np.int32)
-    return bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))
-
-
-@inlined
-def from_ordered_bits(bits):
-    return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF))).view(np.float32)

@@ -1,0 +1,66 @@
+"""Compile the kernels into one library, for each set of instructions that processors have; needs gcc (from 12) or clang.
+
+    python c/build.py          # into src/flambeau_fast, if a source is newer than what is there
+
+The library uses only Python's stable ABI, so that one build is for all versions from 3.11 on.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parent
+LIBRARY = SOURCES.parent / "src" / "flambeau_fast" / "_kernels.abi3.so"
+
+# Products may be fused with sums.  Sums are reordered only where the source says so; NaN and infinities are handled correctly.
+OPTIONS = ["-O3", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math"]
+OPTIONS += ["-ffp-contract=fast", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+X86 = {
+    "avx512": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+    "avx2": ["-march=x86-64-v3"],
+    "plain": ["-march=x86-64-v2"],  # what NumPy needs, too
+}
+
+
+def is_stale() -> bool:
+    """Whether there is no library, or a source has changed since it was built."""
+    if not LIBRARY.exists():
+        return True
+    built = LIBRARY.stat().st_mtime
+    return any(path.stat().st_mtime > built for path in SOURCES.glob("*.[ch]"))
+
+
+def build() -> Path:
+    """Compile everything and replace the library."""
+    compiler = [*shlex.split(os.environ.get("CC", "cc")), *OPTIONS, *shlex.split(os.environ.get("CFLAGS", ""))]
+    is_x86 = platform.machine().lower() in ("x86_64", "amd64")
+    link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", "-Wl,-s", "-lpthread", "-lm"]
+    with tempfile.TemporaryDirectory() as folder:
+        commands = {
+            f"{name}.o": [*flags, f"-DTABLE=kernels_{name}", "-c", str(SOURCES / "kernels.c")]
+            for name, flags in (X86 if is_x86 else {"plain": []}).items()
+        }
+        commands["pool.o"] = ["-c", str(SOURCES / "pool.c")]
+        commands["module.o"] = [f"-I{sysconfig.get_path('include')}", "-c", str(SOURCES / "module.c")]
+        running = [subprocess.Popen([*compiler, *options, "-o", name], cwd=folder) for name, options in commands.items()]
+        statuses = [process.wait() for process in running]
+        if any(statuses):
+            raise SystemExit("flambeau-fast: the kernels could not be compiled; CC names the compiler")
+        result = Path(folder) / LIBRARY.name
+        subprocess.run([*compiler, *commands, *link, "-o", str(result)], cwd=folder, check=True)
+        with tempfile.NamedTemporaryFile(dir=LIBRARY.parent, delete=False) as file:
+            file.write(result.read_bytes())
+        os.chmod(file.name, 0o755)
+        os.replace(file.name, LIBRARY)
+    return LIBRARY
+
+
+if __name__ == "__main__":
+    print(build() if is_stale() else f"{LIBRARY} is up to date")

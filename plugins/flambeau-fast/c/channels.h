@@ -1,0 +1,84 @@
+/* Channels of images `(sample, channel, position)`: sums, moments, batch normalization and its gradient.  Runs of positions are
+added in single precision, and their sums in double. */
+#pragma once
+
+#include "kernel.h"
+
+/* The sums of strips of a vector: out, x. */
+static void sums_of_strips(const Argument *a, int64_t first, int64_t last) {
+    int64_t strips = SIZE(0, 0), size = SIZE(1, 0);
+    for (int64_t strip = first; strip < last; strip++) {
+        double total = 0.0;
+        int64_t stop = (strip + 1) * size / strips;
+        for (int64_t start = strip * size / strips; start < stop; start += 4096) {
+            total += sum_of(FLOATS(1) + start, smaller(4096, stop - start));
+        }
+        DOUBLES(0)[strip] = total;
+    }
+}
+
+/* The sum of each channel: out, x. */
+static void sums_of_channels(const Argument *a, int64_t first, int64_t last) {
+    int64_t batch = SIZE(1, 0), channels = SIZE(1, 1), places = SIZE(1, 2);
+    for (int64_t c = first; c < last; c++) {
+        double total = 0.0;
+        for (int64_t n = 0; n < batch; n++) total += sum_of(FLOATS(1) + (n * channels + c) * places, places);
+        FLOATS(0)[c] = (float)total;
+    }
+}
+
+/* Arguments: means, variances, x. */
+static void moments_of_channels(const Argument *a, int64_t first, int64_t last) {
+    int64_t batch = SIZE(2, 0), channels = SIZE(2, 1), places = SIZE(2, 2);
+    for (int64_t c = first; c < last; c++) {
+        double total = 0.0, spread = 0.0;
+        for (int64_t n = 0; n < batch; n++) total += sum_of(FLOATS(2) + (n * channels + c) * places, places);
+        const float mean = (float)(total / (double)(batch * places));
+        for (int64_t n = 0; n < batch; n++) spread += sum_of_squares(FLOATS(2) + (n * channels + c) * places, places, mean);
+        FLOATS(0)[c] = mean;
+        FLOATS(1)[c] = (float)(spread / (double)(batch * places));
+    }
+}
+
+/* Arguments: out and x as `(sample and channel, position)`, factor, offset. */
+static void affine_of_channels(const Argument *a, int64_t first, int64_t last) {
+    int64_t places = SIZE(0, 1), channels = SIZE(2, 0);
+    for (int64_t i = first; i < last; i++) {
+        float *out = FLOATS(0) + i * places;
+        const float *x = FLOATS(1) + i * places, factor = FLOATS(2)[i % channels], offset = FLOATS(3)[i % channels];
+        SIMD() for (int64_t j = 0; j < places; j++) out[j] = x[j] * factor + offset;
+    }
+}
+
+/* Arguments: grad_weight, grad_bias, grad_input, g, x, mean, scale (one over the standard deviation), factor (that times the
+weight), whether the moments are fixed. */
+static void norm_backward_channels(const Argument *a, int64_t first, int64_t last) {
+    int64_t batch = SIZE(3, 0), channels = SIZE(3, 1), places = SIZE(3, 2);
+    for (int64_t c = first; c < last; c++) {
+        double total = 0.0, projection = 0.0;
+        const float mean = FLOATS(5)[c], scale = FLOATS(6)[c], factor = FLOATS(7)[c];
+        for (int64_t n = 0; n < batch; n++) {
+            const float *grad = FLOATS(3) + (n * channels + c) * places, *x = FLOATS(4) + (n * channels + c) * places;
+            total += sum_of(grad, places);
+            projection += sum_of_products(grad, x, mean, places);
+        }
+        FLOATS(1)[c] = (float)total;
+        FLOATS(0)[c] = (float)projection * scale;
+        float tilt = 0.0f, offset = 0.0f;
+        if (!INTEGER(8)) {
+            float share = 1.0f / (float)(batch * places);
+            tilt = -factor * (float)projection * scale * scale * share;
+            offset = -factor * (float)total * share - tilt * mean;
+        }
+        for (int64_t n = 0; n < batch; n++) {
+            float *out = FLOATS(2) + (n * channels + c) * places;
+            const float *grad = FLOATS(3) + (n * channels + c) * places, *x = FLOATS(4) + (n * channels + c) * places;
+            SIMD() for (int64_t j = 0; j < places; j++) out[j] = grad[j] * factor + x[j] * tilt + offset;
+        }
+    }
+}
+
+#define CHANNEL_KERNELS                                                                                                            \
+    {"sums_of_strips", "DF", sums_of_strips, ITEMS}, {"sums_of_channels", "FF", sums_of_channels, ITEMS},                          \
+        {"moments", "FFF", moments_of_channels, ITEMS}, {"affine_of_channels", "FFFF", affine_of_channels, ITEMS},                 \
+        {"norm_backward", "FFFFFFFFi", norm_backward_channels, ITEMS}

@@ -1,0 +1,252 @@
+/* Products of matrices: C = A B, or C += A B, plus a bias.
+
+Goto's algorithm (Goto & van de Geijn 2008): a task computes a block of C.  For a run of the depth it copies its part of A into
+panels of up to ROWS rows, its part of B into panels of WIDTH columns, and the micro-kernel multiplies a panel by a panel with all
+of its ROWS x WIDTH sums in registers.  What A and B are is left to two functions that copy a panel, so that a convolution is a
+product whose B are the windows of images, which exist only as panels (`convolution.h`).
+
+Each element is the sum over the depth in order, however the work is divided: results do not depend on the number of threads. */
+#pragma once
+
+#include "pool.h"
+#include "vector.h"
+
+#if LANES == 16 || defined(__aarch64__)
+#define ROWS 14 /* 28 sums, 2 vectors of B: of 32 registers */
+#else
+#define ROWS 6 /* 12 sums: of 16 registers */
+#endif
+#define WIDTH (2 * LANES)
+#define DEPTH 320 /* most of a run: a panel of A then stays in the L1 cache, a block of B in L2 */
+#define BLOCK_COLUMNS 512
+#define BLOCK_ROWS (ROWS * 24)
+
+typedef struct Product Product;
+struct Product {
+    int64_t rows, columns, depth;
+    const void *a, *b;
+    void (*panel_of_a)(const Product *, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel); /* (depth, rows) */
+    void (*panels_of_b)(const Product *, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panels); /* (depth, WIDTH) */
+    int64_t a_row, a_depth, b_depth, b_column; /* strides */
+    float *out;
+    int64_t out_row, out_column;
+    int64_t group, group_step, run, run_step; /* columns of C that are not evenly spaced: runs in groups, such as rows in images */
+    bool add;              /* to what is in `out` */
+    const float *row_bias, *column_bias;
+};
+
+/* --- the micro-kernel --- */
+
+#define EACH_ROW_6(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#if ROWS == 14
+#define EACH_ROW(X) EACH_ROW_6(X) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#else
+#define EACH_ROW(X) EACH_ROW_6(X)
+#endif
+
+/* The lines of B are `b_step` apart or, for the images of a convolution, at offsets. */
+typedef struct {
+    int64_t depth;
+    const float *a, *b;
+    int64_t b_step;
+    const int64_t *b_offsets;
+    float *out;
+    int64_t out_row;
+    bool add;
+    const float *row_bias, *column_bias;
+} Panels;
+
+/* What is `const` is known where this is inlined, so that sums that are not needed vanish. */
+INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, const bool by_offsets) {
+    const int64_t depth = p->depth, b_step = p->b_step, out_row = p->out_row, *b_offsets = p->b_offsets;
+    const float *a = p->a, *b = p->b, *row_bias = p->row_bias, *column_bias = p->column_bias;
+    const bool add = p->add;
+    float *out = p->out;
+#define ZERO(i) Vector left##i = {0}, right##i = {0};
+#define STEP(i)                                                                                                                    \
+    if (rows > i) {                                                                                                                \
+        left##i += a[i] * b_left;                                                                                                  \
+        if (wide) right##i += a[i] * b_right;                                                                                      \
+    }
+#define FETCH(i)                                                                                                                   \
+    if (rows > i) __builtin_prefetch(out + i * out_row, 1), __builtin_prefetch(out + i * out_row + WIDTH - 1, 1);
+#define FINISH(i)                                                                                                                  \
+    if (rows > i) {                                                                                                                \
+        float *to = out + i * out_row;                                                                                             \
+        if (add) left##i += load(to);                                                                                              \
+        if (row_bias) left##i += row_bias[i];                                                                                      \
+        if (column_bias) left##i += load(column_bias);                                                                             \
+        store(to, left##i);                                                                                                        \
+        if (wide) {                                                                                                                \
+            if (add) right##i += load(to + LANES);                                                                                 \
+            if (row_bias) right##i += row_bias[i];                                                                                 \
+            if (column_bias) right##i += load(column_bias + LANES);                                                                \
+            store(to + LANES, right##i);                                                                                           \
+        }                                                                                                                          \
+    }
+    EACH_ROW(ZERO)
+    EACH_ROW(FETCH)
+    for (int64_t k = 0; k < depth; k++) {
+        const float *line = by_offsets ? b + b_offsets[k] : b + k * b_step;
+        Vector b_left = load(line), b_right = wide ? load(line + LANES) : b_left;
+        EACH_ROW(STEP)
+        a += rows;
+    }
+    EACH_ROW(FINISH)
+#undef ZERO
+#undef STEP
+#undef FETCH
+#undef FINISH
+}
+
+typedef void MicroKernel(const Panels *);
+
+#define KERNELS_OF_ROWS(i)                                                                                                         \
+    static void multiply_wide_##i(const Panels *p) { multiply_panels(p, i + 1, true, false); }                                     \
+    static void multiply_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false); }                                  \
+    static void multiply_offsets_##i(const Panels *p) { multiply_panels(p, i + 1, true, true); }
+#define NAMES(i) {multiply_wide_##i, multiply_narrow_##i, multiply_offsets_##i},
+enum { WIDE, NARROW, BY_OFFSETS };
+EACH_ROW(KERNELS_OF_ROWS)
+static MicroKernel *const micro_kernels[ROWS][3] = {EACH_ROW(NAMES)};
+#undef KERNELS_OF_ROWS
+#undef NAMES
+
+/* --- panels of matrices --- */
+
+static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
+    const float *a = (const float *)p->a + row * p->a_row + k * p->a_depth;
+    if (p->a_row == 1 && rows == ROWS && LANES >= ROWS && p->a_depth >= LANES) { /* what is written beyond a line is overwritten by the next */
+        for (int64_t d = 0; d < depth - 1; d++) store(panel + d * ROWS, load(a + d * p->a_depth));
+        if (depth) memcpy(panel + (depth - 1) * ROWS, a + (depth - 1) * p->a_depth, ROWS * sizeof(float));
+        return;
+    }
+    if (p->a_row == 1) {
+        for (int64_t d = 0; d < depth; d++)
+            for (int64_t i = 0; i < rows; i++) panel[d * rows + i] = a[i + d * p->a_depth];
+        return;
+    }
+    int64_t done = 0;
+#if LANES >= ROWS
+    if (rows == ROWS && p->a_depth == 1 && row + LANES <= p->rows) /* rows beyond the panel are overwritten by the next store */
+        for (; done + LANES <= depth - 1; done += LANES) transpose_square(panel + done * ROWS, ROWS, a + done, p->a_row);
+#endif
+    for (; done < depth; done++)
+        for (int64_t i = 0; i < rows; i++) panel[done * rows + i] = a[i * p->a_row + done * p->a_depth];
+}
+
+/* From one panel of B to the next; with room for what is written beyond its last line. */
+INLINE int64_t panel_step(int64_t depth) { return depth * WIDTH + LANES; }
+
+static void matrix_panels_of_b(const Product *p, int64_t column, int64_t columns, int64_t k, int64_t depth, float *panels) {
+    const float *b = (const float *)p->b + column * p->b_column + k * p->b_depth;
+    const int64_t step = panel_step(depth), whole = p->b_column == 1 ? columns / WIDTH : 0;
+    for (int64_t d = 0; d < depth; d++) /* in lines, which are contiguous in B */
+        for (int64_t j = 0; j < whole; j++) {
+            const float *from = b + d * p->b_depth + j * WIDTH;
+            store(panels + j * step + d * WIDTH, load(from));
+            store(panels + j * step + d * WIDTH + LANES, load(from + LANES));
+        }
+    for (int64_t j = whole * WIDTH; j < columns; j += WIDTH) {
+        int64_t count = smaller(WIDTH, columns - j);
+        const float *from = b + j * p->b_column;
+        float *panel = panels + j / WIDTH * step;
+        if (count < WIDTH) memset(panel, 0, depth * WIDTH * sizeof(float));
+        if (p->b_depth == 1) transpose(panel, WIDTH, from, p->b_column, count, depth);
+        else
+            for (int64_t d = 0; d < depth; d++)
+                for (int64_t c = 0; c < count; c++) panel[d * WIDTH + c] = from[c * p->b_column + d * p->b_depth];
+    }
+}
+
+/* --- blocks --- */
+
+/* Where a column of C begins. */
+INLINE int64_t place_of(const Product *p, int64_t column) {
+    return column / p->group * p->group_step + column % p->group / p->run * p->run_step + column % p->run * p->out_column;
+}
+
+/* A panel of C; through a buffer where it is narrower than its vectors, or in several runs. */
+static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth,
+                           const float *a, const float *b, int64_t b_step, bool first) {
+    Panels panels = {.depth = depth, .a = a, .b = b, .b_step = b_step, .out = p->out + row * p->out_row, .out_row = p->out_row,
+                     .add = p->add || !first, .row_bias = first && p->row_bias ? p->row_bias + row : NULL,
+                     .column_bias = first && p->column_bias ? p->column_bias + column : NULL};
+    MicroKernel *const micro_kernel = micro_kernels[rows - 1][columns > LANES ? WIDE : NARROW];
+    if (columns % LANES == 0 && p->out_column == 1 && column % p->run + columns <= p->run) {
+        panels.out += place_of(p, column);
+        micro_kernel(&panels);
+        return;
+    }
+    float sums[ROWS * WIDTH], bias[WIDTH], *out = panels.out;
+    const bool add = panels.add;
+    if (panels.column_bias) panels.column_bias = memcpy(bias, panels.column_bias, columns * sizeof(float));
+    panels.out = sums, panels.out_row = WIDTH, panels.add = false;
+    micro_kernel(&panels);
+    for (int64_t j = 0, count; j < columns; j += count) {
+        count = smaller(columns - j, p->run - (column + j) % p->run);
+        for (int64_t i = 0; i < rows; i++) {
+            float *to = out + i * p->out_row + place_of(p, column + j), *from = sums + i * WIDTH + j;
+            for (int64_t c = 0; c < count; c++) to[c * p->out_column] = from[c] + (add ? to[c * p->out_column] : 0.0f);
+        }
+    }
+}
+
+static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs), slack = LANES * WIDTH;
+    float *b_panels = scratch(0, (pieces(columns, WIDTH) * panel_step(longest) + rows * longest + 2 * slack) * sizeof(float));
+    float *a_panels = b_panels + pieces(columns, WIDTH) * panel_step(longest) + slack;
+    const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses to copy B */
+    const int64_t whole = direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
+    for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* without any depth C is zeros, plus the bias */
+        int64_t depth = smaller(longest, p->depth - k);
+        for (int64_t i = 0; i < rows; i += ROWS) p->panel_of_a(p, row + i, smaller(ROWS, rows - i), k, depth, a_panels + i * depth);
+        float *panels = b_panels + whole / WIDTH * panel_step(depth);
+        if (whole < columns) p->panels_of_b(p, column + whole, columns - whole, k, depth, panels);
+        for (int64_t i = 0; i < rows; i += ROWS)
+            for (int64_t j = 0; j < columns; j += WIDTH) {
+                const float *b = j < whole ? (const float *)p->b + k * p->b_depth + column + j : b_panels + j / WIDTH * panel_step(depth);
+                multiply_panel(p, row + i, smaller(ROWS, rows - i), column + j, smaller(WIDTH, columns - j), depth, a_panels + i * depth,
+                               b, j < whole ? p->b_depth : WIDTH, k == 0);
+            }
+        if (p->depth == 0) break;
+    }
+}
+
+/* --- whole products --- */
+
+typedef struct {
+    const Product *product;
+    int64_t rows, columns, across; /* the size of a block, and how many lie side by side */
+} Blocks;
+
+static void compute_block(void *context, int64_t number) {
+    const Blocks *blocks = context;
+    const Product *p = blocks->product;
+    int64_t row = number / blocks->across * blocks->rows, column = number % blocks->across * blocks->columns;
+    multiply_block(p, row, smaller(blocks->rows, p->rows - row), column, smaller(blocks->columns, p->columns - column));
+}
+
+/* Compute C in blocks of equal size, in multiples of the panels', at least `least` of them where there is enough to share. */
+static void compute(const Product *p, int64_t least) {
+    int64_t rows = pieces(p->rows, ROWS), columns = pieces(p->columns, WIDTH);
+    if (rows == 0 || columns == 0) return;
+    int64_t down = pieces(rows, BLOCK_ROWS / ROWS), across = pieces(columns, BLOCK_COLUMNS / WIDTH);
+    while (down * across < least && (down < rows || across < columns)) {
+        if (across < columns && (down == rows || p->columns / across >= p->rows / down)) across++;
+        else down++;
+    }
+    Blocks blocks = {p, pieces(rows, down) * ROWS, pieces(columns, across) * WIDTH, 0};
+    blocks.across = pieces(p->columns, blocks.columns);
+    int64_t count = pieces(p->rows, blocks.rows) * blocks.across;
+    if (least > 1) parallel(count, compute_block, &blocks);
+    else
+        for (int64_t number = 0; number < count; number++) compute_block(&blocks, number);
+}
+
+INLINE Product product(int64_t rows, int64_t columns, int64_t depth, const float *a, int64_t a_row, int64_t a_depth, const float *b,
+                       int64_t b_depth, int64_t b_column, float *out, int64_t out_row, bool add) {
+    return (Product){.rows = rows, .columns = columns, .depth = depth, .a = a, .b = b, .panel_of_a = matrix_panel_of_a,
+                     .panels_of_b = matrix_panels_of_b, .a_row = a_row, .a_depth = a_depth, .b_depth = b_depth, .b_column = b_column,
+                     .out = out, .out_row = out_row, .out_column = 1, .group = columns, .run = columns, .add = add};
+}

@@ -1,0 +1,34 @@
+/* What a kernel is: a function over a range of items, which threads share, with arguments as Python passed them. */
+#pragma once
+
+#include "pool.h"
+#include "vector.h"
+
+typedef union {
+    struct {
+        void *data;
+        const int64_t *shape, *strides; /* strides in bytes */
+    };
+    int64_t integer;
+    double number;
+} Argument;
+
+/* Computes the items from `first` to before `last`. */
+typedef void Range(const Argument *a, int64_t first, int64_t last);
+
+typedef struct {
+    const char *name;
+    /* A letter for each argument: F, D, L, U, B for an array of float32, float64, int64, uint32, bool; i, f for a number. */
+    const char *signature;
+    Range *range;
+    int items; /* in dimension 0 of the first array: ITEMS; of the second: ITEMS_OF_SECOND; WHOLE: it shares its work itself */
+} Kernel;
+
+enum { WHOLE, ITEMS, ITEMS_OF_SECOND };
+
+#define FLOATS(i) ((float *)a[i].data)
+#define DOUBLES(i) ((double *)a[i].data)
+#define LONGS(i) ((int64_t *)a[i].data)
+#define NUMBER_OF(i) ((float)a[i].number)
+#define INTEGER(i) (a[i].integer)
+#define SIZE(i, dim) (a[i].shape[dim])

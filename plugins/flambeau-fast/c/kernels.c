@@ -1,0 +1,18 @@
+/* All kernels, compiled once for each set of instructions (TABLE is the name of this one's). */
+
+#include "attention.h"
+#include "channels.h"
+#include "convolution.h"
+#include "elementwise.h"
+#include "embedding.h"
+#include "matrix.h"
+#include "pooling.h"
+#include "random.h"
+#include "recurrent.h"
+#include "rows.h"
+#include "winograd.h"
+
+const Kernel TABLE[] = {
+    ELEMENTWISE_KERNELS, ROW_KERNELS,       CHANNEL_KERNELS,   POOLING_KERNELS,     RANDOM_KERNELS,   EMBEDDING_KERNELS,
+    MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, {NULL, NULL, NULL, 0},
+};

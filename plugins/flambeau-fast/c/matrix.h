@@ -1,0 +1,42 @@
+/* Products of matrices of any strides. */
+#pragma once
+
+#include "gemm.h"
+#include "kernel.h"
+
+#define STEP(i, dim) (a[i].strides[dim] / (int64_t)sizeof(float))
+#define LEAST_SHARED (1 << 17) /* multiplications from which on threads share them */
+
+INLINE int64_t shared_blocks(int64_t multiplications) {
+    return multiplications < LEAST_SHARED || thread_count() == 1 ? 1 : 2 * thread_count();
+}
+
+/* Arguments: out, of contiguous rows, a, b, bias, which may be empty. */
+static void matrix_product(const Argument *a, int64_t first, int64_t last) {
+    (void)first, (void)last;
+    int64_t rows = SIZE(1, 0), depth = SIZE(1, 1), columns = SIZE(2, 1);
+    Product p = product(rows, columns, depth, FLOATS(1), STEP(1, 0), STEP(1, 1), FLOATS(2), STEP(2, 0), STEP(2, 1), FLOATS(0), STEP(0, 0), false);
+    p.column_bias = SIZE(3, 0) ? FLOATS(3) : NULL;
+    compute(&p, shared_blocks(rows * columns * depth));
+}
+
+static void product_of_batch(const Argument *a, int64_t n, int64_t least) {
+    int64_t rows = SIZE(1, 1), depth = SIZE(1, 2), columns = SIZE(2, 2);
+    Product p = product(rows, columns, depth, FLOATS(1) + n * STEP(1, 0), STEP(1, 1), STEP(1, 2), FLOATS(2) + n * STEP(2, 0), STEP(2, 1),
+                        STEP(2, 2), FLOATS(0) + n * STEP(0, 0), STEP(0, 1), INTEGER(3));
+    compute(&p, least);
+}
+
+static void product_of_batch_alone(void *context, int64_t n) { product_of_batch(context, n, 1); }
+
+/* A product for each matrix of a batch: out, a, b, whether to add to out. */
+static void matrix_products(const Argument *a, int64_t first, int64_t last) {
+    (void)first, (void)last;
+    int64_t batch = SIZE(0, 0), multiplications = SIZE(1, 1) * SIZE(1, 2) * SIZE(2, 2);
+    if (batch >= 2 * thread_count() || multiplications < LEAST_SHARED)
+        parallel(batch, product_of_batch_alone, (void *)a);
+    else
+        for (int64_t n = 0; n < batch; n++) product_of_batch(a, n, shared_blocks(multiplications));
+}
+
+#define MATRIX_KERNELS {"product", "FFFF", matrix_product, WHOLE}, {"products", "FFFi", matrix_products, WHOLE}

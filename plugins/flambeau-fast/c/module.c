@@ -1,0 +1,150 @@
+/* The kernels as functions of Python, with the set of instructions that this processor has.
+
+Only Python's stable ABI is used: one build is for all versions from 3.11 on. */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+
+#define MOST_ARGUMENTS 16
+#define LEAST_ELEMENTS 8192 /* of a task: some microseconds' work */
+
+#ifdef __x86_64__
+extern const Kernel kernels_avx512[], kernels_avx2[];
+#endif
+extern const Kernel kernels_plain[];
+
+static const Kernel *choose(const char **name) {
+    const char *asked = getenv("FLAMBEAU_FAST_CPU");
+    *name = "plain";
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    bool any = asked == NULL || *asked == 0, avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+    if (avx512 && (any || !strcmp(asked, "avx512"))) return *name = "avx512", kernels_avx512;
+    if (avx2 && (any || !strcmp(asked, "avx2"))) return *name = "avx2", kernels_avx2;
+#else
+    (void)asked;
+#endif
+    return kernels_plain;
+}
+
+/* --- calls --- */
+
+static const char *format_of(char letter) {
+    switch (letter) {
+    case 'F': return "f";
+    case 'D': return "d";
+    case 'L': return sizeof(long) == 8 ? "l" : "q";
+    case 'U': return sizeof(long) == 4 ? "L" : "I";
+    default: return "?";
+    }
+}
+
+typedef struct {
+    const Kernel *kernel;
+    const Argument *arguments;
+    int64_t items, step;
+} Call;
+
+static void run_piece(void *context, int64_t number) {
+    const Call *call = context;
+    call->kernel->range(call->arguments, number * call->step, smaller((number + 1) * call->step, call->items));
+}
+
+/* Pieces of whole cache lines, so that threads do not write to the same one. */
+static void run(const Kernel *kernel, const Argument *arguments, int64_t elements) {
+    if (kernel->items == WHOLE) {
+        kernel->range(arguments, 0, 1);
+        return;
+    }
+    int64_t items = arguments[kernel->items - ITEMS].shape[0];
+    if (items == 0) return;
+    int64_t least = pieces(LEAST_ELEMENTS * items, larger(elements, 1));
+    int64_t step = larger(least, pieces(items, 8 * thread_count()));
+    if (items == elements) step = pieces(step, 16) * 16;
+    Call call = {kernel, arguments, items, step};
+    parallel(pieces(items, step), run_piece, &call);
+}
+
+static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
+    const Kernel *kernel = PyCapsule_GetPointer(capsule, NULL);
+    if (kernel == NULL) return NULL;
+    if (count != (Py_ssize_t)strlen(kernel->signature))
+        return PyErr_Format(PyExc_TypeError, "%s takes %zu arguments, not %zd", kernel->name, strlen(kernel->signature), count);
+    Argument arguments[MOST_ARGUMENTS];
+    Py_buffer buffers[MOST_ARGUMENTS];
+    int taken = 0;
+    int64_t elements = 0;
+    PyObject *result = NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        char letter = kernel->signature[i];
+        if (letter == 'i') {
+            arguments[i].integer = PyLong_AsLongLong(args[i]);
+            if (arguments[i].integer == -1 && PyErr_Occurred()) goto done;
+        } else if (letter == 'f') {
+            arguments[i].number = PyFloat_AsDouble(args[i]);
+            if (arguments[i].number == -1.0 && PyErr_Occurred()) goto done;
+        } else {
+            Py_buffer *buffer = &buffers[taken];
+            if (PyObject_GetBuffer(args[i], buffer, PyBUF_STRIDES | PyBUF_FORMAT)) goto done;
+            taken++;
+            if (strcmp(buffer->format, format_of(letter))) {
+                PyErr_Format(PyExc_TypeError, "%s: argument %zd has elements of type '%s'", kernel->name, i, buffer->format);
+                goto done;
+            }
+            arguments[i].data = buffer->buf;
+            arguments[i].shape = (const int64_t *)buffer->shape;
+            arguments[i].strides = (const int64_t *)buffer->strides;
+            elements = larger(elements, buffer->len / buffer->itemsize);
+        }
+    }
+    PyThreadState *state = PyEval_SaveThread();
+    run(kernel, arguments, elements);
+    PyEval_RestoreThread(state);
+    result = Py_NewRef(Py_None);
+done:
+    while (taken) PyBuffer_Release(&buffers[--taken]);
+    return result;
+}
+
+/* --- the module --- */
+
+static PyObject *py_thread_count(PyObject *module, PyObject *none) { return PyLong_FromLong(thread_count()); }
+
+static PyObject *py_set_thread_count(PyObject *module, PyObject *count) {
+    long value = PyLong_AsLong(count);
+    if (value == -1 && PyErr_Occurred()) return NULL;
+    set_thread_count((int)smaller(value, 1024));
+    return Py_NewRef(Py_None);
+}
+
+static PyMethodDef methods[] = {
+    {"thread_count", py_thread_count, METH_NOARGS, "The number of threads that share loops."},
+    {"set_thread_count", py_set_thread_count, METH_O, "Let loops use so many threads."},
+    {NULL, NULL, 0, NULL},
+};
+static PyMethodDef definition = {"kernel", (PyCFunction)(void (*)(void))call, METH_FASTCALL, NULL};
+static struct PyModuleDef module_definition = {PyModuleDef_HEAD_INIT, "_kernels", NULL, -1, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__kernels(void) {
+    PyObject *module = PyModule_Create(&module_definition), *names = PyList_New(0);
+    if (module == NULL || names == NULL) return NULL;
+    const char *processor;
+    for (const Kernel *kernel = choose(&processor); kernel->name; kernel++) {
+        PyObject *capsule = PyCapsule_New((void *)kernel, NULL, NULL);
+        PyObject *function = capsule ? PyCFunction_NewEx(&definition, capsule, NULL) : NULL;
+        PyObject *name = PyUnicode_FromString(kernel->name);
+        if (function == NULL || name == NULL || PyList_Append(names, name)) return NULL;
+        Py_DECREF(capsule);
+        Py_DECREF(name);
+        if (PyModule_AddObject(module, kernel->name, function)) return NULL;
+    }
+    if (PyModule_AddObject(module, "names", names) || PyModule_AddStringConstant(module, "processor", processor)) return NULL;
+    return module;
+}

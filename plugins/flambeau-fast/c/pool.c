@@ -1,0 +1,154 @@
+/* Threads that share loops.  They wait for work by looking for it for some microseconds, as a step of training has the next loop
+soon, and then sleep, so that an idle program costs nothing.
+
+One loop is shared at a time: a thread that comes while another one's loop runs computes its own alone, and so does a loop within a
+loop.  The caller takes tasks as the others do and waits only for those threads that have entered the loop, so that a thread which
+the system lets wait holds nobody up.  After a fork the child has only the thread that forked, and starts new ones when it needs
+them. */
+
+#include "pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define MOST_THREADS 256
+#define USES 5
+#define NANOSECONDS_OF_LOOKING 50000
+
+static int wanted = 1;  /* threads, the caller among them */
+static int started = 0; /* other threads; changed while holding `busy` */
+static pthread_mutex_t busy, asleep;
+static pthread_cond_t wake;
+static _Atomic int sleepers;
+
+/* The loop that is shared.  Its number and whether threads may enter and how many have are one word, so that they change as one. */
+static struct {
+    void (*task)(void *, int64_t);
+    void *context;
+    int64_t count;
+} shared_loop;
+#define ENTERED UINT64_C(0xffff)
+#define OPEN UINT64_C(0x10000)
+#define NUMBER(state) ((state) >> 17)
+static _Atomic uint64_t state;
+static _Atomic int64_t next_task;
+
+static __thread bool inside; /* this thread computes a task */
+
+static void rest(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#endif
+}
+
+static int64_t nanoseconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+static void take_tasks(void) {
+    inside = true;
+    for (int64_t number; (number = atomic_fetch_add(&next_task, 1)) < shared_loop.count;) shared_loop.task(shared_loop.context, number);
+    inside = false;
+}
+
+static bool is_new(uint64_t now, uint64_t last) { return (now & OPEN) && NUMBER(now) != last; }
+
+static uint64_t wait_for_loop(uint64_t last) {
+    uint64_t now;
+    for (int64_t until = nanoseconds() + NANOSECONDS_OF_LOOKING; nanoseconds() < until;)
+        for (int i = 0; i < 64; i++, rest())
+            if (is_new(now = atomic_load_explicit(&state, memory_order_acquire), last)) return now;
+    pthread_mutex_lock(&asleep);
+    atomic_fetch_add(&sleepers, 1);
+    while (!is_new(now = atomic_load(&state), last)) pthread_cond_wait(&wake, &asleep);
+    atomic_fetch_sub(&sleepers, 1);
+    pthread_mutex_unlock(&asleep);
+    return now;
+}
+
+static void *help(void *number) {
+    for (uint64_t last = 0;;) {
+        uint64_t now = wait_for_loop(last);
+        if ((intptr_t)number < wanted - 1) {
+            if (!atomic_compare_exchange_strong(&state, &now, now + 1)) continue; /* another one entered, or the loop is done */
+            take_tasks();
+            atomic_fetch_sub(&state, 1);
+        }
+        last = NUMBER(now);
+    }
+    return NULL;
+}
+
+static void start_threads(void) {
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    for (pthread_t thread; started < wanted - 1; started++)
+        if (pthread_create(&thread, &detached, help, (void *)(intptr_t)started)) break;
+    pthread_attr_destroy(&detached);
+}
+
+void parallel(int64_t count, void (*task)(void *, int64_t), void *context) {
+    if (count < 2 || wanted < 2 || inside || pthread_mutex_trylock(&busy)) {
+        for (int64_t number = 0; number < count; number++) task(context, number);
+        return;
+    }
+    if (started < wanted - 1) start_threads();
+    shared_loop.task = task, shared_loop.context = context, shared_loop.count = count;
+    atomic_store(&next_task, 0);
+    atomic_store(&state, ((NUMBER(atomic_load(&state)) + 1) << 17) | OPEN);
+    if (atomic_load(&sleepers)) {
+        pthread_mutex_lock(&asleep);
+        pthread_cond_broadcast(&wake);
+        pthread_mutex_unlock(&asleep);
+    }
+    take_tasks();
+    atomic_fetch_and(&state, ~OPEN);
+    for (int64_t looks = 0; atomic_load_explicit(&state, memory_order_acquire) & ENTERED; looks++)
+        if (looks % 1024 == 1023) sched_yield();
+        else rest();
+    pthread_mutex_unlock(&busy);
+}
+
+int thread_count(void) { return wanted; }
+
+void set_thread_count(int count) { wanted = count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : count; }
+
+static void begin(void) {
+    pthread_mutex_init(&busy, NULL);
+    pthread_mutex_init(&asleep, NULL);
+    pthread_cond_init(&wake, NULL);
+    started = 0;
+    atomic_store(&sleepers, 0);
+    atomic_store(&state, 0);
+}
+
+__attribute__((constructor)) static void load(void) {
+    begin();
+    pthread_atfork(NULL, NULL, begin);
+}
+
+/* --- memory --- */
+
+static __thread struct {
+    void *memory;
+    size_t size;
+} own[USES];
+
+void *scratch(int use, size_t size) {
+    if (own[use].size < size) {
+        free(own[use].memory);
+        size_t rounded = (size + 4095) / 4096 * 4096;
+        own[use].size = posix_memalign(&own[use].memory, 64, rounded) ? 0 : rounded;
+        if (own[use].size == 0) abort(); /* as the interpreter does where it cannot go on without memory */
+    }
+    return own[use].memory;
+}

@@ -1,0 +1,96 @@
+/* An LSTM over all time steps: `(step, sample, gate and unit)`, gates in the order input, forget, cell, output.
+
+A thread takes a strip of the samples through the whole sequence, so that threads need not wait for each other at every step. */
+#pragma once
+
+#include "attention.h"
+
+#define NARROW 8 /* least samples of a strip */
+
+INLINE int64_t strips_of(int64_t batch) { return larger(1, smaller(thread_count(), batch / NARROW)); }
+
+/* Accurate to one ulp of 1: one tanh is faster than an exponential and a division. */
+INLINE float sigmoid_of_gate(float x) { return 0.5f * hyperbolic_tangent(0.5f * x) + 0.5f; }
+
+/* Context: active gates (of each step, or of the last one if there is room for only one), cells, output, gates (the products with the
+input), h, c, the transpose of the weight, whether in reverse. */
+static void lstm_strip(void *context, int64_t strip) {
+    const Argument *a = context;
+    int64_t steps = SIZE(3, 0), batch = SIZE(4, 0), size = SIZE(4, 1), kept = SIZE(0, 0), strips = strips_of(batch);
+    int64_t first = strip * batch / strips, last = (strip + 1) * batch / strips;
+    const float *state = FLOATS(4), *cell = FLOATS(5);
+    for (int64_t number = 0; number < steps; number++) {
+        int64_t step = INTEGER(7) ? steps - 1 - number : number;
+        float *active = FLOATS(0) + step % kept * batch * 4 * size;
+        float *new_cell = FLOATS(1) + step * batch * size, *new_state = FLOATS(2) + step * batch * size;
+        multiply(last - first, 4 * size, size, (Rows){(float *)state + first * size, size}, false, (Rows){FLOATS(6), 4 * size}, false,
+                 (Rows){active + first * 4 * size, 4 * size}, false);
+        for (int64_t n = first; n < last; n++) {
+            float *row = active + n * 4 * size, *to_cell = new_cell + n * size, *to_state = new_state + n * size;
+            const float *entered = FLOATS(3) + (step * batch + n) * 4 * size, *before = cell + n * size;
+            SIMD() for (int64_t j = 0; j < 2 * size; j++) row[j] = sigmoid_of_gate(row[j] + entered[j]);
+            SIMD() for (int64_t j = 2 * size; j < 3 * size; j++) row[j] = hyperbolic_tangent(row[j] + entered[j]);
+            SIMD() for (int64_t j = 3 * size; j < 4 * size; j++) row[j] = sigmoid_of_gate(row[j] + entered[j]);
+            const float *i = row, *f = row + size, *g = row + 2 * size, *o = row + 3 * size;
+            SIMD() for (int64_t j = 0; j < size; j++) {
+                float now = f[j] * before[j] + i[j] * g[j];
+                to_cell[j] = now;
+                to_state[j] = o[j] * hyperbolic_tangent(now);
+            }
+        }
+        state = new_state;
+        cell = new_cell;
+    }
+}
+
+static void lstm(const Argument *a, int64_t first, int64_t last) {
+    (void)first, (void)last;
+    parallel(strips_of(SIZE(4, 0)), lstm_strip, (void *)a);
+}
+
+/* Context: grad_gates, d_h and d_c, which must be zeros, d_weight, g_output, g_cells, active gates, h, c, weight, output, cells,
+whether in reverse. */
+static void lstm_backward_strip(void *context, int64_t strip) {
+    const Argument *a = context;
+    int64_t steps = SIZE(0, 0), batch = SIZE(7, 0), size = SIZE(7, 1), strips = strips_of(batch);
+    int64_t first = strip * batch / strips, last = (strip + 1) * batch / strips;
+    for (int64_t number = steps - 1; number >= 0; number--) {
+        int64_t step = INTEGER(12) ? steps - 1 - number : number, earlier = INTEGER(12) ? step + 1 : step - 1;
+        const float *cells_before = number ? FLOATS(11) + earlier * batch * size : FLOATS(8);
+        for (int64_t n = first; n < last; n++) {
+            int64_t at = (step * batch + n) * size;
+            const float *i = FLOATS(6) + 4 * at, *f = i + size, *g = f + size, *o = g + size;
+            float *to_i = FLOATS(0) + 4 * at, *to_f = to_i + size, *to_g = to_f + size, *to_o = to_g + size;
+            float *to_output = FLOATS(1) + n * size, *to_cell = FLOATS(2) + n * size;
+            const float *g_output = FLOATS(4) + at, *g_cell = FLOATS(5) + at, *now = FLOATS(11) + at, *before = cells_before + n * size;
+            SIMD() for (int64_t j = 0; j < size; j++) {
+                float squashed = hyperbolic_tangent(now[j]), d_out = to_output[j] + g_output[j];
+                float d_cell = to_cell[j] + g_cell[j] + d_out * o[j] * (1.0f - squashed * squashed);
+                to_o[j] = d_out * squashed * o[j] * (1.0f - o[j]);
+                to_i[j] = d_cell * g[j] * i[j] * (1.0f - i[j]);
+                to_g[j] = d_cell * i[j] * (1.0f - g[j] * g[j]);
+                to_f[j] = d_cell * before[j] * f[j] * (1.0f - f[j]);
+                to_cell[j] = d_cell * f[j];
+            }
+        }
+        multiply(last - first, size, 4 * size, (Rows){FLOATS(0) + (step * batch + first) * 4 * size, 4 * size}, false,
+                 (Rows){FLOATS(9), size}, false, (Rows){FLOATS(1) + first * size, size}, false);
+    }
+}
+
+static void lstm_backward(const Argument *a, int64_t first, int64_t last) {
+    (void)first, (void)last;
+    int64_t steps = SIZE(0, 0), batch = SIZE(7, 0), size = SIZE(7, 1), rows = (steps - 1) * batch;
+    parallel(strips_of(batch), lstm_backward_strip, (void *)a);
+    const float *start = FLOATS(0) + (INTEGER(12) ? rows * 4 * size : 0), *later = FLOATS(0) + (INTEGER(12) ? 0 : batch * 4 * size);
+    const float *states = FLOATS(10) + (INTEGER(12) ? batch * size : 0);
+    Product p = product(4 * size, size, batch, start, 1, 4 * size, FLOATS(7), size, 1, FLOATS(3), size, false);
+    compute(&p, shared_blocks(4 * size * size * batch));
+    if (rows) {
+        p = product(4 * size, size, rows, later, 1, 4 * size, states, size, 1, FLOATS(3), size, true);
+        compute(&p, shared_blocks(4 * size * size * rows));
+    }
+}
+
+#define RECURRENT_KERNELS                                                                                                          \
+    {"lstm", "FFFFFFFi", lstm, WHOLE}, {"lstm_backward", "FFFFFFFFFFFFi", lstm_backward, WHOLE}

@@ -1,0 +1,106 @@
+/* Vectors of the processor's width, by the compilers' vector extensions (gcc from 12, clang). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX__)
+#define LANES 8
+#else
+#define LANES 4 /* SSE2, NEON */
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+#define PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define SIMD(...) PRAGMA(omp simd __VA_ARGS__)
+
+typedef float Vector __attribute__((vector_size(4 * LANES)));
+typedef float LooseVector __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* anywhere in memory */
+
+INLINE Vector load(const float *from) { return *(const LooseVector *)from; }
+INLINE void store(float *to, Vector value) { *(LooseVector *)to = value; }
+
+INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+INLINE int64_t pieces(int64_t count, int64_t size) { return (count + size - 1) / size; }
+
+INLINE float sum_of_lanes(Vector x) {
+    float total = 0.0f;
+    for (int lane = 0; lane < LANES; lane++) total += x[lane];
+    return total;
+}
+
+/* Sums of elements, of squares, of products, in several partial sums at once, so that additions need not wait for each other. */
+#define SUM(name, parameters, of_vector, of_number)                                                                                \
+    INLINE float name parameters {                                                                                                 \
+        Vector sums[4] = {{0}};                                                                                                    \
+        int64_t j = 0;                                                                                                             \
+        for (int64_t i; j + 4 * LANES <= length; j += 4 * LANES) {                                                                 \
+            i = j, sums[0] += of_vector;                                                                                           \
+            i = j + LANES, sums[1] += of_vector;                                                                                   \
+            i = j + 2 * LANES, sums[2] += of_vector;                                                                               \
+            i = j + 3 * LANES, sums[3] += of_vector;                                                                               \
+        }                                                                                                                          \
+        for (int64_t i = j; j + LANES <= length; i = j += LANES) sums[0] += of_vector;                                             \
+        float total = sum_of_lanes((sums[0] + sums[1]) + (sums[2] + sums[3]));                                                     \
+        for (int64_t i = j; i < length; i++) total += of_number;                                                                   \
+        return total;                                                                                                              \
+    }
+
+SUM(sum_of, (const float *x, int64_t length), load(x + i), x[i])
+SUM(sum_of_squares, (const float *x, int64_t length, float mean), (load(x + i) - mean) * (load(x + i) - mean), (x[i] - mean) * (x[i] - mean))
+SUM(sum_of_products, (const float *x, const float *y, float mean, int64_t length), load(x + i) * (load(y + i) - mean), x[i] * (y[i] - mean))
+
+/* Transposing a square of LANES vectors: blocks of 1, 2, 4 ... numbers change places with those across the diagonal. */
+
+#define UPPER(lane, block) ((lane) & (block) ? LANES + (lane) - (block) : (lane))
+#define LOWER(lane, block) ((lane) & (block) ? LANES + (lane) : (lane) + (block))
+#if LANES == 16
+#define SHUFFLE(a, b, of, s)                                                                                                       \
+    __builtin_shufflevector(a, b, of(0, s), of(1, s), of(2, s), of(3, s), of(4, s), of(5, s), of(6, s), of(7, s), of(8, s),         \
+                            of(9, s), of(10, s), of(11, s), of(12, s), of(13, s), of(14, s), of(15, s))
+#elif LANES == 8
+#define SHUFFLE(a, b, of, s)                                                                                                       \
+    __builtin_shufflevector(a, b, of(0, s), of(1, s), of(2, s), of(3, s), of(4, s), of(5, s), of(6, s), of(7, s))
+#else
+#define SHUFFLE(a, b, of, s) __builtin_shufflevector(a, b, of(0, s), of(1, s), of(2, s), of(3, s))
+#endif
+#define EXCHANGE(block)                                                                                                            \
+    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) if (!(i & (block))) {                                                  \
+        Vector a = row[i], b = row[i + (block)];                                                                                   \
+        row[i] = SHUFFLE(a, b, UPPER, block);                                                                                      \
+        row[i + (block)] = SHUFFLE(a, b, LOWER, block);                                                                            \
+    }
+
+INLINE void transpose_vectors(Vector row[LANES]) {
+#if LANES == 16
+    EXCHANGE(8)
+#endif
+#if LANES >= 8
+    EXCHANGE(4)
+#endif
+    EXCHANGE(2)
+    EXCHANGE(1)
+}
+
+/* `to[k * to_step + i] = from[i * from_step + k]` for i and k below LANES. */
+INLINE void transpose_square(float *to, int64_t to_step, const float *from, int64_t from_step) {
+    Vector row[LANES];
+    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) row[i] = load(from + i * from_step);
+    transpose_vectors(row);
+    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) store(to + i * to_step, row[i]);
+}
+
+/* `to[k * to_step + i] = from[i * from_step + k]` for i below rows and k below columns. */
+__attribute__((unused)) static void transpose(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t rows, int64_t columns) {
+    for (int64_t i = 0; i < rows; i += LANES)
+        for (int64_t k = 0; k < columns; k += LANES)
+            if (i + LANES <= rows && k + LANES <= columns)
+                transpose_square(to + k * to_step + i, to_step, from + i * from_step + k, from_step);
+            else
+                for (int64_t c = k; c < smaller(k + LANES, columns); c++)
+                    for (int64_t r = i; r < smaller(i + LANES, rows); r++) to[c * to_step + r] = from[r * from_step + c];
+}

@@ -222,6 +222,8 @@ def decided(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
 def _decided(recorder: Recorder, call: Call) -> Call:
     args = tuple([_kind_of(recorder, argument) for argument in call.args])
     function = call.function
+    if any(type(argument) is Reference for argument in args):  # a number that the program computes
+        return call
     while (other := recorder.backend.chosen(function, args)) is not None:
         function = other
     return call if function is call.function else replace(call, function=function)

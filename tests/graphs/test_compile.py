@@ -673,3 +673,19 @@ def test_explain():
     explained = torch._dynamo.explain(lambda x: x + 1 if x.sum().item() > 0 else x, torch.ones(3))
     assert (explained.graph_count, explained.graph_break_count) == (0, 1)
     assert "looks at a value" in explained.break_reasons[0].reason and "looks at a value" in str(explained)
+
+
+def test_what_runs_at_a_garbage_collection_is_not_the_programs():
+    def watch(phase, info):
+        time.perf_counter()
+
+    def f(x):
+        objects = [[number] for number in range(5000)]  # enough for a collection
+        return x + len(objects)
+
+    gc.callbacks.append(watch)
+    try:
+        compiled = torch.compile(f, fullgraph=True)
+        assert compiled(torch.zeros(2)).tolist() == [5000, 5000] and gc.isenabled()
+    finally:
+        gc.callbacks.remove(watch)

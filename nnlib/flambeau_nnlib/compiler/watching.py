@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import sysconfig
 from types import CodeType, FrameType
@@ -29,12 +30,15 @@ class Watch:
         self._own: dict[CodeType, bool] = {}
 
     def __enter__(self) -> Watch:
-        self._previous = sys.getprofile()
+        self._previous, self._collects = sys.getprofile(), gc.isenabled()
+        gc.disable()  # what `gc.callbacks` call is not the program's
         sys.setprofile(self._see)
         return self
 
     def __exit__(self, *exception: object) -> None:
         sys.setprofile(self._previous)
+        if self._collects:
+            gc.enable()
 
     def _is_own(self, code: CodeType) -> bool:
         own = self._own.get(code)

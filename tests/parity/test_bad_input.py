@@ -107,7 +107,6 @@ OTHERWISE = {
     "nn.functional.linear": {(2, "with more dimensions")},  # a bias is added as anything is
     "nn.functional.unfold": {("padding", "too large"), ("stride", "too large")},  # PyTorch takes no tuple of one
     "tensordot": {(2, "too large"), (2, "too small"), (2, "twice")},  # PyTorch says that a tuple of one is no pair
-    "view_as_complex": {(0, "in half precision")},  # there is no array of pairs of halves
 }  # fmt: skip
 
 

@@ -91,8 +91,10 @@ def outcome(call, seed, wants_gradient):
             if leaf.dtype == torch.float32 and leaf.is_contiguous():
                 leaf.detach().view(-1)[-1:].add_(1)
     gradients = [torch.zeros(0) if tensor.grad is None else tensor.grad for tensor in (x, WEIGHT)]
-    of_weight = {WEIGHT._version: version}  # which goes on from call to call
-    versions = [leaf._version - of_weight.get(leaf._version, 0) for leaf in leaves]
+    versions = [leaf._version for leaf in leaves]
+    with torch.no_grad():
+        WEIGHT.add_(0)  # the weight's version goes on from call to call, and its views' with it
+    versions = [before - version if leaf._version != before else before for leaf, before in zip(leaves, versions, strict=True)]
     return [*leaves, x, WEIGHT.detach().clone(), *gradients], (versions, facts(leaves))
 
 

@@ -32,7 +32,16 @@ from ._marks import (
     unused,
 )
 from ._saving import save
-from ._script import CompilationUnit, RecursiveScriptModule, ScriptFunction, ScriptModule, ScriptWarning, script, script_method
+from ._script import (
+    CompilationUnit,
+    Error,
+    RecursiveScriptModule,
+    ScriptFunction,
+    ScriptModule,
+    ScriptWarning,
+    script,
+    script_method,
+)
 from ._trace import TopLevelTracedModule, TracerWarning, TracingCheckError, is_tracing, trace, trace_module
 
 __all__ = [
@@ -42,10 +51,6 @@ __all__ = [
     "onednn_fusion_enabled", "optimize_for_inference", "save", "script", "script_if_tracing", "script_method",
     "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
-
-
-class Error(RuntimeError):
-    """An error inside of compiled code; code runs as Python here, and raises its own exceptions."""
 
 
 def export_opnames(m: ScriptModule) -> list[str]:

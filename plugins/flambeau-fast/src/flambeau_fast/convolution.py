@@ -15,11 +15,16 @@ from .kernels import alone, kernels, optional
 
 Sizes = Sequence[int]
 
-LEAST = 1 << 8
+LEAST = 1 << 4
 
 
 def _suits(groups: int, *arrays: Any) -> bool:
-    return groups == 1 and arrays[0].ndim == 4 and is_dense(*arrays) and all(array.size for array in arrays) and alone()
+    if groups != 1 or arrays[0].ndim != 4:
+        return False
+    for array in arrays:
+        if array.dtype is not FLOAT or not array.size or not array.flags.c_contiguous:
+            return False
+    return alone()
 
 
 def _suits_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> bool:

@@ -214,6 +214,7 @@ def _convolutions(draw: _Draw) -> Iterator[Call]:
         (3, 1, 1, (17, 22), some),
         (3, 1, 0, (19, 18), some),
         (3, 2, 1, (9, 12), some),
+        (3, 2, 0, (26, 19), some),
         (1, 1, 0, (8, 7), some),
         (1, 2, 0, (9, 9), some),
         (5, 1, 2, (9, 8), some),

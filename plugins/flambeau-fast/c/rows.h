@@ -1,4 +1,4 @@
-/* Rows of a matrix: softmax and related functions, classification losses, layer normalization.  A row stays in the cache. */
+/* Rows of a matrix: softmax and related functions, layer normalization.  A row stays in the cache. */
 #pragma once
 
 #include "kernel.h"
@@ -74,17 +74,6 @@ static void log_softmax_backward_rows(const Argument *a, int64_t first, int64_t 
     }
 }
 
-/* Arguments: grad_input, x, shifts, logs, target, scales. */
-static void cross_entropy_backward_rows(const Argument *a, int64_t first, int64_t last) {
-    int64_t length = SIZE(0, 1);
-    for (int64_t i = first; i < last; i++) {
-        float *grad_input = FLOATS(0) + i * length;
-        const float *x = FLOATS(1) + i * length, shift = FLOATS(2)[i], log_total = FLOATS(3)[i], scale = FLOATS(5)[i];
-        SIMD() for (int64_t j = 0; j < length; j++) grad_input[j] = exp_below(x[j] - shift - log_total) * scale;
-        grad_input[LONGS(4)[i]] -= scale;
-    }
-}
-
 /* --- layer normalization --- */
 
 /* Arguments: out, means, scales, x, weight, bias, eps. */
@@ -130,6 +119,5 @@ static void layer_norm_backward_strips(const Argument *a, int64_t first, int64_t
     {"softmax", "FF", softmax_rows, ITEMS}, {"log_softmax", "FF", log_softmax_rows, ITEMS},                                        \
         {"log_sum_exp", "FF", log_sum_exp_rows, ITEMS_OF_SECOND}, {"softmax_backward", "FFF", softmax_backward_rows, ITEMS},       \
         {"log_softmax_backward", "FFF", log_softmax_backward_rows, ITEMS},                                                         \
-        {"cross_entropy_backward", "FFFFLF", cross_entropy_backward_rows, ITEMS},                                                  \
         {"layer_norm", "FFFFFFf", layer_norm_rows, ITEMS},                                                                         \
         {"layer_norm_backward", "FFFFFFFF", layer_norm_backward_strips, ITEMS}

@@ -1,4 +1,4 @@
-"""Softmax, classification losses and layer normalization, row by row."""
+"""Softmax and layer normalization, row by row."""
 
 from __future__ import annotations
 
@@ -51,31 +51,6 @@ def softmax_backward(g: Any, out: Any, dim: int) -> Any:
 @fast(LEAST)
 def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
     return _by_rows(kernels.log_softmax_backward, dim, g, out)
-
-
-@fast(LEAST)
-def log_sum_exp(input: Any, dim: int) -> Any:
-    rows = _rows(dim, input)
-    if rows is None:
-        return None
-    result = np.empty((*input.shape[:-1], 2), FLOAT)
-    kernels.log_sum_exp(result.reshape(-1, 2), *rows)
-    return result
-
-
-@fast(LEAST, of=1)
-def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
-    if input.ndim != 2 or weight is not None or not is_dense(input) or g.dtype is not FLOAT:
-        return None
-    classes = np.ascontiguousarray(target, np.int64)
-    if classes.min() < 0 or classes.max() >= input.shape[1]:  # ignored targets, or an error
-        return None
-    scale = g / FLOAT.type(len(classes)) if reduction == "mean" else g
-    grad_input = np.empty(input.shape, FLOAT)
-    scales = np.full(len(classes), scale, FLOAT) if scale.ndim == 0 else np.ascontiguousarray(scale)
-    shifts, logs = np.ascontiguousarray(log_sum.T, FLOAT)
-    kernels.cross_entropy_backward(grad_input, input, shifts, logs, classes, scales)
-    return grad_input
 
 
 # --- layer normalization ------------------------------------------------------------------------------------------

@@ -115,6 +115,8 @@ def _rows(draw: _Draw) -> Iterator[Call]:
     yield Call("log_sum_exp", (cube, -1))
     target = draw.random.integers(0, length, len(rows))
     sums = numpy_kernels.KERNELS["log_sum_exp"](rows, 1)
+    for reduction in ("mean", "sum"):
+        yield Call("cross_entropy", (rows, sums, target, None, reduction, -100))
     yield Call("cross_entropy_backward", (draw.normal(), rows, sums, target, None, "mean", -100))
     yield Call("cross_entropy_backward", (draw.normal(len(rows)), rows, sums, target, None, "none", -100))
     weight, bias = draw.normal(length), draw.normal(length)

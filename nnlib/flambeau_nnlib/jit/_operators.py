@@ -11,6 +11,7 @@ from types import MethodType
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension import LOSSES
 from flambeau.extension.aten import ATEN
 
 from ..amp.autocast_mode import is_autocast_enabled
@@ -309,6 +310,8 @@ def operator_named(path: str) -> Callable[..., Any]:
     if space in ("torch", "aten"):
         if name in _PLAIN:
             return _PLAIN[name]
+        if name in _LOSSES:
+            return _with_numbers(getattr(torch.ops.aten, name))
         if name in _LAYERS or name.removesuffix("_") in _LAYERS:
             return _layer(name)
         function = getattr(torch, name, None) if name in torch.__all__ and not name.startswith("_") else None
@@ -334,6 +337,7 @@ _OF_SEVERAL = frozenset({
     "instance_norm", "layer_norm", "log_sigmoid", "lstm", "margin_ranking_loss", "meshgrid", "norm", "pairwise_distance",
     "poisson_nll_loss", "rms_norm", "rnn_relu", "rnn_tanh", "stft", "istft", "tensordot", "triplet_margin_loss",
 })  # fmt: skip
+_LOSSES = frozenset(name for name, _ in LOSSES.values())  # whose reduction is a number
 _FAMILIES = ("fft", "linalg", "special")
 
 

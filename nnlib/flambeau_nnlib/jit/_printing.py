@@ -76,7 +76,9 @@ def output_type(value: Any) -> str:
         if isinstance(value, tuple):
             return f"Tuple[{', '.join(kinds)}]"
         if len(set(kinds)) > 1:
-            raise RuntimeError(f"a traced function gives a {type(value).__name__} of values of several types; TorchScript has none")
+            raise RuntimeError(
+                f"a traced function gives a {type(value).__name__} of values of several types; TorchScript has none"
+            )
         return f"List[{kinds[0]}]" if isinstance(value, list) else f"Dict[{type(next(iter(value))).__name__}, {kinds[0]}]"
     return "Tensor"
 

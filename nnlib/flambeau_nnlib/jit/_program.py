@@ -87,6 +87,10 @@ class Program:
             for other in exported_methods(module):
                 self.method(module, other)
 
+    def method_lines(self, module: Any, name: str) -> list[str]:
+        """The lines of a method, as far as they are there."""
+        return self._methods.get(id(module), {}).get(name, [])
+
     def _traced(self, module: nn.Module, function: Callable[..., Any], name: str, examples: Any) -> list[str]:
         args, kwargs = examples
         called = module if name == "forward" else function
@@ -220,9 +224,7 @@ def _definition(name: str, parameters: list[str], kind: str, lines: list[str]) -
     return [f"def {name}({', '.join(parameters)}) -> {kind}:", *(f"  {line}" for line in lines)]
 
 
-def _parameters(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[list[str], dict[int, str]]:
+def _parameters(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[str], dict[int, str]]:
     """The parameters of a traced function with their types, and the code for each leaf of the examples by its place."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     named: list[tuple[str, Any]] = []

@@ -30,9 +30,9 @@ _RAISED: dict[str, Any] = {kind.__name__: kind for kind in (
     AssertionError, Exception, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError)}  # fmt: skip
 # Operators that stand for those of a list.
 _SYMBOLS: dict[type, str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder", ast.Pow: "pow",
-    ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le",
-    ast.Gt: "gt", ast.GtE: "ge", ast.Is: "__is__", ast.IsNot: "__isnot__",
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder",
+    ast.Pow: "pow", ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt",
+    ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "__is__", ast.IsNot: "__isnot__",
 }  # fmt: skip
 _ROOTS = {"torch", "ops", "__torch__"}
 

@@ -12,7 +12,8 @@ __all__ = ["functional_call"]
 # What a function is in TorchScript, with its parameters; `{name!}` is a number for a reduction, `{name?}` a list, empty for None.
 _TEXTS = {
     "alpha_dropout": "torch.alpha_dropout({input}, {p}, {training})",
-    "batch_norm": "torch.batch_norm({input}, {weight}, {bias}, {running_mean}, {running_var}, {training}, {momentum}, {eps}, False)",
+    "batch_norm":
+        "torch.batch_norm({input}, {weight}, {bias}, {running_mean}, {running_var}, {training}, {momentum}, {eps}, False)",
     "binary_cross_entropy": "torch.binary_cross_entropy({input}, {target}, {weight}, {reduction})",
     "binary_cross_entropy_with_logits":
         "torch.binary_cross_entropy_with_logits({input}, {target}, {weight}, {pos_weight}, {reduction})",
@@ -42,14 +43,15 @@ _TEXTS = {
         "torch.scaled_dot_product_attention({query}, {key}, {value}, {attn_mask}, {dropout_p}, {is_causal}, scale={scale})",
     "smooth_l1_loss": "torch.smooth_l1_loss({input}, {target}, {reduction}, {beta})",
     "softplus": "torch.softplus({input}, {beta}, {threshold})",
-    **{name: f"torch.{name}({{input}})" for name in ("hardsigmoid", "hardswish", "mish", "relu", "relu6", "selu", "sigmoid", "silu",
-                                                     "tanh")},
+    **{name: f"torch.{name}({{input}})" for name in ("hardsigmoid", "hardswish", "mish", "relu", "relu6", "selu", "sigmoid",
+                                                     "silu", "tanh")},
     **{name: f"torch.{name}({{input}}, {{dim}})" for name in ("log_softmax", "softmax")},
     **{f"conv{dims}d": f"torch.conv{dims}d({{input}}, {{weight}}, {{bias}}, {{stride}}, {{padding}}, {{dilation}}, {{groups}})"
        for dims in (1, 2, 3)},
     **{f"conv_transpose{dims}d": f"torch.conv_transpose{dims}d({{input}}, {{weight}}, {{bias}}, {{stride}}, {{padding}}, "
        "{output_padding}, {groups}, {dilation})" for dims in (1, 2, 3)},
-    **{f"max_pool{dims}d": f"torch.max_pool{dims}d({{input}}, {{kernel_size}}, {{stride}}, {{padding}}, {{dilation}}, {{ceil_mode}})"
+    **{f"max_pool{dims}d": f"torch.max_pool{dims}d({{input}}, {{kernel_size}}, {{stride}}, {{padding}}, {{dilation}}, "
+       "{ceil_mode})"
        for dims in (1, 2, 3)},
     "avg_pool1d": "torch.avg_pool1d({input}, {kernel_size}, {stride}, {padding}, {ceil_mode}, {count_include_pad})",
     **{f"avg_pool{dims}d": f"torch.avg_pool{dims}d({{input}}, {{kernel_size}}, {{stride}}, {{padding}}, {{ceil_mode}}, "

@@ -342,8 +342,10 @@ _LAYERS: dict[str, Callable[[Any], _Method]] = {
     "Linear": _one("torch.linear(input, self.weight, self.bias)"),
     "NonDynamicallyQuantizableLinear": _one("torch.linear(input, self.weight, self.bias)"),
     "Bilinear": _one("torch.bilinear(input1, input2, self.weight, self.bias)", "input1: Tensor, input2: Tensor"),
-    "Embedding": _one(lambda layer: f"torch.embedding(self.weight, input, {-1 if layer.padding_idx is None else layer.padding_idx})"),
-    "LayerNorm": _one(lambda layer: f"torch.layer_norm(input, {_listed(layer.normalized_shape, 1)}, self.weight, self.bias, {layer.eps!r})"),
+    "Embedding": _one(
+        lambda layer: f"torch.embedding(self.weight, input, {-1 if layer.padding_idx is None else layer.padding_idx})"),
+    "LayerNorm": _one(
+        lambda layer: f"torch.layer_norm(input, {_listed(layer.normalized_shape, 1)}, self.weight, self.bias, {layer.eps!r})"),
     "RMSNorm": _one(lambda layer: f"torch.rms_norm(input, {_listed(layer.normalized_shape, 1)}, self.weight, {layer.eps!r})"),
     "GroupNorm": _one("torch.group_norm(input, {num_groups}, self.weight, self.bias, {eps})"),
     **{f"{kind}{dims}d": make for dims in (1, 2, 3) for kind, make in (
@@ -356,7 +358,8 @@ _LAYERS: dict[str, Callable[[Any], _Method]] = {
     "AvgPool2d": _pool("avg_pool", 2, "ceil_mode", "count_include_pad", "divisor_override"),
     "AvgPool3d": _pool("avg_pool", 3, "ceil_mode", "count_include_pad", "divisor_override"),
     **{name: _one(lambda layer, op=op: f"torch.{op}{'_' * layer.inplace}(input, {layer.p!r}, self.training)") for name, op in (
-        ("Dropout", "dropout"), ("Dropout1d", "feature_dropout"), ("Dropout2d", "feature_dropout"), ("Dropout3d", "feature_dropout"),
+        ("Dropout", "dropout"), ("Dropout1d", "feature_dropout"), ("Dropout2d", "feature_dropout"),
+        ("Dropout3d", "feature_dropout"),
         ("AlphaDropout", "alpha_dropout"), ("FeatureAlphaDropout", "feature_alpha_dropout"))},
     **{name: _activation(op, *arguments) for name, op, *arguments in (
         ("ReLU", "relu"), ("Sigmoid", "sigmoid"), ("Tanh", "tanh"), ("SiLU", "silu"), ("Mish", "mish"), ("SELU", "selu"),

@@ -246,7 +246,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "contiguous": lambda value, **kwargs: value.contiguous(**_named(kwargs)),
     "clone": lambda value, **kwargs: value.clone(**_named(kwargs)),
     "linear": F.linear,
-    "pad": lambda value, pad, mode="constant", fill=None: F.pad(value, pad, mode, fill),
+    "pad": lambda input, pad, mode="constant", value=None: F.pad(input, pad, mode, value),
     "scaled_dot_product_attention": lambda query, key, value, mask=None, p=0.0, is_causal=False, **kwargs: (
         F.scaled_dot_product_attention(query, key, value, mask, p, is_causal, **_named(kwargs))
     ),
@@ -332,9 +332,9 @@ def operator_named(path: str) -> Callable[..., Any]:
 
 # Functions of Python that only compute with the tensors in their arguments, and families of modules of their own.
 _OF_SEVERAL = frozenset({
-    "affine_grid_generator", "batch_norm", "bilinear", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul",
-    "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "einsum", "embedding", "group_norm", "gru", "hinge_embedding_loss",
-    "instance_norm", "layer_norm", "log_sigmoid", "lstm", "margin_ranking_loss", "meshgrid", "norm", "pairwise_distance",
+    "affine_grid_generator", "batch_norm", "bilinear", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist",
+    "chain_matmul", "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "einsum", "embedding", "group_norm", "gru",
+    "hinge_embedding_loss", "instance_norm", "layer_norm", "log_sigmoid", "lstm", "margin_ranking_loss", "meshgrid", "norm", "pairwise_distance",
     "poisson_nll_loss", "rms_norm", "rnn_relu", "rnn_tanh", "stft", "istft", "tensordot", "triplet_margin_loss",
 })  # fmt: skip
 _LOSSES = frozenset(name for name, _ in LOSSES.values())  # whose reduction is a number

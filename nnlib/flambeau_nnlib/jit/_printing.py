@@ -34,8 +34,8 @@ _BY_NAME = {"gelu": (1, ("approximate",)), "scaled_dot_product_attention": (6, (
             "mean": (3, ("dtype",)), "prod": (3, ("dtype",)), "cumsum": (2, ("dtype",)), "cumprod": (2, ("dtype",))}  # fmt: skip
 _NEEDED = {"instance_norm": (None, None, None, None, True, 0.1, 1e-5, False),
            "batch_norm": (None, None, None, None, False, 0.1, 1e-5, False)}  # fmt: skip
-_FACTORIES = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm", "scalar_tensor",
-                        "zeros", "logspace"})  # fmt: skip
+_FACTORIES = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm",
+                        "scalar_tensor", "zeros", "logspace"})  # fmt: skip
 
 
 def attribute_path(path: str, owner: str = "self") -> str:

@@ -12,6 +12,7 @@ from flambeau import Tensor, nn
 from flambeau.utils import _pytree as pytree
 
 from ._compiling import compile_function, compile_method, exported_methods
+from ._expressions import annotations_of, constants_of
 from ._printing import attribute_path, input_type, printed
 from ._recording import TraceRecording, record
 from ._types import NoType, class_path, literal, type_of_annotation, type_of_value
@@ -64,7 +65,6 @@ class Program:
 
     def _add_root(self, root: nn.Module) -> None:
         if _examples(root):
-            self.method(root, "forward") if "forward" in _examples(root) else None
             for name in _examples(root):
                 self.method(root, name)
         else:
@@ -140,8 +140,6 @@ class Program:
         return described
 
     def _plain_attributes(self, module: nn.Module, attributes: dict[str, Any], constants: dict[str, Any]) -> None:
-        from ._compiling import annotations_of, constants_of
-
         declared, fixed = annotations_of(type(module)), constants_of(type(module))
         for name, value in vars(module).items():
             if name in attributes or name in _OF_MODULES or not name.isidentifier() or isinstance(value, nn.Module):
@@ -236,7 +234,7 @@ def _parameters(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
             named += list(value.items())
         else:
             named.append((name, value))
-    leaves = [leaf for leaf in pytree.tree_leaves((args, kwargs))]
+    leaves = list(pytree.tree_leaves((args, kwargs)))
     places = {id(leaf): place for place, leaf in enumerate(leaves)}
     inputs: dict[int, str] = {}
     parameters = []

@@ -145,9 +145,9 @@ class _Compiler(Expressions):
                 parameters.append(f"self: {self.self_type}")
                 continue
             self.locals.add(argument.arg)
-            text = f"{argument.arg}: {self.annotation(hints[argument.arg], argument) if argument.arg in hints else 'Tensor'}"
+            typed = f"{argument.arg}: {self.annotation(hints[argument.arg], argument) if argument.arg in hints else 'Tensor'}"
             default = defaults[argument.arg].default
-            parameters.append(text if default is inspect.Parameter.empty else f"{text}={self.literal(default, argument)}")
+            parameters.append(typed if default is inspect.Parameter.empty else f"{typed}={self.literal(default, argument)}")
         comment = self._type_comment()
         if comment:
             parameters = self._with_comment(parameters, comment)
@@ -155,12 +155,7 @@ class _Compiler(Expressions):
         if comment:
             returned = f" -> {comment[1]}"
         body = self.definition.body
-        if (
-            body
-            and isinstance(body[0], ast.Expr)
-            and isinstance(body[0].value, ast.Constant)
-            and isinstance(body[0].value.value, str)
-        ):
+        if ast.get_docstring(self.definition) is not None:
             body = body[1:]
         statements = self.block(body) or [ast.Pass()]
         module = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
@@ -328,13 +323,11 @@ class _Compiler(Expressions):
         target = self.target(node.target)
         return [ast.Assign([target], self.annotated(kind, self.dynamic(node.value)))]
 
-    def annotated(self, kind: str, value: ast.expr) -> ast.expr:
-        return ast.Call(ast.Name("annotate", ast.Load()), [self.parse(kind), value], [])
-
     def statement_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
             read = ast.parse(ast.unparse(node.target), mode="eval").body
             ast.copy_location(read, node)
             value = self.dynamic(ast.copy_location(ast.BinOp(read, node.op, node.value), node))
             return [ast.Assign([self.target(node.target)], value)]
-        return [ast.AugAssign(self.target(node.target), node.op, self.dynamic(node.value))]
+        target: Any = self.target(node.target)
+        return [ast.AugAssign(target, node.op, self.dynamic(node.value))]

@@ -31,8 +31,8 @@ _RAISED: dict[str, Any] = {kind.__name__: kind for kind in (
 # Operators that stand for those of a list.
 _SYMBOLS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder",
-    ast.Pow: "pow", ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt",
-    ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "__is__", ast.IsNot: "__isnot__",
+    ast.Pow: "pow", ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne",
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "__is__", ast.IsNot: "__isnot__",
 }  # fmt: skip
 _ROOTS = {"torch", "ops", "__torch__"}
 
@@ -118,7 +118,7 @@ class _Translator:
         elif isinstance(node, ast.AugAssign):
             if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
                 self.refuse(node, f"the operator {type(node.op).__name__}")
-            new = ast.AugAssign(self.target(node.target), node.op, self.expression(node.value))
+            new = ast.AugAssign(self.target(node.target), node.op, self.expression(node.value))  # type: ignore[arg-type]
         elif isinstance(node, ast.Assert):
             failed: list[ast.expr] = [ast.Constant("AssertionError") if node.msg is None else self.expression(node.msg)]
             new = ast.If(ast.UnaryOp(ast.Not(), self.expression(node.test)), [self.raised(AssertionError, failed)], [])

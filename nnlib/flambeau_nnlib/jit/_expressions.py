@@ -124,6 +124,9 @@ class Expressions:
         except NoType as error:
             return self.refuse(node, f"Unknown type in an annotation, {error}")
 
+    def annotated(self, kind: str, value: ast.expr) -> ast.expr:
+        return ast.Call(ast.Name("annotate", ast.Load()), [self.parse(kind), value], [])
+
     def literal(self, value: Any, node: ast.AST) -> str:
         try:
             return literal(value)
@@ -307,7 +310,7 @@ class Expressions:
     def value_Dict(self, node: ast.Dict) -> Any:
         if None in node.keys:
             self.refuse(node, "dictionaries with ** aren't supported")
-        return ast.Dict([self.dynamic(key) for key in node.keys if key], [self.dynamic(value) for value in node.values])  # type: ignore[arg-type]
+        return ast.Dict([self.dynamic(key) for key in node.keys if key], [self.dynamic(value) for value in node.values])
 
     def value_IfExp(self, node: ast.IfExp) -> Any:
         test = self.value(node.test)
@@ -463,7 +466,7 @@ class Expressions:
             return Static([pair if name == "items" else pair[name == "values"] for pair in children])
         if is_container(module):
             self.refuse(node, f"a {type(module).__name__} cannot be called")
-        own = vars(module).get(name)
+        own: Any = vars(module).get(name)
         if own is not None or isinstance(inspect.getattr_static(type(module), name, None), staticmethod):
             return self.function_call(Static(own or getattr(module, name)), node)
         if name not in ("forward",) and getattr(nn.Module, name, None) is getattr(type(module), name, None):
@@ -496,7 +499,7 @@ class Expressions:
         return self.parse(f"torch.{name}({', '.join([text, *args, *(f'{key}={value}' for key, value in kwargs.items())])})")
 
     def function_call(self, function: Static, node: ast.Call) -> Any:
-        target = function.value
+        target: Any = function.value
         special = self.special_call(target, node)
         if special is not None:
             return special
@@ -523,7 +526,7 @@ class Expressions:
         if getattr(math, name, None) is target:
             values = [self.value(argument) for argument in node.args]
             if all(isinstance(value, Static) for value in values):
-                return Static(target(*(value.value for value in values)))
+                return Static(getattr(math, name)(*(value.value for value in values)))
             return self.call(f"torch.{name}", node)
         if getattr(F, name, None) is target or target is getattr(torch, name, None):
             return self.torch_call(name, target, node)
@@ -559,8 +562,8 @@ class Expressions:
         if target in (isinstance, torch.jit.isinstance):
             value, kinds = self.value(node.args[0]), self.value(node.args[1])
             if isinstance(value, Static) and isinstance(kinds, Static):
-                listed = kinds.value if isinstance(kinds.value, tuple) else (kinds.value,)
-                return Static(isinstance(value.value, tuple(each.value if isinstance(each, Static) else each for each in listed)))
+                known = kinds.value if isinstance(kinds.value, tuple) else (kinds.value,)
+                return Static(isinstance(value.value, tuple(each.value if isinstance(each, Static) else each for each in known)))
             types = kinds.value if isinstance(kinds, Static) else self.refuse(node, "isinstance needs a type")
             listed = [
                 each.value if isinstance(each, Static) else each for each in (types if isinstance(types, tuple) else (types,))

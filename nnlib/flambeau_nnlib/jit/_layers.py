@@ -40,6 +40,10 @@ def _activation(name: str, *arguments: str) -> Callable[[Any], _Method]:
     return _one(text)
 
 
+def _dropout(name: str) -> Callable[[Any], _Method]:
+    return _one(lambda layer: f"torch.{name}{'_' * layer.inplace}(input, {layer.p!r}, self.training)")
+
+
 def _convolution(layer: Any) -> str:
     dims = len(layer.kernel_size)
     padding = literal(layer.padding) if isinstance(layer.padding, str) else _listed(layer.padding, dims)
@@ -328,7 +332,7 @@ _LOSSES = {"MSELoss": "mse_loss", "L1Loss": "l1_loss", "BCELoss": "binary_cross_
 
 
 def _loss(layer: Any) -> _Method:
-    name = type(layer).__name__
+    name = next(cls.__name__ for cls in type(layer).__mro__ if cls.__name__ in _LOSSES)
     number = ("none", "mean", "sum").index(layer.reduction)
     weights = {"CrossEntropyLoss": f", self.weight, {number}, {getattr(layer, 'ignore_index', 0)}, "
                f"{float(getattr(layer, 'label_smoothing', 0.0))!r}",
@@ -357,7 +361,7 @@ _LAYERS: dict[str, Callable[[Any], _Method]] = {
     "AvgPool1d": _pool("avg_pool", 1, "ceil_mode", "count_include_pad"),
     "AvgPool2d": _pool("avg_pool", 2, "ceil_mode", "count_include_pad", "divisor_override"),
     "AvgPool3d": _pool("avg_pool", 3, "ceil_mode", "count_include_pad", "divisor_override"),
-    **{name: _one(lambda layer, op=op: f"torch.{op}{'_' * layer.inplace}(input, {layer.p!r}, self.training)") for name, op in (
+    **{name: _dropout(op) for name, op in (
         ("Dropout", "dropout"), ("Dropout1d", "feature_dropout"), ("Dropout2d", "feature_dropout"),
         ("Dropout3d", "feature_dropout"),
         ("AlphaDropout", "alpha_dropout"), ("FeatureAlphaDropout", "feature_alpha_dropout"))},

@@ -311,7 +311,7 @@ def operator_named(path: str) -> Callable[..., Any]:
         if name in _PLAIN:
             return _PLAIN[name]
         if name in _LOSSES:
-            return _with_numbers(getattr(torch.ops.aten, name))
+            return _with_numbers(getattr(_aten, name))
         if name in _LAYERS or name.removesuffix("_") in _LAYERS:
             return _layer(name)
         function = getattr(torch, name, None) if name in torch.__all__ and not name.startswith("_") else None
@@ -322,7 +322,7 @@ def operator_named(path: str) -> Callable[..., Any]:
             return method
         family, _, rest = name.partition("_")
         if name in ATEN or name in _OF_SEVERAL or (family in _FAMILIES and rest in getattr(torch, family).__all__):
-            return _with_numbers(getattr(torch.ops.aten, name))
+            return _with_numbers(getattr(_aten, name))
 
     def refused(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"the archive uses the operator {path!r}, which is not supported")
@@ -334,10 +334,12 @@ def operator_named(path: str) -> Callable[..., Any]:
 _OF_SEVERAL = frozenset({
     "affine_grid_generator", "batch_norm", "bilinear", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist",
     "chain_matmul", "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "einsum", "embedding", "group_norm", "gru",
-    "hinge_embedding_loss", "instance_norm", "layer_norm", "log_sigmoid", "lstm", "margin_ranking_loss", "meshgrid", "norm", "pairwise_distance",
-    "poisson_nll_loss", "rms_norm", "rnn_relu", "rnn_tanh", "stft", "istft", "tensordot", "triplet_margin_loss",
+    "hinge_embedding_loss", "instance_norm", "istft", "layer_norm", "log_sigmoid", "lstm", "margin_ranking_loss", "meshgrid",
+    "norm", "pairwise_distance", "poisson_nll_loss", "rms_norm", "rnn_relu", "rnn_tanh", "stft", "tensordot",
+    "triplet_margin_loss",
 })  # fmt: skip
 _LOSSES = frozenset(name for name, _ in LOSSES.values())  # whose reduction is a number
+_aten: Any = torch.ops.aten  # type: ignore[attr-defined]
 _FAMILIES = ("fft", "linalg", "special")
 
 

@@ -60,9 +60,9 @@ def input_type(value: Any) -> str:
         if len(set(kinds)) == 1:
             return f"List[{kinds[0]}]"
     if isinstance(value, dict) and value:
-        keys, kinds = {type(key) for key in value}, {input_type(item) for item in value.values()}
-        if len(kinds) == 1 and keys in ({str}, {int}):
-            return f"Dict[{keys.pop().__name__}, {kinds.pop()}]"
+        keys, of_values = {type(key) for key in value}, {input_type(item) for item in value.values()}
+        if len(of_values) == 1 and keys in ({str}, {int}):
+            return f"Dict[{keys.pop().__name__}, {of_values.pop()}]"
     raise RuntimeError(
         f"Type '{type(value).__name__}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors "
         "can be traced"

@@ -91,6 +91,10 @@ class Program:
         """The lines of a method, as far as they are there."""
         return self._methods.get(id(module), {}).get(name, [])
 
+    def method_text(self, module: Any, name: str) -> str:
+        """The code of a method."""
+        return "\n".join(self.method_lines(module, name)).replace(_CLASS, self.described[id(module)].path) + "\n"
+
     def _traced(self, module: nn.Module, function: Callable[..., Any], name: str, examples: Any) -> list[str]:
         args, kwargs = examples
         called = module if name == "forward" else function

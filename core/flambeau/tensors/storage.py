@@ -73,6 +73,13 @@ class Storage:
             if memory_root(tensor) is root:
                 tensor._array = _replay(tensor)
 
+    def renew_views(self, target: Tensor, known: set[int]) -> None:
+        """Compute the arrays of the views of `target` again, which has a new one, but for those whose ids are known."""
+        root = memory_root(target)
+        for tensor in self.alive():
+            if id(tensor) not in known and memory_root(tensor) is root:
+                tensor._array = _replay(tensor)
+
 
 class InferenceStorage(Storage):
     """The storage of a tensor made in inference mode, whose views are all inference tensors too."""

@@ -11,6 +11,7 @@ from types import MethodType
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension.aten import ATEN
 
 from ..amp.autocast_mode import is_autocast_enabled
 from ..nn import functional as F
@@ -316,11 +317,28 @@ def operator_named(path: str) -> Callable[..., Any]:
         method: Callable[..., Any] | None = vars(torch.Tensor).get(name) if not name.startswith("_") else None
         if callable(method) and name not in _NOT_OPERATORS:
             return method
+        family, _, rest = name.partition("_")
+        if name in ATEN or name in _OF_SEVERAL or (family in _FAMILIES and rest in getattr(torch, family).__all__):
+            return _with_numbers(getattr(torch.ops.aten, name))
 
     def refused(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"the archive uses the operator {path!r}, which is not supported")
 
     return refused
+
+
+# Functions of Python that only compute with the tensors in their arguments, and families of modules of their own.
+_OF_SEVERAL = frozenset({
+    "affine_grid_generator", "batch_norm", "bilinear", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul",
+    "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "einsum", "embedding", "group_norm", "gru", "hinge_embedding_loss",
+    "instance_norm", "layer_norm", "log_sigmoid", "lstm", "margin_ranking_loss", "meshgrid", "norm", "pairwise_distance",
+    "poisson_nll_loss", "rms_norm", "rnn_relu", "rnn_tanh", "stft", "istft", "tensordot", "triplet_margin_loss",
+})  # fmt: skip
+_FAMILIES = ("fft", "linalg", "special")
+
+
+def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **kwargs: function(*args, **_named(kwargs))
 
 
 def _layer(name: str) -> Callable[..., Any]:

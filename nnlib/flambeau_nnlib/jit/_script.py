@@ -16,6 +16,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ..nn.modules.module import MEMBER_KINDS
+from ._recording import current_recording
 
 __all__ = [
     "CompilationUnit",
@@ -60,10 +61,14 @@ class ScriptFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # if `trace` has made it
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recording = current_recording()
+        if recording is not None:
+            return recording.called(self, args, kwargs)
         return self.function(*args, **kwargs)
 
     @property
@@ -100,6 +105,16 @@ class ScriptModule(nn.Module):
     """
 
     original_name: str = "Module"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recording = current_recording()
+        if recording is not None and recording.module is not self and self._runs_by_itself():
+            return recording.called(self, args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def _runs_by_itself(self) -> bool:
+        """Whether a trace of a module around it keeps it as a call, rather than as what it does."""
+        return True
 
     @property
     def code(self) -> str:
@@ -185,7 +200,7 @@ def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveSc
     return type(kind.__name__, (cls, kind), body)
 
 
-_OFFERED = {name for name in vars(ScriptModule) if not name.startswith("__")} - {"original_name"}
+_OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {"original_name"}
 
 
 def scripted(

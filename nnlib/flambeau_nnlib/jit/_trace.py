@@ -8,19 +8,12 @@ from typing import Any
 import flambeau as torch
 from flambeau import nn
 
+from ._recording import TracerWarning
 from ._script import ScriptFunction, ScriptModule, scripted
 
 __all__ = ["TopLevelTracedModule", "TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
 
 _tracing = False
-
-
-class TracerWarning(Warning):
-    """A warning about tracing."""
-
-    @staticmethod
-    def ignore_lib_warnings() -> None:
-        """There are none to ignore."""
 
 
 class TracingCheckError(Exception):
@@ -34,6 +27,9 @@ class TopLevelTracedModule(ScriptModule):
 
     def __repr__(self) -> str:
         return super().__repr__()
+
+    def _runs_by_itself(self) -> bool:
+        return "_examples" in vars(self)
 
 
 def is_tracing() -> bool:
@@ -105,8 +101,11 @@ def trace(
         func = owner
     _run(func, args, kwargs)
     if not isinstance(func, nn.Module):
-        return ScriptFunction(func)
+        function = ScriptFunction(func)
+        function.examples = (args, kwargs)
+        return function
     traced = scripted(func, kind=TopLevelTracedModule)
+    traced.__dict__["_examples"] = {"forward": (args, kwargs)}
     if _store_inputs:
         traced.__dict__["example_inputs"] = args or kwargs
     return traced
@@ -125,6 +124,9 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: A
     """
     if not isinstance(inputs, dict):
         raise AttributeError("expected a dictionary of (method_name, input) pairs")
-    for name, given in inputs.items():
-        _run(getattr(mod, name), (given,) if isinstance(given, torch.Tensor) else tuple(given), {})
-    return scripted(mod, kind=TopLevelTracedModule)
+    examples = {name: ((given,) if isinstance(given, torch.Tensor) else tuple(given), {}) for name, given in inputs.items()}
+    for name, (given, _) in examples.items():
+        _run(getattr(mod, name), given, {})
+    traced = scripted(mod, kind=TopLevelTracedModule)
+    traced.__dict__["_examples"] = examples
+    return traced

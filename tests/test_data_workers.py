@@ -96,36 +96,6 @@ def test_persistent_workers_stay():
     assert numbers(count) == numbers(count) == [[0, 2], [1, 3], [4, 6], [5]]
 
 
-class Sizes(Dataset):
-    def __getitem__(self, index):
-        return torch.full((10,), float(index)), torch.full((50_000,), float(index)), torch.tensor(index)
-
-    def __len__(self):
-        return 2
-
-
-def write_to(batch):
-    for tensor in batch:
-        tensor[...] = 7
-
-
-def test_tensors_of_workers_are_shared():
-    """Small ones and large: what a process writes to them that was forked later is seen, as is what another one was sent."""
-    for method in ("start", "queue"):
-        for batch in DataLoader(Sizes(), batch_size=None, num_workers=1, **FORK):
-            assert all(tensor.is_shared() and tensor.untyped_storage().is_shared() for tensor in batch)
-            assert batch[0][2:].is_shared() and not (batch[0] + 1).is_shared() and not batch[1].clone().is_shared()
-            if method == "start":
-                child = torch.multiprocessing.get_context("fork").Process(target=write_to, args=(batch,))
-                child.start()
-                child.join(60)
-            else:
-                queue = torch.multiprocessing.get_context("fork").SimpleQueue()
-                queue.put(list(batch))
-                write_to(queue.get())
-            assert all((tensor == 7).all() for tensor in batch)
-
-
 def test_batches_arrive_as_they_were_sent():
     class Mixed(Dataset):
         def __getitem__(self, index):

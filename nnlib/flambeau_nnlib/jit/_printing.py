@@ -34,8 +34,8 @@ _BY_NAME = {"gelu": (1, ("approximate",)), "scaled_dot_product_attention": (6, (
             "mean": (3, ("dtype",)), "prod": (3, ("dtype",)), "cumsum": (2, ("dtype",)), "cumprod": (2, ("dtype",))}  # fmt: skip
 _NEEDED = {"instance_norm": (None, None, None, None, True, 0.1, 1e-5, False),
            "batch_norm": (None, None, None, None, False, 0.1, 1e-5, False)}  # fmt: skip
-_FACTORIES = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm", "scalar_tensor",
-                        "zeros", "logspace"})  # fmt: skip
+_FACTORIES = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm",
+                        "scalar_tensor", "zeros", "logspace"})  # fmt: skip
 
 
 def attribute_path(path: str, owner: str = "self") -> str:
@@ -60,9 +60,9 @@ def input_type(value: Any) -> str:
         if len(set(kinds)) == 1:
             return f"List[{kinds[0]}]"
     if isinstance(value, dict) and value:
-        keys, kinds = {type(key) for key in value}, {input_type(item) for item in value.values()}
-        if len(kinds) == 1 and keys in ({str}, {int}):
-            return f"Dict[{keys.pop().__name__}, {kinds.pop()}]"
+        keys, of_values = {type(key) for key in value}, {input_type(item) for item in value.values()}
+        if len(of_values) == 1 and keys in ({str}, {int}):
+            return f"Dict[{keys.pop().__name__}, {of_values.pop()}]"
     raise RuntimeError(
         f"Type '{type(value).__name__}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors "
         "can be traced"
@@ -76,7 +76,9 @@ def output_type(value: Any) -> str:
         if isinstance(value, tuple):
             return f"Tuple[{', '.join(kinds)}]"
         if len(set(kinds)) > 1:
-            raise RuntimeError(f"a traced function gives a {type(value).__name__} of values of several types; TorchScript has none")
+            raise RuntimeError(
+                f"a traced function gives a {type(value).__name__} of values of several types; TorchScript has none"
+            )
         return f"List[{kinds[0]}]" if isinstance(value, list) else f"Dict[{type(next(iter(value))).__name__}, {kinds[0]}]"
     return "Tensor"
 

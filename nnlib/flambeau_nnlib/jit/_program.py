@@ -12,6 +12,7 @@ from flambeau import Tensor, nn
 from flambeau.utils import _pytree as pytree
 
 from ._compiling import compile_function, compile_method, exported_methods
+from ._expressions import annotations_of, constants_of
 from ._printing import attribute_path, input_type, printed
 from ._recording import TraceRecording, record
 from ._types import NoType, class_path, literal, type_of_annotation, type_of_value
@@ -64,7 +65,6 @@ class Program:
 
     def _add_root(self, root: nn.Module) -> None:
         if _examples(root):
-            self.method(root, "forward") if "forward" in _examples(root) else None
             for name in _examples(root):
                 self.method(root, name)
         else:
@@ -86,6 +86,14 @@ class Program:
             methods[name] = compile_method(self, module, name, _CLASS)
             for other in exported_methods(module):
                 self.method(module, other)
+
+    def method_lines(self, module: Any, name: str) -> list[str]:
+        """The lines of a method, as far as they are there."""
+        return self._methods.get(id(module), {}).get(name, [])
+
+    def method_text(self, module: Any, name: str) -> str:
+        """The code of a method."""
+        return "\n".join(self.method_lines(module, name)).replace(_CLASS, self.described[id(module)].path) + "\n"
 
     def _traced(self, module: nn.Module, function: Callable[..., Any], name: str, examples: Any) -> list[str]:
         args, kwargs = examples
@@ -136,8 +144,6 @@ class Program:
         return described
 
     def _plain_attributes(self, module: nn.Module, attributes: dict[str, Any], constants: dict[str, Any]) -> None:
-        from ._compiling import annotations_of, constants_of
-
         declared, fixed = annotations_of(type(module)), constants_of(type(module))
         for name, value in vars(module).items():
             if name in attributes or name in _OF_MODULES or not name.isidentifier() or isinstance(value, nn.Module):
@@ -220,9 +226,7 @@ def _definition(name: str, parameters: list[str], kind: str, lines: list[str]) -
     return [f"def {name}({', '.join(parameters)}) -> {kind}:", *(f"  {line}" for line in lines)]
 
 
-def _parameters(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[list[str], dict[int, str]]:
+def _parameters(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[str], dict[int, str]]:
     """The parameters of a traced function with their types, and the code for each leaf of the examples by its place."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     named: list[tuple[str, Any]] = []
@@ -234,7 +238,7 @@ def _parameters(
             named += list(value.items())
         else:
             named.append((name, value))
-    leaves = [leaf for leaf in pytree.tree_leaves((args, kwargs))]
+    leaves = list(pytree.tree_leaves((args, kwargs)))
     places = {id(leaf): place for place, leaf in enumerate(leaves)}
     inputs: dict[int, str] = {}
     parameters = []

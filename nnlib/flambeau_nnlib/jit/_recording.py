@@ -26,8 +26,9 @@ from ..fx.node import Node
 
 __all__ = ["TraceRecording", "TracerWarning", "current_recording", "record"]
 
-_OWN_FILES = tuple(str(Path(module.__file__ or "").parent) for module in (torch, sys.modules[__package__.rpartition(".")[0]]))
-_MACHINERY = ("symbols.py", "_tracing.py", "_recording.py", "_sizes.py", "overriding.py")
+_CORE = (str(Path(torch.__file__ or "").parent), "<flambeau.")
+_LIBRARY = str(Path(sys.modules[__package__.rpartition(".")[0]].__file__ or "").parent)
+_MACHINERY = ("_tracing.py", "_recording.py", "_sizes.py")
 
 _open: list[TraceRecording] = []
 
@@ -71,9 +72,9 @@ class TraceRecording(Recording):
 
     def _warn(self, what: str) -> None:
         frame = sys._getframe(1)
-        while frame.f_back is not None and Path(frame.f_code.co_filename).name in _MACHINERY:
+        while frame.f_back is not None and _is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
-        if not frame.f_code.co_filename.startswith((*_OWN_FILES, "<flambeau.")):
+        if not frame.f_code.co_filename.startswith(_LIBRARY):
             message = (
                 f"{what} might cause the trace to be incorrect. We can't record the data flow of Python values, so this value "
                 "will be treated as a constant in the future. This means that the trace might not generalize to other inputs!"
@@ -143,6 +144,11 @@ def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...
         result = _run_program(recording, function, args, kwargs)  # type: ignore[arg-type]  # which calls it
     recording.graph.output(recording.node_of(result) if _is_of_tensors(result) else _refuse_result(result))
     return recording
+
+
+def _is_machinery(file: str) -> bool:
+    """Whether a file has a part in a question about a value, rather than asks it."""
+    return file.startswith(_CORE) or (file.startswith(_LIBRARY) and Path(file).name in _MACHINERY)
 
 
 class _marked:

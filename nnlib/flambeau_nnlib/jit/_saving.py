@@ -82,6 +82,11 @@ def _content_of(m: Any) -> _Content:
     return _Content(program.root, program.code(), program.constants, b"10\n", lambda module: program.described[id(module)])
 
 
+def code_of(m: Any) -> dict[str, bytes]:
+    """The files with code that `save` writes of a module or function."""
+    return _content_of(m).code
+
+
 def _described_as_read(value: Any) -> Described:
     return Described(type(value)._path, {name: (getattr(value, name), kind) for name, kind in type(value)._declared.items()})
 

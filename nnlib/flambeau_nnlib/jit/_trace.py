@@ -25,6 +25,16 @@ class TopLevelTracedModule(ScriptModule):
 
     example_inputs: Any = None
 
+    @property
+    def code(self) -> str:
+        """What `torch.jit.save` writes of `forward`; its source, if no `forward` was traced."""
+        return self._program().method_text(self, "forward") if "forward" in vars(self).get("_examples", ()) else super().code
+
+    def _program(self) -> Any:
+        from ._program import Program
+
+        return Program(self)
+
     def __repr__(self) -> str:
         return super().__repr__()
 
@@ -66,8 +76,9 @@ def trace(
 ) -> Any:
     """Trace a function or module: it is run once on examples, and what comes back runs it as Python.
 
-    PyTorch records the operations, so that control flow stays as it was for the examples. Nothing is recorded here: control flow
-    follows the values of each call.
+    PyTorch records the operations, so that control flow stays as it was for the examples. Here, that is done when the module is
+    saved (`torch.jit.save`), with a `TracerWarning` where Python decides by a value; until then, control flow follows the values
+    of each call.
 
     Args:
         func: the function, module or method of a module.
@@ -124,7 +135,9 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: A
     """
     if not isinstance(inputs, dict):
         raise AttributeError("expected a dictionary of (method_name, input) pairs")
-    examples = {name: ((given,) if isinstance(given, torch.Tensor) else tuple(given), {}) for name, given in inputs.items()}
+    examples: dict[str, Any] = {
+        name: ((given,) if isinstance(given, torch.Tensor) else tuple(given), {}) for name, given in inputs.items()
+    }
     for name, (given, _) in examples.items():
         _run(getattr(mod, name), given, {})
     traced = scripted(mod, kind=TopLevelTracedModule)

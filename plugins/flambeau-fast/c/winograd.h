@@ -5,13 +5,18 @@ of some of these tiles: it transforms the weights that it needs, multiplies, and
 Weights are transformed again by each task, which costs a few hundredths of its products; kept transformed they would be four times
 as large, and to fetch them would cost more.
 
+With a stride of 2, the even rows of an image meet two taps and the odd ones one: five products for four results, and four more. Tiles
+are 9 x 9 then, of 81 places, which share 36 transformed weights: 81 products for the 144.
+
 Vectors are of channels or of outputs, so images are transposed on the way in and out, a row of tiles at a time. */
 #pragma once
 
 #include "matrix.h"
 
 #define PLACES 36
+#define PLACES_BY_2 81 /* with a stride of 2 */
 #define TILES_OF_TASK 112
+#define TILES_OF_TASK_BY_2 84
 #define BYTES_OF_TILES (1 << 22) /* in a chunk */
 #define VECTORS (WIDTH / LANES)
 #define WEIGHT_STEP (PIECE * WIDTH + LANES) /* from place to place: lines at multiples of 4096 bytes would share a few places in the cache */
@@ -64,6 +69,35 @@ INLINE void pass_weight_back(Vector *to, int step, const Vector *m, int from_ste
     to[0] = m0 * (1.0f / 4) - (m1 + m2) * (1.0f / 6) + (m3 + m4) * (1.0f / 24);
     to[step] = (m2 - m1) * (1.0f / 6) + (m3 - m4) * (1.0f / 12);
     to[2 * step] = (m3 + m4 - m1 - m2) * (1.0f / 6) + m5;
+}
+
+/* The same for a stride of 2: of nine numbers the five even ones by the points 0, 1, -1, 2 and infinity, and the four odd ones as they are. */
+INLINE void pass_input_by_2(Vector *to, int step, const Vector *d, int64_t from_step) {
+    Vector d0 = d[0], d2 = d[2 * from_step], d4 = d[4 * from_step], d6 = d[6 * from_step], d8 = d[8 * from_step];
+    to[0] = 2.0f * (d0 - d4) + (d6 - d2);
+    to[step] = (d6 - d4) - 2.0f * d2;
+    to[2 * step] = d6 - 3.0f * d4 + 2.0f * d2;
+    to[3 * step] = d6 - d2;
+    to[4 * step] = 2.0f * (d2 - d6) + (d8 - d4);
+    for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(2 * i + 1) * from_step];
+}
+
+INLINE void pass_weight_by_2(Vector *to, int step, const Vector *w, int from_step) {
+    Vector w0 = w[0], w1 = w[from_step], w2 = w[2 * from_step];
+    to[0] = w0 * (1.0f / 2);
+    to[step] = (w0 + w2) * (-1.0f / 2);
+    to[2 * step] = (w0 - w2) * (-1.0f / 6);
+    to[3 * step] = w0 * (1.0f / 6) + w2 * (1.0f / 3);
+    to[4 * step] = w2;
+    to[5 * step] = w1;
+}
+
+INLINE void pass_result_by_2(Vector *to, int step, const Vector *m, int64_t from_step) {
+    Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
+    to[0] = m0 + (m1 + m2) + m3 + m[5 * from_step];
+    to[step] = (m1 - m2) + 2.0f * m3 + m[6 * from_step];
+    to[2 * step] = (m1 + m2) + 4.0f * m3 + m[7 * from_step];
+    to[3 * step] = (m1 - m2) + 8.0f * m3 + m4 + m[8 * from_step];
 }
 
 INLINE void store_some(float *to, Vector value, int64_t count) {
@@ -125,14 +159,21 @@ INLINE float *tile_at(const Tiles *t, int64_t channel, int64_t place, int64_t ti
     return t->tiles + channel / PIECE * t->piece_step + place * t->place_step + tile * PIECE + channel % PIECE;
 }
 
-static void transform_tiles(const Tiles *t, int64_t number, const bool of_input) {
-    const int64_t row = t->first + number, i = row % t->down, columns = 4 * t->right + (of_input ? 2 : 0), vectors = pieces(t->channels, LANES);
-    const Vector *strip = strip_of(t, row / t->down, 4 * i - t->top, t->left, of_input ? 6 : 4, columns);
+enum { INPUT, GRADIENT, INPUT_BY_2 };
+
+INLINE void transform_tiles(const Tiles *t, int64_t number, const int kind) {
+    const int64_t row = t->first + number, i = row % t->down, vectors = pieces(t->channels, LANES);
+    const int size = kind == INPUT ? 6 : kind == GRADIENT ? 4 : 9, step = kind == INPUT_BY_2 ? 8 : 4;
+    const int64_t columns = step * (t->right - 1) + size;
+    const Vector *strip = strip_of(t, row / t->down, step * i - t->top, t->left, size, columns);
     for (int64_t j = 0; j < t->right; j++)
         for (int64_t v = 0; v < vectors; v++) {
-            Vector half[PLACES], whole[PLACES];
-            const Vector *from = strip + 4 * j * vectors + v;
-            if (of_input) {
+            Vector half[PLACES_BY_2], whole[PLACES_BY_2];
+            const Vector *from = strip + step * j * vectors + v;
+            if (kind == INPUT_BY_2) {
+                for (int s = 0; s < 9; s++) pass_input_by_2(half + s, 9, from + s * vectors, columns * vectors);
+                for (int r = 0; r < 9; r++) pass_input_by_2(whole + 9 * r, 1, half + 9 * r, 1);
+            } else if (kind == INPUT) {
                 for (int s = 0; s < 6; s++) pass_input(half + s, 6, from + s * vectors, (int)(columns * vectors));
                 for (int r = 0; r < 6; r++) pass_input(whole + 6 * r, 1, half + 6 * r, 1);
             } else {
@@ -140,23 +181,24 @@ static void transform_tiles(const Tiles *t, int64_t number, const bool of_input)
                 for (int r = 0; r < 6; r++) pass_gradient(whole + 6 * r, 1, half + 4 * r, 1);
             }
             float *to = tile_at(t, v * LANES, 0, number * t->right + j);
-            for (int place = 0; place < PLACES; place++) *(Vector *)(to + place * t->place_step) = whole[place];
+            for (int place = 0; place < (kind == INPUT_BY_2 ? PLACES_BY_2 : PLACES); place++) *(Vector *)(to + place * t->place_step) = whole[place];
         }
 }
 
-static void input_tiles(void *context, int64_t number) { transform_tiles(context, number, true); }
-static void gradient_tiles(void *context, int64_t number) { transform_tiles(context, number, false); }
+static void input_tiles(void *context, int64_t number) { transform_tiles(context, number, INPUT); }
+static void input_tiles_by_2(void *context, int64_t number) { transform_tiles(context, number, INPUT_BY_2); }
+static void gradient_tiles(void *context, int64_t number) { transform_tiles(context, number, GRADIENT); }
 
 /* Images of argument `i`, with memory for some rows of tiles: for an even number of lines, places would be multiples of 4096 bytes apart. */
-static Tiles tiles_of(const Argument *a, int i, int64_t down, int64_t right, int64_t top, int64_t left, int64_t rows, int use) {
+static Tiles tiles_of(const Argument *a, int i, int64_t down, int64_t right, int64_t top, int64_t left, int64_t rows, int places, int use) {
     int64_t channels = SIZE(i, 1), height = SIZE(i, 2), width = SIZE(i, 3), place_step = (rows * right | 1) * PIECE;
     return (Tiles){FLOATS(i), FLOATS(i) + SIZE(i, 0) * channels * height * width, channels, height, width, top, left, down, right,
-                   scratch(use, pieces(channels, PIECE) * PLACES * place_step * sizeof(float)), 0, place_step, PLACES * place_step};
+                   scratch(use, pieces(channels, PIECE) * places * place_step * sizeof(float)), 0, place_step, places * place_step};
 }
 
 /* How many rows of tiles are transformed at a time; a fixed number for a shape, as all divisions of work here. */
-INLINE int64_t rows_at_a_time(int64_t all, int64_t right, int64_t channels) {
-    int64_t most = larger(pieces(TILES_OF_TASK, right), BYTES_OF_TILES / (PLACES * (int64_t)sizeof(float) * channels * right));
+INLINE int64_t rows_at_a_time(int64_t all, int64_t right, int64_t channels, int places, int64_t least) {
+    int64_t most = larger(pieces(least, right), BYTES_OF_TILES / (places * (int64_t)sizeof(float) * channels * right));
     return pieces(all, pieces(all, most));
 }
 
@@ -180,7 +222,8 @@ INLINE void taps_of(Vector taps[9], const float *from, int64_t step) {
 
 /* Transformed weights of up to PIECE channels and WIDTH outputs as `(place, channel, output)`.  Either channels or outputs lie one after
 the other; parts of them are copied, as those far apart would share a few places in the cache. */
-static void transform_weights(float *to, const float *from, int64_t channels, int64_t channel_step, int64_t outputs, int64_t output_step, bool flipped) {
+static void transform_weights(float *to, const float *from, int64_t channels, int64_t channel_step, int64_t outputs, int64_t output_step, bool flipped,
+                              bool by_2) {
     float part[LANES * WIDTH * 9 + LANES];
     if (outputs < WIDTH) memset(part, 0, sizeof part);
     for (int64_t first = 0; first < channels; first += LANES) {
@@ -196,8 +239,13 @@ static void transform_weights(float *to, const float *from, int64_t channels, in
                 Vector taps[9], kernel[9], half[18], whole[PLACES];
                 taps_of(taps, part + c * part_channel + v * LANES * part_output, part_output);
                 for (int tap = 0; tap < 9; tap++) kernel[tap] = flipped ? taps[8 - tap] : taps[tap];
-                for (int s = 0; s < 3; s++) pass_weight(half + s, 3, kernel + s, 3);
-                for (int r = 0; r < 6; r++) pass_weight(whole + 6 * r, 1, half + 3 * r, 1);
+                if (by_2) {
+                    for (int s = 0; s < 3; s++) pass_weight_by_2(half + s, 3, kernel + s, 3);
+                    for (int r = 0; r < 6; r++) pass_weight_by_2(whole + 6 * r, 1, half + 3 * r, 1);
+                } else {
+                    for (int s = 0; s < 3; s++) pass_weight(half + s, 3, kernel + s, 3);
+                    for (int r = 0; r < 6; r++) pass_weight(whole + 6 * r, 1, half + 3 * r, 1);
+                }
                 for (int place = 0; place < PLACES; place++) store(to + place * WEIGHT_STEP + (first + c) * WIDTH + v * LANES, whole[place]);
             }
     }
@@ -209,6 +257,7 @@ typedef struct {
     const Argument *a;
     const Tiles *tiles;
     int64_t rows, rows_of_task, tasks_of_rows; /* of tiles */
+    bool by_2;                                 /* the stride */
 } Convolution;
 
 /* Transposed: `(position, output)` to planes of the outputs. */
@@ -235,12 +284,17 @@ static void write_results(const Convolution *w, int64_t row, const float *sums, 
     if (SIZE(3, 0)) memcpy(bias, FLOATS(3) + output, outputs * sizeof(float));
     for (int64_t j = 0; j < right; j++)
         for (int64_t v = 0; v < VECTORS; v++) {
-            Vector tile[PLACES], half[24];
-            for (int place = 0; place < PLACES; place++) tile[place] = load(sums + place * sum_step + j * WIDTH + v * LANES);
-            for (int s = 0; s < 6; s++) pass_result(half + s, 6, tile + s, 6);
+            Vector tile[PLACES_BY_2], half[36];
+            for (int place = 0; place < (w->by_2 ? PLACES_BY_2 : PLACES); place++)
+                tile[place] = load(sums + place * sum_step + j * WIDTH + v * LANES);
+            if (w->by_2)
+                for (int s = 0; s < 9; s++) pass_result_by_2(half + s, 9, tile + s, 9);
+            else
+                for (int s = 0; s < 6; s++) pass_result(half + s, 6, tile + s, 6);
             for (int r = 0; r < 4; r++) {
                 Vector *to = strip + (r * columns + 4 * j) * VECTORS + v;
-                pass_result(to, VECTORS, half + 6 * r, 1);
+                if (w->by_2) pass_result_by_2(to, VECTORS, half + 9 * r, 1);
+                else pass_result(to, VECTORS, half + 6 * r, 1);
                 for (int s = 0; s < 4; s++) to[s * VECTORS] += bias[v];
             }
         }
@@ -257,34 +311,39 @@ static void convolve_block(void *context, int64_t number) {
     const int64_t first = number % w->tasks_of_rows * w->rows_of_task, rows = smaller(w->rows_of_task, w->rows - first);
     const int64_t output = number / w->tasks_of_rows * WIDTH, outputs = smaller(WIDTH, SIZE(2, 1) - output), right = w->tiles->right;
     const int64_t tiles = rows * right, panels = pieces(tiles, ROWS), sum_step = tiles * WIDTH + LANES, channels = w->tiles->channels;
-    float *weights = scratch(0, PLACES * (WEIGHT_STEP + sum_step) * sizeof(float)), *sums = weights + PLACES * WEIGHT_STEP;
+    const int places = w->by_2 ? PLACES_BY_2 : PLACES;
+    float *weights = scratch(0, (PLACES * WEIGHT_STEP + places * sum_step) * sizeof(float)), *sums = weights + PLACES * WEIGHT_STEP;
     for (int64_t channel = 0; channel < channels; channel += PIECE) {
         const int64_t depth = smaller(PIECE, channels - channel);
-        transform_weights(weights, FLOATS(2) + channel * STEP(2, 0) + output * STEP(2, 1), depth, STEP(2, 0), outputs, STEP(2, 1), INTEGER(4));
-        for (int place = 0; place < PLACES; place++)
+        transform_weights(weights, FLOATS(2) + channel * STEP(2, 0) + output * STEP(2, 1), depth, STEP(2, 0), outputs, STEP(2, 1), INTEGER(4), w->by_2);
+        for (int place = 0; place < places; place++) {
+            const float *b = weights + (w->by_2 ? smaller(place / 9, 5) * 6 + smaller(place % 9, 5) : place) * WEIGHT_STEP;
             for (int64_t panel = 0; panel < panels; panel++) {
                 const int64_t start = panel * tiles / panels, count = (panel + 1) * tiles / panels - start;
-                Panels p = {.depth = depth, .a = tile_at(w->tiles, channel, place, first * right + start), .b = weights + place * WEIGHT_STEP,
+                Panels p = {.depth = depth, .a = tile_at(w->tiles, channel, place, first * right + start), .b = b,
                             .b_step = WIDTH, .out = sums + place * sum_step + start * WIDTH, .out_row = WIDTH, .add = channel > 0};
                 micro_kernels[count - 1][ROWS_OF_PIECE](&p);
             }
+        }
     }
     for (int64_t row = 0; row < rows; row++)
         write_results(w, w->tiles->first + first + row, sums + row * right * WIDTH, sum_step, output, outputs);
 }
 
 /* Arguments: out, images, weights `(channel, output, 3, 3)`, the last two dimensions dense, and one of the first two, bias (empty for
-none), whether kernels are flipped, padding at top and left. */
+none), whether kernels are flipped, padding at top and left, the stride, 1 or 2. */
 static void winograd(const Argument *a, int64_t from, int64_t to) {
     (void)from, (void)to;
     const int64_t batch = SIZE(0, 0), down = pieces(SIZE(0, 2), 4), right = pieces(SIZE(0, 3), 4), all = batch * down;
-    const int64_t at_a_time = rows_at_a_time(all, right, SIZE(1, 1));
-    Tiles tiles = tiles_of(a, 1, down, right, INTEGER(5), INTEGER(6), at_a_time, 2);
+    const bool by_2 = INTEGER(7) == 2;
+    const int places = by_2 ? PLACES_BY_2 : PLACES, tiles_of_task = by_2 ? TILES_OF_TASK_BY_2 : TILES_OF_TASK;
+    const int64_t at_a_time = rows_at_a_time(all, right, SIZE(1, 1), places, tiles_of_task);
+    Tiles tiles = tiles_of(a, 1, down, right, INTEGER(5), INTEGER(6), at_a_time, places, 2);
     for (; tiles.first < all; tiles.first += at_a_time) {
-        int64_t rows = smaller(at_a_time, all - tiles.first), tasks = pieces(rows, larger(1, TILES_OF_TASK / right));
-        Convolution w = {a, &tiles, rows, pieces(rows, tasks), 0};
+        int64_t rows = smaller(at_a_time, all - tiles.first), tasks = pieces(rows, larger(1, tiles_of_task / right));
+        Convolution w = {a, &tiles, rows, pieces(rows, tasks), 0, by_2};
         w.tasks_of_rows = pieces(rows, w.rows_of_task);
-        parallel(rows, input_tiles, &tiles);
+        parallel(rows, by_2 ? input_tiles_by_2 : input_tiles, &tiles);
         parallel(pieces(SIZE(2, 1), WIDTH) * w.tasks_of_rows, convolve_block, &w);
     }
 }
@@ -339,8 +398,9 @@ static void weight_gradient_block(void *context, int64_t number) {
 static void winograd_weight(const Argument *a, int64_t from, int64_t to) {
     (void)from, (void)to;
     const int64_t batch = SIZE(1, 0), down = pieces(SIZE(2, 2), 4), right = pieces(SIZE(2, 3), 4), all = batch * down;
-    const int64_t at_a_time = rows_at_a_time(all, right, larger(SIZE(1, 1), SIZE(2, 1)));
-    Tiles input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4), at_a_time, 2), grad = tiles_of(a, 2, down, right, 0, 0, at_a_time, 3);
+    const int64_t at_a_time = rows_at_a_time(all, right, larger(SIZE(1, 1), SIZE(2, 1)), PLACES, TILES_OF_TASK);
+    Tiles input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4), at_a_time, PLACES, 2);
+    Tiles grad = tiles_of(a, 2, down, right, 0, 0, at_a_time, PLACES, 3);
     for (int64_t first = 0; first < all; first += at_a_time) {
         int64_t rows = smaller(at_a_time, all - first);
         input.first = grad.first = first;
@@ -352,4 +412,4 @@ static void winograd_weight(const Argument *a, int64_t from, int64_t to) {
 }
 
 #define WINOGRAD_KERNELS                                                                                                           \
-    {"winograd", "FFFFiii", winograd, WHOLE}, {"winograd_weight", "FFFii", winograd_weight, WHOLE}
+    {"winograd", "FFFFiiii", winograd, WHOLE}, {"winograd_weight", "FFFii", winograd_weight, WHOLE}

@@ -15,16 +15,21 @@ from .kernels import alone, kernels, optional
 
 Sizes = Sequence[int]
 
-LEAST = 1 << 8
+LEAST = 1 << 4
 
 
 def _suits(groups: int, *arrays: Any) -> bool:
-    return groups == 1 and arrays[0].ndim == 4 and is_dense(*arrays) and all(array.size for array in arrays) and alone()
+    if groups != 1 or arrays[0].ndim != 4:
+        return False
+    for array in arrays:
+        if array.dtype is not FLOAT or not array.size or not array.flags.c_contiguous:
+            return False
+    return alone()
 
 
-def _suits_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> bool:
-    """Whether Winograd's algorithm can be used, and is likely to be fastest."""
-    if tuple(shape[2:]) != (3, 3) or max(stride) > 1 or max(dilation) > 1 or kernels_conv._EXACT:
+def _suits_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes, most: int = 1) -> bool:
+    """Whether Winograd's algorithm can be used, for strides of up to `most`, and is likely to be fastest."""
+    if tuple(shape[2:]) != (3, 3) or stride[0] != stride[1] or max(stride) > most or max(dilation) > 1 or kernels_conv._EXACT:
         return False
     return winograd.suits(input.shape, shape, size)
 
@@ -43,8 +48,8 @@ def convolution(
     if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
     size = kernels_conv.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-    if _suits_winograd(input, weight.shape, size, stride, dilation):
-        return winograd.convolve(input, weight, bias, padding)
+    if _suits_winograd(input, weight.shape, size, stride, dilation, most=2):
+        return winograd.convolve(input, weight, bias, padding, size, stride[0])
     output = np.empty((len(input), len(weight), *size), FLOAT)
     kernels.convolution(output, input, weight, optional(bias), *stride, *padding, *dilation)
     return output
@@ -85,7 +90,7 @@ def convolution_transposed(
         return None
     transposed_shape = (weight.shape[1], weight.shape[0], *weight.shape[2:])
     if max(padding) <= 2 and _suits_winograd(input, transposed_shape, size, stride, dilation):
-        return winograd.convolve_back(input, weight, bias, padding)
+        return winograd.convolve_back(input, weight, bias, padding, size)
     output = np.empty((len(input), weight.shape[1], *size), FLOAT)
     kernels.convolution_input(output, input, weight, optional(bias), *stride, *padding, *dilation)
     return output

@@ -24,21 +24,20 @@ def suits(shape: Sizes, weight_shape: Sizes, size: Sizes) -> bool:
     return min(weight_shape[:2]) >= 16 and tiles >= _FEWEST and min(size) >= 4
 
 
-def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
-    """The convolution of stride 1 with a weight `(outputs, channels, 3, 3)`."""
-    return _convolve(input, weight.swapaxes(0, 1), False, bias, padding)
+def convolve(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
+    """The convolution of stride 1 or 2 with a weight `(outputs, channels, 3, 3)`; `size` is that of the result."""
+    return _convolve(input, weight.swapaxes(0, 1), False, bias, padding, size, stride)
 
 
-def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
-    """The transposed convolution, from the outputs to the channels."""
-    return _convolve(input, weight, True, bias, [2 - p for p in padding])
+def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes) -> Any:
+    """The transposed convolution of stride 1, from the outputs to the channels."""
+    return _convolve(input, weight, True, bias, [2 - p for p in padding], size, 1)
 
 
-def _convolve(input: Any, weight: Any, flipped: bool, bias: Any, padding: Sizes) -> Any:
+def _convolve(input: Any, weight: Any, flipped: bool, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
     """`weight` is `(channels, outputs, 3, 3)`."""
-    height, width = (n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True))
-    output = np.empty((len(input), weight.shape[1], height, width), FLOAT)
-    kernels.winograd(output, input, weight, optional(bias), flipped, *padding)
+    output = np.empty((len(input), weight.shape[1], *size), FLOAT)
+    kernels.winograd(output, input, weight, optional(bias), flipped, *padding, stride)
     return output
 
 

@@ -40,14 +40,14 @@ __all__ = [  # noqa: RUF022
     "get_device", "gradient", "greater", "greater_equal", "group_norm", "gt", "hamming_window", "hann_window",
     "hardshrink", "hash_tensor", "heaviside", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hypot", "i0",
     "i0_", "igamma", "igammac", "imag", "index_add", "index_copy", "index_fill", "index_put", "index_put_",
-    "index_reduce", "index_select", "inner", "instance_norm", "inverse", "is_complex", "is_conj", "is_floating_point",
-    "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed", "isclose", "isfinite", "isin", "isinf",
-    "isnan", "isneginf", "isposinf", "isreal", "istft", "kaiser_window", "kron", "kthvalue", "layer_norm", "lcm",
-    "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linspace", "lobpcg", "log", "log10",
-    "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp",
-    "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp",
-    "lstsq", "lt", "lu", "lu_solve", "lu_unpack", "masked_fill", "masked_scatter", "masked_select", "matmul",
-    "matrix_exp", "matrix_power", "matrix_rank", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "index_reduce", "index_select", "inner", "instance_norm", "inverse", "is_complex", "is_conj", "is_distributed",
+    "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed", "isclose", "isfinite",
+    "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kaiser_window", "kron", "kthvalue",
+    "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linspace", "lobpcg",
+    "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_softmax", "logaddexp", "logaddexp2",
+    "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace",
+    "logsumexp", "lstsq", "lt", "lu", "lu_solve", "lu_unpack", "masked_fill", "masked_scatter", "masked_select",
+    "matmul", "matrix_exp", "matrix_power", "matrix_rank", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
     "max_pool3d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim",
     "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian",
     "nanquantile", "nansum", "narrow", "narrow_copy", "ne", "neg", "neg_", "negative", "negative_", "nextafter",
@@ -60,15 +60,15 @@ __all__ = [  # noqa: RUF022
     "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub",
     "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "segment_reduce", "select",
     "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sign", "signbit", "sin", "sin_", "sinc", "sinc_",
-    "sinh", "sinh_", "slice_scatter", "slogdet", "softmax", "solve", "sort", "split", "split_with_sizes", "sqrt",
-    "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "stft", "sub", "subtract", "sum",
-    "sum_to_size", "svd", "svd_lowrank", "swapaxes", "swapdims", "symeig", "t", "take", "take_along_dim", "tan", "tan_",
-    "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "threshold", "threshold_", "tile", "topk", "trace",
-    "transpose", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triu", "triu_indices",
-    "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique", "unique_consecutive", "unravel_index",
-    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "vander", "var", "var_mean", "vdot",
-    "view_as", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros",
-    "zeros_like", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "ComplexDoubleTensor",
+    "sinh", "sinh_", "slice_inverse", "slice_scatter", "slogdet", "softmax", "solve", "sort", "split",
+    "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "stft", "sub",
+    "subtract", "sum", "sum_to_size", "svd", "svd_lowrank", "swapaxes", "swapdims", "symeig", "t", "take",
+    "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "threshold", "threshold_",
+    "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triu",
+    "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique", "unique_consecutive",
+    "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "vander", "var",
+    "var_mean", "vdot", "view_as", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "xlogy", "xlogy_",
+    "zero_", "zeros", "zeros_like", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "ComplexDoubleTensor",
     "ComplexFloatTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
     "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage",
     "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "UInt16Storage",
@@ -333,6 +333,7 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
 def inverse(input: Tensor, *, out: Any = ...) -> Tensor: ...
 def is_complex(input: Tensor) -> _bool: ...
 def is_conj(input: Tensor) -> _bool: ...
+def is_distributed(input: Any, *args: Any, **kwargs: Any) -> _bool: ...
 def is_floating_point(input: Tensor) -> _bool: ...
 def is_inference(input: Tensor) -> _bool: ...
 def is_neg(input: Tensor) -> _bool: ...
@@ -518,6 +519,7 @@ def sinc(input: Any, *, out: Any = ...) -> Tensor: ...
 def sinc_(input: Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def sinh(input: Any, *, out: Any = ...) -> Tensor: ...
 def sinh_(input: Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def slice_inverse(input: Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Any = ...) -> Tensor: ...
 def slogdet(input: Tensor, *, out: Any = ...) -> Any: ...
 def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Any = ...) -> Tensor: ...

@@ -228,7 +228,7 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     results = Results.of(recording, leaves, spec, sources)
     backward = record_backward(recording, results.tensors())
     results.forget()
-    effects = Effects.of(recording, arguments)
+    effects = Effects.of(recording, sources, arguments)
     if recorder.spoiled:
         raise NotCapturable(recorder.spoiled)
     if recording.spoiled_numbers():
@@ -249,10 +249,11 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     inputs = sources.needed_by(needed, outputs, made)
     captured.forward = Program(recorder, needed, inputs, outputs, sources.all_references())
     captured.sources = [sources.source_of(reference) for reference in inputs]
-    read = {(source.position, id(source.tensor)) for source in captured.sources if source.kind == "gradient"}
+    changed_gradients = [source for source in effects.places() if source.kind == "gradient"]
+    read = {(source.position, id(source.tensor)) for source in captured.sources + changed_gradients if source.kind == "gradient"}
     for gradient in effects.gradients:
         gradient.replaces = (gradient.tensor.position, id(gradient.tensor.tensor)) not in read
-    used = captured.sources + captured.inputs + results.sources()
+    used = captured.sources + captured.inputs + results.sources() + changed_gradients
     captured.outside = tensors_from_outside(recording, used, effects)
     captured.argument_gradients = gradients_of_arguments(recording, arguments, used, effects)
     if effects.arrays or _writes_to(recorder, captured.forward.calls, inputs):

@@ -10,27 +10,16 @@ from ..runtime.devices import DispatchKey
 from ..tensors.tensor import Tensor, wrap
 from .recorder import RecordedArray, Reference
 from .recording import NotCapturable, Recording
+from .sources import Source, Sources
 
 __all__ = ["Effects"]
-
-
-@dataclass(slots=True)
-class Place:
-    """A tensor that something happened to: one from outside, or an argument, which is another in each replay."""
-
-    tensor: Tensor | None
-    position: int = 0
-
-    def of(self, arguments: Sequence[Tensor]) -> Tensor:
-        """The tensor, in a call with these arguments."""
-        return arguments[self.position] if self.tensor is None else self.tensor
 
 
 @dataclass(slots=True)
 class NewGradient:
     """A gradient that a step gave to a tensor."""
 
-    tensor: Place
+    tensor: Source
     reference: Reference
     key: DispatchKey
     version: int
@@ -41,23 +30,23 @@ class NewGradient:
 class Effects:
     """What happened to tensors: new arrays (where arrays are immutable), gradients, versions."""
 
-    arrays: list[tuple[Place, Reference]] = field(default_factory=list)
+    arrays: list[tuple[Source, Reference]] = field(default_factory=list)
     gradients: list[NewGradient] = field(default_factory=list)
-    cleared: list[Place] = field(default_factory=list)  # whose gradient is None now
-    versions: list[tuple[Place, int]] = field(default_factory=list)
+    cleared: list[Source] = field(default_factory=list)  # whose gradient is None now
+    versions: list[tuple[Source, int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, recording: Recording, arguments: Sequence[Tensor]) -> Effects:
+    def of(cls, recording: Recording, sources: Sources, arguments: Sequence[Tensor]) -> Effects:
         """The effects of what has been recorded; the recording must still be open.
 
         Raises:
             NotCapturable: something was done that a replay could not repeat.
         """
         effects, seen = cls(), set[int]()
-        positions = {id(tensor): position for position, tensor in reversed(list(enumerate(arguments)))}
+        of_storage = {id(tensor._storage): sources.of_tensor(tensor) for tensor in arguments if id(tensor) in recording.states}
         for before in recording.states.values():
             tensor = before.tensor
-            place = Place(None, positions[id(tensor)]) if id(tensor) in positions else Place(tensor)
+            place = sources.of_tensor(tensor)
             if tensor._key is not before.key or tensor._view is not before.view:
                 raise NotCapturable("a tensor became another one, by `.data`, `set_` or the like")
             if tensor._node is not before.node or tensor._requires_grad != before.requires_grad:
@@ -69,12 +58,12 @@ class Effects:
                 raise NotCapturable("a tensor was given another storage")
             if storage is not None and storage.version != before.version and id(storage) not in seen:
                 seen.add(id(storage))
-                effects.versions.append((place, storage.version - before.version))
+                effects.versions.append((of_storage.get(id(storage), place), storage.version - before.version))
             if tensor._grad is not before.grad:
                 effects._note_gradient(place, tensor._grad)
         return effects
 
-    def _note_gradient(self, place: Place, grad: Tensor | None) -> None:
+    def _note_gradient(self, place: Source, grad: Tensor | None) -> None:
         if grad is None:
             self.cleared.append(place)
             return
@@ -91,27 +80,43 @@ class Effects:
         """Let go of the gradients that a replay makes anew, before it starts: at its peak it would hold both."""
         for gradient in self.gradients:
             if gradient.replaces:
-                gradient.tensor.of(arguments)._grad = None
+                gradient.tensor.tensor_in(arguments)._grad = None
 
     def apply(self, values: Sequence[Any], arguments: Sequence[Tensor]) -> None:
         """Do it again, with the values that a replay has computed for `references`."""
-        for (place, _), value in zip(self.arrays, values, strict=False):
-            place.of(arguments)._array = value
+        if self.arrays:
+            self._replace_arrays(values, arguments)
+        for place, steps in self.versions:
+            tensor = place.tensor_in(arguments)
+            (tensor._storage or tensor._own_storage()).version += steps
         for gradient, value in zip(self.gradients, values[len(self.arrays) :], strict=True):
             grad = wrap(value, gradient.key)
             if gradient.version:
                 grad._own_storage().version = gradient.version
-            gradient.tensor.of(arguments)._grad = grad
+            gradient.tensor.tensor_in(arguments)._grad = grad
         for place in self.cleared:
-            place.of(arguments)._grad = None
-        for place, steps in self.versions:
-            tensor = place.of(arguments)
-            (tensor._storage or tensor._own_storage()).version += steps
+            place.tensor_in(arguments)._grad = None
+
+    def _replace_arrays(self, values: Sequence[Any], arguments: Sequence[Tensor]) -> None:
+        """Give new arrays to tensors, and to the views of them that have been made since the recording."""
+        tensors = [place.tensor_in(arguments) for place, _ in self.arrays]
+        viewed = []
+        for tensor, value in zip(tensors, values, strict=False):
+            tensor._array = value
+            if tensor._storage is not None and tensor._storage.views:
+                viewed.append(tensor)
+        if viewed:
+            known = set(map(id, tensors))
+            for tensor in viewed:
+                tensor._storage.renew_views(tensor, known)
+
+    def places(self) -> list[Source]:
+        """The tensors whose arrays or versions change."""
+        return [place for place, _ in self.arrays] + [place for place, _ in self.versions]
 
     def tensors(self) -> list[Tensor]:
         """The tensors from outside that something happened to."""
-        places = [place for place, _ in self.arrays] + [gradient.tensor for gradient in self.gradients] + self.cleared
-        places += [place for place, _ in self.versions]
+        places = self.places() + [gradient.tensor for gradient in self.gradients] + self.cleared
         return [place.tensor for place in places if place.tensor is not None]
 
 

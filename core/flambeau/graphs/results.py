@@ -278,9 +278,7 @@ class _Plan:
         if tensor._requires_grad and tensor._node is None:
             raise NotCapturable("it returns a view that became a leaf of its own")
         if tensor._view is None:  # it shares the memory, where arrays are immutable
-            if tensor._storage is not source._storage:
-                raise NotCapturable("it returns the `data` of a tensor")
-            return _Step(Tensor.detach, True)
+            return _Step(Tensor.detach if tensor._storage is source._storage else _data, True)
         _, record, params, recorded = tensor._view
         if recorded == IN_INFERENCE_MODE or recorded not in (True, False):
             raise NotCapturable("it returns a view that a custom Function, or inference mode, has made")
@@ -310,6 +308,10 @@ class _Plan:
     def references(self) -> list[Reference]:
         """The values that it takes: those of the new tensors, and numbers."""
         return [*(self._reference(new.tensor) for new in self.made), *self.numbers]  # type: ignore[arg-type]  # a tensor
+
+
+def _data(tensor: Tensor) -> Tensor:
+    return tensor.data
 
 
 def _operation(name: str, params: tuple[Any, ...]) -> Callable[[Tensor], Any]:

@@ -28,6 +28,8 @@ class _Snapshot:
         self.originals = [tensor._array for tensor in self.tensors]
         self.versions = [(tensor._storage, 0 if tensor._storage is None else tensor._storage.version) for tensor in self.tensors]
         self.gradients = [tensor._grad for tensor in self.tensors]
+        storages = [None if grad is None else grad._storage for grad in self.gradients]
+        self.gradient_versions = [0 if storage is None else storage.version for storage in storages]
         self.gradient_arrays = [None if grad is None else self._copy(grad) for grad in self.gradients]
         self.generators = [(raw, raw.get_state()) for _, raw in captured.generators]
 
@@ -46,10 +48,16 @@ class _Snapshot:
             if tensor._storage is not None:
                 tensor._storage.version = version
             tensor._storage = storage if storage is not None else tensor._storage
-        for tensor, grad, array in zip(self.tensors, self.gradients, self.gradient_arrays, strict=True):
+        for tensor, grad, array, version in zip(
+            self.tensors, self.gradients, self.gradient_arrays, self.gradient_versions, strict=True
+        ):
             tensor._grad = grad
             if grad is not None and grad._key.backend.mutable:
                 self._write_back(grad, array)
+            elif grad is not None:
+                grad._array = array
+            if grad is not None and grad._storage is not None:
+                grad._storage.version = version
         for raw, state in self.generators:
             raw.set_state(state)
 

@@ -73,6 +73,13 @@ class Storage:
             if memory_root(tensor) is root:
                 tensor._array = _replay(tensor)
 
+    def renew_views(self, target: Tensor, known: set[int]) -> None:
+        """Compute the arrays of the views of `target` again, which has a new one, but for those whose ids are known."""
+        root = memory_root(target)
+        for tensor in self.alive():
+            if id(tensor) not in known and memory_root(tensor) is root:
+                tensor._array = _replay(tensor)
+
 
 class InferenceStorage(Storage):
     """The storage of a tensor made in inference mode, whose views are all inference tensors too."""
@@ -145,6 +152,11 @@ class StorageBase:
     """Base class of the storages of the public API (`flambeau.storage`), for modules that cannot import these."""
 
     device: Any
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is StorageBase:
+            raise RuntimeError("Cannot directly construct StorageBase; subclass it and then construct that")
+        return object.__new__(cls)
 
     def as_tensor(self, dtype: Any) -> Tensor:
         """The memory as a one-dimensional tensor of a dtype."""

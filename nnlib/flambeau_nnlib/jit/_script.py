@@ -18,6 +18,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ..nn.modules.module import MEMBER_KINDS
+from ._recording import current_recording
 
 __all__ = [
     "CompilationUnit",
@@ -57,7 +58,7 @@ class Error(RuntimeError):
 def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
     """Context in which what Python itself or a `raise` of its exceptions says becomes an Error, as from compiled code.
 
-    A RuntimeError is already what is expected, arguments that do not fit the function are one too, and the exceptions of libraries
+    A RuntimeError is already what is expected, and arguments that do not fit the function are one, too. The exceptions of libraries
     tell those who trace a program to go another way.
     """
     try:
@@ -117,10 +118,14 @@ class ScriptFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # if `trace` has made it
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recording = current_recording()
+        if recording is not None:
+            return recording.called(self, args, kwargs)
         with _raising_errors(self.function, args, kwargs):
             return self.function(*args, **kwargs)
 
@@ -158,6 +163,16 @@ class ScriptModule(nn.Module):
     """
 
     original_name: str = "Module"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recording = current_recording()
+        if recording is not None and recording.module is not self and self._runs_by_itself():
+            return recording.called(self, args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def _runs_by_itself(self) -> bool:
+        """Whether a trace of a module around it keeps it as a call, rather than as what it does."""
+        return True
 
     @property
     def code(self) -> str:
@@ -248,7 +263,7 @@ def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveSc
     return type(kind.__name__, (cls, kind), body)
 
 
-_OFFERED = {name for name in vars(ScriptModule) if not name.startswith("__")} - {"original_name"}
+_OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {"original_name"}
 
 
 def scripted(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from flambeau.nn import functional as F
@@ -364,3 +366,18 @@ def test_whole_numbers_of_any_library(one):
 @pytest.mark.parametrize("two", [2, 2.0, np.float32(2), np.float64(2), torch.tensor(2), torch.tensor(2.0)])
 def test_numbers_of_any_library(two):
     assert torch.addcmul(X, X, X, value=two).tolist() == [3, 10, 21]
+
+
+def test_warnings_point_at_the_line_of_the_program() -> None:
+    """Through generated code, layers and overrides alike, so that filters by module find them."""
+    F, layer = torch.nn.functional, torch.nn.Sequential(torch.nn.Softmax())
+    calls = [
+        lambda: F.softmax(torch.ones(2, 2)), lambda: layer(torch.ones(2, 2)), lambda: F.mse_loss(torch.ones(2), torch.ones(2, 1)),
+        lambda: torch.nn.MSELoss()(torch.ones(2), torch.ones(2, 1)), lambda: torch.ones(1).var(), lambda: torch.tensor(torch.ones(2)),
+        lambda: torch.add(torch.ones(2), 1, out=torch.ones(3)),
+    ]  # fmt: skip
+    for call in calls:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        assert [warning.filename for warning in caught] == [__file__]

@@ -57,6 +57,35 @@ def test_modules_are_loaded_once_by_whichever_name_comes_first() -> None:
     assert run("-m", "flambeau", "-c", code).split() == ["True"] * 3
 
 
+EVERY_MODULE = """
+import importlib, pkgutil
+
+def load(name):
+    parent, _, child = name.rpartition(".")
+    try:
+        exec(f"from {parent} import {child}" if parent else f"import {name}", {})
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name.startswith("flambeau"):
+            raise
+        return 0  # CuPy is not there
+    parts = [found.name for folder in getattr(module, "__path__", ()) for found in pkgutil.iter_modules([folder])]
+    return 1 + sum(load(f"{name}.{part}") for part in parts if part != "__main__")
+
+print(*map(load, ("flambeau", "flambeau_nnlib", "flambeau_vision", "flambeau_backends")))
+"""
+
+
+def test_every_module_is_imported_from_its_package() -> None:
+    counts = [int(count) for count in run("-m", "flambeau", "-c", EVERY_MODULE).split()]
+    assert min(counts) > 5 and sum(counts) > 500
+
+
+def test_modules_that_pytorch_does_not_have_keep_their_names() -> None:
+    code = "import flambeau_nnlib.notebooks as n, functorch, importlib.util as u; print(n.__name__, functorch.__name__, u.find_spec('torch.functorch'))"
+    assert run("-m", "flambeau", "-c", code).split() == ["flambeau_nnlib.notebooks", "functorch", "None"]
+
+
 def test_operators_of_torchvision_are_exported_by_either_name() -> None:
     code = """
 import torch, torchvision

@@ -153,3 +153,18 @@ def test_layers_folded_for_inference():
     assert isinstance(module[1], nn.BatchNorm2d)
     dropping = nn.Sequential(nn.Dropout(0.9), nn.ReLU(), nn.Sequential(nn.Dropout(0.9)))
     assert torch.equal(optimization.remove_dropout(dropping)(x), x.relu())
+
+
+def test_einsum_is_recorded_with_its_operands_one_by_one():
+    for program in (lambda a, b: torch.einsum("ij,jk->ik", [a, b]), lambda a, b: torch.einsum("ij,jk->ik", a, b)):
+        traced = torch.fx.symbolic_trace(program)
+        (call,) = (node for node in traced.graph.nodes if node.op == "call_function")
+        assert call.target is torch.functional.einsum
+        assert [str(arg) for arg in call.args] == ["ij,jk->ik", "a", "b"]
+        a = torch.rand(2, 3)
+        assert torch.equal(traced(a, a.T), a @ a.T)
+
+
+def test_what_takes_tensors_in_a_sequence_is_recorded_alone():
+    traced = torch.fx.symbolic_trace(lambda a, b: torch.meshgrid([a, b], indexing="ij"))
+    assert [node.op for node in traced.graph.nodes] == ["placeholder", "placeholder", "call_function", "output"]

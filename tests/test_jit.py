@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import flambeau as torch
 from flambeau import nn
 
@@ -34,3 +36,34 @@ def test_scripting_leaves_the_module_as_it_is():
     torch.testing.assert_close(scripted(x), module(x))
     scripted.extra = nn.Linear(2, 1)
     assert not hasattr(module, "extra")
+
+
+def _at_most_three(x: torch.Tensor) -> torch.Tensor:
+    assert x.shape[0] <= 3, "too many rows"
+    if x.shape[0] == 0:
+        raise ValueError("no rows")
+    return x
+
+
+class _AtMostThree(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return _at_most_three(x)
+
+
+@pytest.mark.parametrize("code", [_at_most_three, _AtMostThree(), torch.nn.Sequential(_AtMostThree())])
+def test_what_scripted_code_raises_is_an_error_of_jit(code):
+    scripted = torch.jit.script(code)
+    assert torch.equal(scripted(torch.ones(3)), torch.ones(3))
+    with pytest.raises(torch.jit.Error, match="AssertionError: too many rows") as caught:
+        scripted(torch.ones(4))
+    assert isinstance(caught.value.__cause__, AssertionError)
+    with pytest.raises(torch.jit.Error, match="builtins.ValueError: no rows"):
+        scripted(torch.ones(0))
+    with pytest.raises(AssertionError, match="too many rows"):
+        code(torch.ones(4))
+
+
+def test_errors_of_operations_are_as_outside_of_scripts():
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied") as caught:
+        torch.jit.script(torch.nn.Linear(2, 1))(torch.ones(3, 3))
+    assert type(caught.value) is not torch.jit.Error

@@ -479,3 +479,33 @@ def test_processes_train_one_model_together():
     mp.spawn(take_steps, args=(model, features, targets, 1e-4), nprocs=2)
     assert torch.allclose(model.weight, torch.tensor([[1.0, -2.0, 0.5]]), atol=0.05)
     assert torch.allclose(model.bias, torch.tensor([3.0]), atol=0.05)
+
+
+class Sizes(torch.utils.data.Dataset):
+    def __getitem__(self, index):
+        return torch.full((10,), float(index)), torch.full((50_000,), float(index)), torch.tensor(index)
+
+    def __len__(self):
+        return 2
+
+
+def write_to(batch):
+    for tensor in batch:
+        tensor[...] = 7
+
+
+def test_tensors_of_workers_are_shared():
+    """Small ones and large: what a process writes to them that was forked later is seen, as is what another one was sent."""
+    for method in ("start", "queue"):
+        for batch in torch.utils.data.DataLoader(Sizes(), batch_size=None, num_workers=1, multiprocessing_context="fork"):
+            assert all(tensor.is_shared() and tensor.untyped_storage().is_shared() for tensor in batch)
+            assert batch[0][2:].is_shared() and not (batch[0] + 1).is_shared() and not batch[1].clone().is_shared()
+            if method == "start":
+                child = mp.get_context("fork").Process(target=write_to, args=(batch,))
+                child.start()
+                child.join(60)
+            else:
+                queue = mp.get_context("fork").SimpleQueue()
+                queue.put(list(batch))
+                write_to(queue.get())
+            assert all((tensor == 7).all() for tensor in batch)

@@ -310,6 +310,25 @@ def test_rows_of_a_table():
     agree("index_frequencies", [normal(2, 3, 4), places])
 
 
+@pytest.mark.parametrize(("rows", "width", "count"), [(300, 64, 7), (3000, 1, 11), (40, 20_000, 3), (200, 3, 100)])
+def test_rows_are_summed_one_after_the_other(rows, width, count):
+    """In PyTorch's order, on which the last digit depends: of embeddings' gradients, bags and segments."""
+    random = np.random.default_rng(0)
+    values, places = random.standard_normal((rows, width)).astype(np.float32), random.integers(0, count, rows)
+    expected = np.zeros((count, width), np.float32)
+    for row, place in zip(values, places, strict=True):
+        expected[place] += row
+    weight = torch.zeros(count, width, requires_grad=True)
+    torch.nn.functional.embedding(torch.tensor(places), weight).backward(torch.tensor(values))
+    np.testing.assert_array_equal(weight.grad.numpy(), expected)
+    places.sort()
+    expected[...] = 0
+    for row, place in zip(values, places, strict=True):
+        expected[place] += row
+    lengths = torch.tensor(np.bincount(places, minlength=count))
+    np.testing.assert_array_equal(torch.segment_reduce(torch.tensor(values), "sum", lengths=lengths).numpy(), expected)
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_squared_error(reduction):
     agree("mse_loss", [normal(5, 3), normal(5, 3, seed=1)], reduction)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from fractions import Fraction
 
 import ml_dtypes
@@ -168,6 +169,15 @@ def test_recorded_bfloat16():
     assert actual.tolist() == [0.8828125, 0.9140625, 0.3828125, 0.9609375]
 
 
+def test_recorded_normal_values_in_every_bit():
+    """Of PyTorch on a processor with AVX2; singles take arithmetic, roots and casts alone, so they are the same anywhere."""
+    values = Generator(42).normal((100_003,), f32)
+    assert hashlib.sha256(values.tobytes()).hexdigest() == "fa6d3f1cca1f8ba319c9731c6816c1e716c4d2d6b07411f1d8d48ed6a3c08169"
+    generator = Generator(42)
+    values = np.concatenate([generator.normal((n,), f32, 0.3, 1.7) for n in range(16, 1100, 7)])
+    assert hashlib.sha256(values.tobytes()).hexdigest() == "3a996f395570bd6c87f4b23239133409ae46152e2e1c05d77fa7355cfa56ca0f"
+
+
 # --- seed and state ---
 
 
@@ -229,6 +239,34 @@ def test_a_state_continues_the_stream(words, normals):
     np.testing.assert_array_equal(copy.normal((70,), f64), values)
     generator.set_state(state)
     np.testing.assert_array_equal(generator.normal((70,), f64), values)
+
+
+@given(counts=st.lists(st.sampled_from([1, 5, 40, 255, 700, 1025, 3000]), max_size=30))
+@settings(max_examples=30, deadline=None)
+def test_words_drawn_ahead_do_not_show(counts):
+    """A stream is that of NumPy's engine, whatever is asked for at a time; its state is as if nothing were drawn ahead."""
+    generator, engine = Generator(7), np.random.MT19937()
+    np.random.RandomState(engine).seed(7)
+    for count in counts:
+        np.testing.assert_array_equal(generator.integers((count,), i64, 0, 2**20), engine.random_raw(count) % 2**20)
+        key = generator.get_state()[24:5016].view(np.uint64)
+        np.testing.assert_array_equal(key, engine.state["state"]["key"])
+        assert generator.get_state()[8:12].view(np.int32) == 625 - engine.state["state"]["pos"]
+
+
+def test_threads_share_a_stream():
+    generator, drawn = Generator(7), []
+
+    def draw():
+        for _ in range(200):
+            drawn.extend(generator.uniform((5,), f64).tolist())
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(drawn) == sorted(Generator(7).uniform((4000,), f64).tolist())
 
 
 def test_a_clone_is_independent():

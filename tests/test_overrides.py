@@ -245,6 +245,27 @@ def test_writing_is_offered_too():
     assert [each[0] for each in seen] == [torch.Tensor.__setitem__] * 3 and seen[1][1] == (0, writing) and torch.equal(x, X)
 
 
+def test_operands_in_a_sequence_are_offered_the_call():
+    seen = []
+
+    class Noting(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func.__name__ != "__get__":
+                seen.append((func.__name__, [type(arg).__name__ for arg in args]))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    plain, noting = torch.ones(2, 2), torch.ones(2, 2).as_subclass(Noting)
+    assert type(torch.einsum("ij,jk->ik", plain, noting)) is Noting
+    torch.einsum("ij,jk->ik", [plain, noting])
+    torch.einsum(plain, [0, 1], noting, [1, 2], [0, 2])
+    assert seen == [("einsum", ["str", "Tensor", "Noting"])] * 3
+    seen.clear()
+    torch.meshgrid([plain.diag(), noting.detach().diag()], indexing="ij")
+    torch.atleast_3d([plain, noting])
+    assert seen[-2:] == [("meshgrid", ["list"]), ("atleast_3d", ["list"])]
+
+
 def test_an_error_of_the_call_itself_is_not_offered():
     """Only what overrides the call may see it; and what refuses it refuses it once."""
     asked = []

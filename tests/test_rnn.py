@@ -318,3 +318,18 @@ def test_state_of_an_lstm_cell_is_two_tensors():
     with pytest.raises(ValueError, match=r"Expected hx\[0\] to be 1D or 2D, got 0D"):
         cell(x, torch.ones(2))
     assert [each.tolist() for each in cell(x, [x, x])] == [each.tolist() for each in cell(x, (x, x))]
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU])
+def test_gradients_are_the_same_where_a_mode_sees_the_calls(layer):
+    class Sees(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+
+    net, x = layer(3, 4, num_layers=2, bidirectional=True), torch.tensor(floats(5, 2, 3))
+    net(x)[0].square().sum().backward()
+    plain = [p.grad for p in net.parameters()]
+    net.zero_grad()
+    with Sees():
+        net(x)[0].square().sum().backward()
+    assert all(torch.allclose(p.grad, g) for p, g in zip(net.parameters(), plain, strict=True))

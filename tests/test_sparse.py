@@ -447,3 +447,12 @@ def test_gradients_of_batches(layout):
         held = held.reshape(2, 2, 2, 2).any(-1, keepdim=True).expand(2, 2, 2, 2).reshape(2, 2, 4)
     assert s.grad.layout is s.layout
     close(s.grad.to_dense(), 3 * weight * held)
+
+
+def test_layers_with_sparse_weights_take_batches():
+    x, weight = torch.rand(2, 3, 4, dtype=torch.float64), torch.eye(5, 4, dtype=torch.float64)
+    for sparse in (weight.to_sparse(), weight.to_sparse_csr()):
+        close(torch.nn.functional.linear(x, sparse, torch.ones(5).double()), x @ weight.T + 1)
+    close(torch.nn.functional.linear(x[0, 0].to_sparse(), weight), weight @ x[0, 0])
+    with pytest.raises(RuntimeError, match="reshape is not implemented for sparse tensors"):
+        torch.nn.functional.linear(x.to_sparse(), weight)

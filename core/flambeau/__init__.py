@@ -24,6 +24,7 @@ from .calls import transform_hooks as _hooks
 from .calls.dispatch import broadcast_shapes
 from .operations.sampling import _sample_dirichlet as _sample_dirichlet
 from .operations.sampling import _standard_gamma as _standard_gamma
+from .operations.symbolic import *
 from .protocols import interchange as _interchange
 from .protocols import pickling as _pickling
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
@@ -102,7 +103,7 @@ __all__ = [
     "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
     "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
-__all__ += [*settings.__all__, *_memory_format.__all__, "is_storage"]
+__all__ += [*settings.__all__, *_memory_format.__all__, *operations.symbolic.__all__, "is_storage"]
 
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 

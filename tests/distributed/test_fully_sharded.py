@@ -80,6 +80,12 @@ def weights(rank, size):
     ParameterGroup.gather = lambda group, parts: gathered.append(group) or gather(group, parts)
     net = trained(sharded(), rank, size)
     often, gathered[:] = len(gathered), []
+    seen = []
+    net[0][0].register_forward_hook(lambda layer, *_: seen.append((isinstance(layer.weight, nn.Parameter), layer.weight.shape)))
+    with torch.no_grad():
+        net(torch.ones(2, 6))
+    assert seen == [(True, (6, 6))] and all(isinstance(parameter, nn.Parameter) for parameter in net.parameters())
+    gathered.clear()
     kept = trained(sharded(reshard_after_forward=False), rank, size)
     ParameterGroup.gather = gather
     # Three groups in each of three steps: forward, and again for backward, but for the outermost.

@@ -77,6 +77,12 @@ SUITES = {
         copied=("src",),
         environment={"HF_HUB_OFFLINE": "1"},
     ),
+    "captum": Suite(
+        tests=tuple(f"tests/{part}" for part in ("attr", "concept", "metrics", "module", "robust", "utils")),
+        repository="https://github.com/pytorch/captum",
+        copied=("captum",),
+    ),
+    "e3nn": Suite(copied=("e3nn",)),
     "einops": Suite(tests=("einops/tests",), environment={"EINOPS_TEST_BACKENDS": "numpy,torch"}),
     "gpytorch": Suite(
         tests=("test",),
@@ -170,6 +176,11 @@ SUITES = {
         tag="{version}",
         copied=("torch_geometric",),
         known="scripts are not refused what TorchScript refuses; tensors of workers do not say that they are shared",
+    ),
+    "torchdiffeq": Suite(
+        tests=tuple(f"tests/{part}_tests.py" for part in ("api", "event", "gradient", "norm", "odeint")),
+        repository="https://github.com/rtqichen/torchdiffeq",
+        copied=("torchdiffeq",),
     ),
     "torchinfo": Suite(
         repository="https://github.com/TylerYep/torchinfo",

@@ -689,3 +689,20 @@ def test_what_runs_at_a_garbage_collection_is_not_the_programs():
         assert compiled(torch.zeros(2)).tolist() == [5000, 5000] and gc.isenabled()
     finally:
         gc.callbacks.remove(watch)
+
+
+def test_a_tuple_that_has_no_length_is_looked_into():
+    class Parts(tuple):
+        def __len__(self):
+            raise NotImplementedError
+
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = Parts((2.0, 3.0))
+
+        def forward(self, x):
+            return x * 2.0
+
+    x = torch.ones(3)
+    assert torch.equal(torch.compile(Scaled(), fullgraph=True)(x), 2 * x)

@@ -80,3 +80,47 @@ def test_what_is_refused(dynamic):
             RuntimeError, match="specialized it to be a constant" if dynamic else "Could not guard on data-dependent"
         ):
             torch.export.export(Looks(), (torch.ones(4),), dynamic_shapes=shapes)
+
+
+def kinds(torch):
+    """What a dynamic size and numbers made of it are in a traced program, and the values that the program then gives."""
+    found = {}
+
+    class Sizes(torch.nn.Module):
+        def forward(self, x):
+            n = x.shape[0]
+            numbers = {
+                "n": n, "2 * n": 2 * n, "n / 2": n / 2, "n > 7": n > 7, "sym_not": torch.sym_not(n > 7), "sym_float": torch.sym_float(n),
+                "sym_int": torch.sym_int(n / 2), "sym_max": torch.sym_max(n, 3), "sym_min": torch.sym_min(n, 8.5), "sym_sqrt": torch.sym_sqrt(n),
+                "sym_ite": torch.sym_ite(n > 7, 2 * n, n), "sym_sum": torch.sym_sum([n, n, 3]),
+            }  # fmt: skip
+            for name, number in numbers.items():
+                found[name] = [isinstance(number, kind) for kind in (torch.SymInt, torch.SymFloat, torch.SymBool, int, float)]
+            return x[0, 0], *(x[0, 0] * number for name, number in numbers.items() if ">" not in name and name != "sym_not")
+
+    dynamic = {"x": {0: torch.export.Dim("n", min=5, max=99)}}
+    program = torch.export.export(Sizes(), (torch.ones(6, 3),), dynamic_shapes=dynamic).module()
+    return found, [[value.item() for value in program(torch.ones(size, 3))] for size in (6, 9)]
+
+
+def test_numbers_that_are_being_recorded():
+    ours, theirs = kinds(flambeau), kinds(pytorch)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "sym_int(-3.5)", "sym_float(3)", "sym_not(0)", "sym_max(3, 4.0)", "sym_max(5, 4.0)", "sym_min(5, 4)", "sym_max('a', 1)",
+        "sym_ite(True, 1, 2)", "sym_ite(1, 1, 2)", "sym_ite(True, 1, 2.0)", "sym_sqrt(5)", "sym_sum([5, 4.0])", "sym_sum(5, 4)",
+        "sym_fresh_size(4)", "SymInt()", "SymFloat()", "SymBool()",
+    ],
+)  # fmt: skip
+def test_plain_numbers(expression):
+    found = []
+    for torch in (flambeau, pytorch):
+        try:
+            found.append(eval(f"torch.{expression}", {"torch": torch}))
+        except Exception as error:
+            found.append(type(error))
+    assert found[0] == found[1] and type(found[0]) is type(found[1])

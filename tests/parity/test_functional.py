@@ -503,6 +503,36 @@ def test_older_names(name):
     compare(lambda torch, x: getattr(torch.nn.functional, name)(x, **OLDER[name]), normal(2, 3, 4, 5))
 
 
+GROUPED = {  # 2-d tensors are divided into groups by `offs`
+    "rows": ((12, 8), (3, 8, 16)),
+    "columns": ((3, 16, 8), (8, 24)),
+    "products": ((16, 24), (24, 8)),
+    "batches": ((3, 16, 8), (3, 8, 16)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("groups", GROUPED)
+def test_grouped_products(groups, dtype):
+    first, second = (normal(*shape) for shape in GROUPED[groups])
+    ends = {"rows": [2, 5, 12], "columns": [8, 16, 24], "products": [8, 8, 24], "batches": None}[groups]
+    found = []
+    for torch in (ours, theirs):
+        a, b = (torch.tensor(x, dtype=getattr(torch, dtype), requires_grad=True) for x in (first, second))
+        result = torch.nn.functional.grouped_mm(a, b, offs=ends and torch.tensor(ends, dtype=torch.int32))
+        result.float().square().sum().backward()
+        found.append(
+            [x.detach().float().numpy() for x in (result, a.grad, b.grad)] + [str(result.dtype).removeprefix("flambeau.")]
+        )
+    for mine, his in zip(*found, strict=True):
+        if isinstance(mine, str):
+            assert mine.rpartition(".")[2] == his.rpartition(".")[2]
+        else:
+            np.testing.assert_allclose(
+                mine, his, rtol=1e-5 if dtype == "float32" else 3e-2, atol=1e-4 if dtype == "float32" else 0.3
+            )
+
+
 def test_no_function_is_left_out():
     """Each has a sample that is compared with PyTorch, or a test here."""
     sampled = {each.name.removeprefix("nn.functional.") for table in families().values() for each in table}
@@ -514,6 +544,7 @@ def test_no_function_is_left_out():
         "fractional_max_pool2d_with_indices",
         "fractional_max_pool3d_with_indices",
         "native_channel_shuffle",
+        "grouped_mm",
     }
     assert set(ours.nn.functional.__all__) <= sampled | here | set(WRITING) | set(OLDER)
 

@@ -240,6 +240,31 @@ def test_multinomial_of_half_floats(dtype, streams):
     same_stream(theirs, ours)
 
 
+# --- normal values, bit for bit ---
+
+
+@pytest.mark.skipif(
+    torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"), reason="PyTorch has other polynomials on other processors"
+)
+@pytest.mark.parametrize("dtype", FLOATS + COMPLEX)
+@pytest.mark.parametrize("parameters", [(0.0, 1.0), (0.0, 0.02), (-1.3, 1.0), (0.3, 1.7)])
+def test_normal_in_every_bit(dtype, parameters, streams):
+    theirs, ours = streams
+    for shape in SHAPES:
+        expected = torch.empty(shape, dtype=getattr(torch, dtype)).normal_(*parameters, generator=theirs)
+        exact(ours.normal(shape, numpy_dtype(dtype), *parameters), expected)
+        expected = torch.empty((*shape, 3), dtype=getattr(torch, dtype))[..., 0].normal_(*parameters, generator=theirs)
+        exact(ours.normal(shape, numpy_dtype(dtype), *parameters, contiguous=expected.is_contiguous()), expected)
+    same_stream(theirs, ours)
+
+
+@pytest.mark.parametrize("name", ["exponential", "cauchy"])
+def test_doubles_in_every_bit(name, streams):
+    theirs, ours = streams
+    expected = getattr(torch.empty(40_001, dtype=torch.float64), f"{name}_")(generator=theirs)
+    exact(getattr(ours, name)((40_001,), np.dtype(float)), expected)
+
+
 # --- transformed values: the same draws, to the last digits ---
 
 TRANSFORMED = {

@@ -438,3 +438,52 @@ def test_every_number_of_linspace(dtype):
                 torch.linspace(start, end, steps, dtype=getattr(torch, dtype)).double().numpy() for torch in (ours, theirs)
             )
             np.testing.assert_array_equal(mine, his, err_msg=f"linspace({start}, {end}, {steps})")
+
+
+def bases(torch):
+    class Memory(torch.StorageBase):
+        pass
+
+    storage = torch.ones(2).untyped_storage()
+    return (
+        isinstance(storage, torch.StorageBase),
+        issubclass(torch.UntypedStorage, torch.StorageBase),
+        issubclass(Memory, torch.StorageBase),
+    )
+
+
+def slices(torch):
+    x = torch.arange(12.0).reshape(3, 4)
+    part = x[:, 1:3]
+    whole = part.slice_inverse(x, 1, 1, 3)
+    return whole, whole.data_ptr() == x.data_ptr(), whole.stride(), whole.is_distributed(), torch.slice_inverse(part, x, 1, 1, 3)
+
+
+def overriding(torch):
+    class Mine:
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return "offered"
+
+    class Marked(torch.Tensor):
+        pass
+
+    marked = torch.ones(2).as_subclass(Marked)
+    values = (torch.ones(2), Mine(), 3, None, marked)
+    said = [torch.overrides.has_torch_function_unary(value) for value in values]
+    said += [torch.overrides.has_torch_function_variadic(1, value) for value in values]
+    with torch.overrides.BaseTorchFunctionMode() as mode:
+        said += [isinstance(mode, torch.overrides.TorchFunctionMode), torch.overrides.has_torch_function_unary(3)]
+        said += [torch.ones(2) + 1, type(marked + 1) is Marked, torch.add(1, Mine())]
+    return said
+
+
+@pytest.mark.parametrize("program", [bases, slices, overriding], ids=lambda program: program.__name__)
+def test_classes_to_derive_from_and_queries(program):
+    assert outcome(program, ours) == outcome(program, theirs)
+
+
+def test_a_storage_of_no_kind():
+    for torch in (ours, theirs):
+        with pytest.raises(RuntimeError, match="Cannot directly construct StorageBase"):
+            torch.StorageBase()

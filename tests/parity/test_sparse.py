@@ -174,6 +174,11 @@ torch.bmm(S.unsqueeze(0), M.unsqueeze(0)), torch.stack([S, S]).bmm(torch.stack([
 torch.sparse.sampled_addmm(R, torch.ones(2, 4), torch.ones(4, 3), beta=0.5, alpha=2.0)
 torch.sparse.sampled_addmm(S, torch.ones(2, 4), torch.ones(4, 3))
 torch.nn.functional.linear(M.t(), C), torch.nn.functional.linear(M.t(), R)
+torch.nn.functional.linear(torch.stack([M.t(), M.t() + 1]), C), torch.nn.functional.linear(torch.stack([M.t(), M.t() + 1]), R, torch.ones(2)), torch.nn.functional.linear(torch.ones(1, 2, 2, 3), C)
+torch.nn.functional.linear(C[0], M.t()), torch.nn.functional.linear(C[0], M.t(), torch.ones(2)), C[0] @ M
+torch.nn.functional.linear(torch.stack([C, C]), M.t())
+torch.stack([C, C]) @ M
+torch.nn.functional.linear(C.to_dense().to_sparse(1), M.t(), torch.ones(2))
 torch.sparse.mm(R, M, "mean"), torch.sparse.mm(R, M, "amax"), torch.sparse.mm(R, M, "min"), torch.sparse.mm(R, M, "sum")
 torch.sparse.spdiags(torch.arange(9).reshape(3, 3), torch.tensor([0, -1, 1]), (3, 3))
 torch.sparse.spdiags(torch.arange(9).reshape(3, 3), torch.tensor([0, -1, 1]), (3, 3), layout=torch.sparse_csr)

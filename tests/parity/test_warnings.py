@@ -70,6 +70,20 @@ def test_warnings(name):
     assert warned(ours, CALLS[name]) == warned(theirs, CALLS[name])
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_warnings_point_at_the_program(name):
+    """Also where PyTorch's point at its own functions."""
+    torch = ours
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            CALLS[name](torch)
+    finally:
+        torch.set_warn_always(False)
+    assert {warning.filename for warning in caught} <= {__file__}
+
+
 def test_most_come_once():
     for torch in (ours, theirs):
         torch.eye(2).qr()

@@ -53,6 +53,9 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
 # --- embedding ----------------------------------------------------------------------------------------------------
 
 
+_AT_ONCE = 1 << 14  # elements whose places are computed at a time, so that these stay in the cache
+
+
 @kernel
 def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bool = False) -> Any:
     if indices.size and (indices.min() < 0 or indices.max() >= len(weight)):
@@ -62,16 +65,15 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bo
 
 @kernel
 def sum_rows(input: Any, indices: Any, count: int) -> Any:
-    """Sum the rows that have the same index: rows are sorted by index, then each run of equal indices is summed."""
-    sums = np.zeros((count, input.shape[-1]), input.dtype)
-    flat = indices.reshape(-1)
-    if not flat.size:
-        return sums
-    order = flat.argsort(kind="stable")
-    places = flat[order]
-    starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
-    rows = input.reshape(flat.size, input.shape[-1])[order]
-    sums[places[starts]] = rows if len(starts) == len(rows) else np.add.reduceat(rows, starts, 0)
+    """Sum the rows that have the same index, one after the other, as PyTorch does: the order decides on the last digit."""
+    width = input.shape[-1]
+    sums = np.zeros((count, width), input.dtype)
+    rows, flat, columns = input.reshape(-1), indices.reshape(-1), np.arange(width)
+    chunk = max(_AT_ONCE // max(width, 1), 1)
+    for start in range(0, flat.size, chunk):
+        first = flat[start : start + chunk, None].astype(np.intp) * width
+        places = (first + columns).reshape(-1)  # of single elements: NumPy has a fast loop for those
+        np.add.at(sums.reshape(-1), places, rows[start * width : (start + chunk) * width])
     return sums
 
 

@@ -1,7 +1,7 @@
 """PyTorch's CPU random stream on NumPy: the same seed gives the same values.
 
 One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), feeds every sampler with words of 32
-bits. How many words a value consumes, and how it is computed from them, is part of the behaviour:
+bits. How many words a value consumes, and how it is computed from them (normal values in `box_muller`), is part of the behaviour:
 
 - `uniform` and `integers` take one word for a value, two if it needs more bits;
 - `bernoulli`, `exponential`, `geometric` and `cauchy` transform a double, two words, for each value;
@@ -20,7 +20,9 @@ from itertools import chain
 
 import numpy as np
 
+from .box_muller import directions, radii
 from .quiet import quiet
+from .words import MANY, Words, singles
 
 __all__ = ["Generator"]
 
@@ -31,8 +33,7 @@ DEFAULT_SEED = 67280421310721
 _WORD = 2**32 - 1  # mask of one word
 _CHUNK = 2**15  # values drawn at a time, so that temporaries stay in the processor's cache
 
-# A float keeps as many low bits of its word as its mantissa holds: 24, or 53 of two words.
-_MASK_24, _SCALE_24 = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
+# A double keeps as many low bits of its two words as its mantissa holds; a float (words.py) 24 of one.
 _MASK_53, _SCALE_53 = np.array(2**53 - 1, np.uint64), np.array(2.0**-53)
 
 # How PyTorch lays its generator out in `get_rng_state()`: fields of a C structure, gaps included.
@@ -54,9 +55,7 @@ class Generator:
     """
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
-        self._bits = np.random.MT19937(0)
-        self._seeder = np.random.RandomState(self._bits)
-        self._wide = np.random.Generator(self._bits)
+        self._words = Words()
         self.manual_seed(seed)
 
     # --- seed and state ---
@@ -67,7 +66,7 @@ class Generator:
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
         self._seed = seed % 2**64
-        self._seeder.seed(self._seed & _WORD)
+        self._words.seed(self._seed & _WORD)
         self._spare: float | None = None  # the second normal of a pair, waiting to be asked for
         return self
 
@@ -82,8 +81,7 @@ class Generator:
 
     def get_state(self) -> np.ndarray:
         """The complete state, in PyTorch's layout of 5056 bytes."""
-        engine = self._bits.state["state"]
-        key, used = engine["key"], engine["pos"]
+        key, used = self._words.state
         fresh = used == 624 and key[0] == self._seed & _WORD  # seeded, and nothing drawn since
         state = np.zeros(1, _STATE)
         state["seed"], state["seeded"], state["key"] = self._seed, 1, key
@@ -105,10 +103,7 @@ class Generator:
             raise RuntimeError("Invalid mt19937 state")
         self._seed = int(fields["seed"])
         key = fields["key"].astype(np.uint32)
-        self._bits.state = {
-            "bit_generator": "MT19937",
-            "state": {"key": key, "pos": 624 if left == 1 else used},
-        }
+        self._words.state = key, 624 if left == 1 else used
         self._spare = float(fields["spare"]) if fields["has_spare"] else None
 
     def clone(self) -> Generator:
@@ -154,13 +149,14 @@ class Generator:
             low, high = _bounds(low, high, dtype)
             wide = high - low >= 2**28  # PyTorch's limit: a remainder of 32 bits would be too uneven
         span = high - low
-        return _in_chunks(lambda count: _remainder(self._words(count, wide), span).astype(np.int64) + low, shape, dtype)
+        take = self._words.take_wide if wide else self._words.take
+        return _in_chunks(lambda count: _remainder(take(count), span).astype(np.int64) + low, shape, dtype)
 
     def permutation(self, n: int, dtype: np.dtype) -> np.ndarray:
         """The integers below `n`, shuffled (Fisher & Yates 1938; Durstenfeld 1964)."""
         steps = np.arange(n)
         targets = steps.copy()
-        targets[:-1] += self._words(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
+        targets[:-1] += self._words.take(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
         return _swap_all(steps, targets).astype(dtype, copy=False)
 
     # --- choices ---
@@ -176,7 +172,7 @@ class Generator:
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
         below = np.uint64(math.ceil(p * 2**53))  # k * 2**-53 < p, in integers
-        return _in_chunks(lambda count: self._words(count, wide=True) & _MASK_53 < below, shape, dtype)
+        return _in_chunks(lambda count: self._words.take_wide(count) & _MASK_53 < below, shape, dtype)
 
     @quiet
     def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
@@ -225,7 +221,8 @@ class Generator:
         """Exponential with mean `1 / rate`."""
         if not rate > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
-        return _in_chunks(lambda count: np.log1p(-self._doubles(count)) * (-1 / rate), shape, dtype)
+        log1p = _function("log1p", dtype)
+        return _in_chunks(lambda count: log1p(-self._doubles(count)) * (-1 / rate), shape, dtype)
 
     @quiet
     def geometric(self, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
@@ -239,7 +236,8 @@ class Generator:
         """Cauchy around `median` with half-width `sigma`."""
         if not sigma > 0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-        return _in_chunks(lambda count: median + sigma * np.tan(math.pi * (self._doubles(count) - 0.5)), shape, dtype)
+        tan = _function("tan", dtype)
+        return _in_chunks(lambda count: median + sigma * tan(math.pi * (self._doubles(count) - 0.5)), shape, dtype)
 
     # --- normal values ---
 
@@ -274,7 +272,7 @@ class Generator:
             return _as_complex(parts, dtype)
         if contiguous and math.prod(shape) >= 16:
             return self._normal_blocks(shape, dtype, mean, std)
-        return _in_chunks(lambda count: _scale(self._normal_pairs(count), mean, std), shape, dtype)
+        return _in_chunks(lambda count: _shift(self._normal_pairs(count, dtype), mean, std), shape, dtype)
 
     _normal_quietly = quiet(_normal)
 
@@ -283,7 +281,7 @@ class Generator:
         """The exponential of normal values."""
         if not std > 0:
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-        return _in_chunks(lambda count: np.exp(_scale(self._normal_pairs(count), mean, std)), shape, dtype)
+        return _in_chunks(lambda count: np.exp(_shift(self._normal_pairs(count, dtype), mean, std)), shape, dtype)
 
     def _normal_around(self, shape: Shape, dtype: np.dtype, mean: float | np.ndarray, std: float | np.ndarray) -> np.ndarray:
         if isinstance(std, np.ndarray):
@@ -303,14 +301,12 @@ class Generator:
         draw = self._doubles if dtype.itemsize == 8 else self._floats
 
         def block(count: int) -> np.ndarray:
-            return _scale(_box_muller(draw(count)), mean, std)
+            return _shift(_box_muller(draw(count)), mean, std)
 
         n = math.prod(shape)
         remainder = n % 16
-        if remainder and n <= _FEW and dtype.itemsize > 2:  # the code below, in a single draw
-            units = draw(n + 16)
-            values = _scale(_box_muller(np.concatenate([units[: n - remainder], units[n:]])), mean, std)
-            return np.concatenate([values[: n - 16], values[-16:]]).reshape(shape)
+        if n <= MANY and dtype.itemsize == 4:  # the code below, in a single draw
+            return _shift(self._words.normal(n), mean, std).reshape(shape)
         values = _in_chunks(block, (n - remainder,), dtype)
         if remainder:
             if dtype.itemsize > 2:  # PyTorch draws the incomplete block too, but not in 16 bits
@@ -318,14 +314,15 @@ class Generator:
             values = np.concatenate([values[: n - 16], _cast(block(16), dtype)])
         return values.reshape(shape)
 
-    def _normal_pairs(self, count: int) -> np.ndarray:
-        """Standard normal doubles, computed in pairs; the second of an incomplete pair is saved for the next call."""
+    def _normal_pairs(self, count: int, dtype: np.dtype) -> np.ndarray:
+        """Standard normal doubles, in pairs, to be cast to `dtype`; the second of an incomplete pair waits for the next call."""
         waiting = [] if self._spare is None else [self._spare]
         uniforms = self._doubles(2 * ((count - len(waiting) + 1) // 2))
         if count < 16:  # faster one by one
             uniform = iter(uniforms.tolist()).__next__
             return np.array([self._next_normal(uniform) for _ in range(count)])
-        radius, angle = np.sqrt(-2 * np.log1p(-uniforms[1::2])), 2 * math.pi * uniforms[::2]
+        log1p = _function("log1p", dtype)
+        radius, angle = np.sqrt(-2 * log1p(-uniforms[1::2])), 2 * math.pi * uniforms[::2]
         values = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
         values = np.concatenate([waiting, values.ravel()])
         self._spare = float(values[count]) if len(values) > count else None
@@ -422,25 +419,13 @@ class Generator:
 
     # --- words and uniforms ---
 
-    def _words(self, count: int, wide: bool = False) -> np.ndarray:
-        """The next `count` words of 32 bits; with `wide` of 64 bits, made of two words with the high one first."""
-        if not wide:
-            return self._bits.random_raw(count).astype(np.uint32)
-        if count < 1000:  # NumPy's own way of joining words is faster, but has more overhead
-            return self._bits.random_raw(2 * count).astype(">u4").view(">u8").astype(np.uint64)
-        return self._wide.integers(0, 2**64, count, np.uint64)
-
     def _floats(self, count: int) -> np.ndarray:
         """Uniform float32 on [0, 1), 24 bits each."""
-        bits = self._words(count)
-        bits &= _MASK_24
-        values = bits.view(np.int32).astype(np.float32)
-        values *= _SCALE_24
-        return values
+        return singles(self._words.take(count))
 
     def _doubles(self, count: int) -> np.ndarray:
         """Uniform float64 on [0, 1), 53 bits each."""
-        bits = self._words(count, wide=True)
+        bits = self._words.take_wide(count)
         bits &= _MASK_53
         return bits.view(np.int64) * _SCALE_53
 
@@ -450,41 +435,25 @@ class Generator:
 _THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # PyTorch has them in single precision
 
 
-_FEW = 1 << 10  # values up to which the overhead of calls outweighs the computation
-_FACTORS = {
-    kind: [np.array(factor, kind) for factor in (1, -2, 2 * math.pi)] for kind in "fd"
-}  # ufuncs take arrays faster than Python numbers
-
-
 def _box_muller(unit: np.ndarray) -> np.ndarray:
-    """Turn uniforms into normal values, in blocks of eight radii and eight angles (Box & Muller 1958)."""
-    if unit.size <= _FEW:
-        one, minus_two, two_pi = _FACTORS[unit.dtype.char]
-        first, second = unit.reshape(-1, 2, 8).swapaxes(0, 1)
-        radius, angle = np.subtract(one, first), np.multiply(second, two_pi)
-        np.sqrt(np.multiply(np.log(radius, radius), minus_two, radius), radius)
-        np.multiply(np.cos(angle), radius, first)
-        np.multiply(np.sin(angle, angle), radius, second)
-        return unit
+    """Turn uniforms into normal values, in blocks of eight radii and eight angles; in place."""
     eight = np.dtype((np.void, 8 * unit.itemsize))  # moved as one item
     halves = unit.view(eight).reshape(-1, 2)
     radius, angle = (halves[:, side].copy().view(unit.dtype) for side in (0, 1))
-    np.log(np.subtract(1, radius, out=radius), out=radius)
-    radius *= -2
-    np.sqrt(radius, out=radius)
-    angle *= 2 * math.pi
-    for side, direction in enumerate((np.cos(angle), np.sin(angle, out=angle))):
+    radii(radius)
+    for side, direction in enumerate(directions(angle)):
         direction *= radius
         halves[:, side] = direction.view(eight)
     return unit
 
 
-def _scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
-    """Compute `values * std + mean` in place."""
+def _shift(values: np.ndarray, mean: float, std: float) -> np.ndarray:
+    """Compute `values * std + mean`, rounded once, in place where it can be."""
+    if std != 1 and mean != 0:
+        return _fused_multiply_add(values, values.dtype.type(std), values.dtype.type(mean))
     if std != 1:
         values *= std
-    if mean != 0:
-        values += mean
+    values += mean  # of 0 too: it leaves no negative zeros
     return values
 
 
@@ -677,6 +646,18 @@ def _largest_integer(dtype: np.dtype) -> int:
     if _is_float(dtype):
         return 2 ** {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}[dtype.name]
     return 1 if dtype.kind == "b" else np.iinfo(dtype).max
+
+
+def _function(name: str, dtype: np.dtype) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of doubles whose results are cast to `dtype`.
+
+    NumPy's logarithms and tangents are its own on some processors, and differ in the last digit from the C library's,
+    which PyTorch calls. A cast to fewer digits does not leave the difference; doubles are given to `math` one by one.
+    """
+    if np.dtype(dtype).itemsize < 8:
+        return getattr(np, name)
+    exact = getattr(math, name)
+    return lambda values: np.fromiter(map(exact, values.tolist()), float, values.size)
 
 
 def _is_float(dtype: np.dtype) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from ..calls import overriding
 from ..runtime.devices import DispatchKey
 from ..runtime.state import state
+from ..runtime.warning import warn
 from ..tape import engine
 from ..tape.node import Node
 from ..tape.tensor_class import RECORDED, tensor_class
@@ -58,12 +58,11 @@ def backward(
         )
     refuse_backward()
     if create_graph:
-        warnings.warn(
+        warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
             "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
             "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
             "after use to break the cycle and avoid the leak.",
-            stacklevel=2,
         )
     if grad_tensors is None and grad_variables is None and inputs is None and hasattr(tensors, "_requires_grad"):
         roots = [_root(tensors, None, 0)]
@@ -143,11 +142,10 @@ def grad(
             materialize_grads=materialize_grads,
         )
     if not only_inputs:
-        warnings.warn(
+        warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
             "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
         )
     outputs, inputs = _sequence(outputs), _inputs("`inputs` argument to `grad()`", inputs)
     if is_grads_batched:

@@ -222,11 +222,12 @@ def overrides_nothing(function: Callable[..., Any], required: Sequence[str]) -> 
     """Conditions, as source, under which no required argument, and no other that may be a tensor, overrides the call."""
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
-    for name, annotation in types_of(function).items():
-        parameter = signature_of(function).parameters[name]
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            tests.append(f"DIRECT.issuperset(map(type, {name}))")
-        elif parameter.default is not parameter.empty and annotation.removesuffix(" | None") in _MAY_BE_TENSORS:
+    types = types_of(function)
+    for name, parameter in signature_of(function).parameters.items():
+        annotation = types.get(name, str(parameter.annotation))
+        if parameter.kind is parameter.VAR_POSITIONAL and "Tensor" in annotation:
+            tests.append(f"are_direct({name})")
+        elif name in types and parameter.default is not parameter.empty and annotation.removesuffix(" | None") in _MAY_BE_TENSORS:
             tests.append(f"({name} is None or type({name}) in DIRECT)")
     return tests
 

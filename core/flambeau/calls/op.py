@@ -262,5 +262,5 @@ NAMESPACE.update(
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
     can_operate=can_operate, no_tensor=no_tensor, have_one_key=have_one_key, UNSET=UNSET, named=named, too_many=too_many,
     may_override=overriding.may_override, offer_method=overriding.offer_method, offer_operator=overriding.offer_operator,
-    DIRECT=overriding.DIRECT,
+    DIRECT=overriding.DIRECT, are_direct=overriding.are_direct,
 )  # fmt: skip

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..runtime.state import state
+from ..runtime.warning import warn
 from ..tape.grad_mode import _grad
 from ..tape.saved import check_inference
 from ..tensors.tensor import Tensor
@@ -101,12 +101,11 @@ def _check_dtype(name: str, rules: Out, out: Tensor, result: Tensor) -> None:
 def _resize(out: Tensor, result: Tensor, row_major: bool) -> None:
     """Give `out` the shape of the result and, unless it is to be `row_major`, its order in memory."""
     if out.numel():
-        warnings.warn(
+        warn(
             f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
             f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
             "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
             "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-            stacklevel=5,
         )
     out.resize_(result.shape)
     if not row_major and not result.is_contiguous() and _is_dense(result):

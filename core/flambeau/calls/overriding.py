@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..runtime.state import state
 from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
@@ -27,9 +27,11 @@ from .transform_hooks import hooks
 
 __all__ = [
     "NOT_OFFERED", "PUBLISHED", "DisableTorchFunctionSubclass", "enable_reentrant_dispatch",
-    "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property",
+    "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "offered_as",
     "redispatch_function", "wrap_torch_function",
 ]  # fmt: skip
+
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 class _Redispatched:
@@ -129,6 +131,15 @@ def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> b
     if disabled.get():
         return False
     return any(map(overriding, values)) or (out is not None and overriding(out))
+
+
+def are_direct(values: Iterable[Any]) -> bool:
+    """Whether no argument overrides calls, and none in a sequence among them, as far as their types are known."""
+    for value in values:
+        cls = type(value)
+        if cls not in DIRECT or ((cls is list or cls is tuple) and not DIRECT.issuperset(map(type, value))):
+            return False
+    return True
 
 
 def may_override(values: Iterable[Any]) -> bool:
@@ -486,7 +497,18 @@ def offer_function(
         _remember_ordinary_types(args)
         return compute(*args, **options)
     args, options = _as_called(body, args, options)
-    return handle_torch_function(public, values, *args, **options)
+    spelled = getattr(body, "__spelled__", None)
+    return handle_torch_function(public, values, *(spelled(*args) if spelled else args), **options)
+
+
+def offered_as(spelled: Callable[..., tuple[Any, ...]]) -> Callable[[C], C]:
+    """A decorator of a function that can be called in several ways: overrides are handed the arguments that `spelled` returns."""
+
+    def decorate(function: C) -> C:
+        function.__dict__["__spelled__"] = spelled
+        return function
+
+    return decorate
 
 
 _TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # offered to modes only, whatever the data is

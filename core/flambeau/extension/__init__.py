@@ -4,6 +4,7 @@ Everything else is internal and may change in any version.
 
 - Checks of arguments, with PyTorch's exceptions: `require_flags`, `require_dtype`, `require_constant`, `whole_numbers`, `as_int`,
   `as_float`; the types `Number` and `Dims` for annotations.
+- `warn`: `warnings.warn` of the program's line, however many functions of flambeau stand between.
 - Composites in the graph: `gathered` makes several operations look like the single one that PyTorch has there, `shown_as`
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
 - Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, after one; `is_mutable`, whether writing to a tensor
@@ -24,6 +25,7 @@ from ..calls.node_names import gathered
 from ..calls.op import source
 from ..calls.wrappers import open_to_overrides
 from ..operations.relocation import relocate
+from ..runtime.warning import warn
 from ..subclasses.parameter import Buffer, Parameter
 from ..tape.node import shown_as
 from . import functions
@@ -58,5 +60,6 @@ __all__ = [
     "shown_as",
     "source",
     "step_count",
+    "warn",
     "whole_numbers",
 ]

@@ -95,7 +95,11 @@ class _Loader:
 
 def face_of(name: str) -> str | None:
     """PyTorch's name for a module of flambeau; None for modules of others, and for those that PyTorch does not have."""
-    root, _, rest = face(name, "flambeau").partition(".")
+    shown = face(name, "flambeau")
+    root, _, rest = shown.partition(".")
+    if root == "flambeau_nnlib":  # what is to be found in no place of PyTorch's main package
+        shown = face(name, "functorch")
+        return None if shown == name else shown
     if root not in _ROOTS or rest.partition(".")[0] in _OURS:
         return None
     if root == "flambeau" and rest.count(".") and rest.partition(".")[0] in _OF_FUNCTIONS:

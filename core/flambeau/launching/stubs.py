@@ -44,7 +44,10 @@ _SPELLED = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys((
 _KNOWN = {"Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_SPELLED}
 _EXCUSED = {"__eq__": "override", "__ne__": "override"}  # those of `object` return a bool
 _OTHERS = {"__repr__": "str", "__format__": "str", "__reduce_ex__": "Any", "__init_subclass__": "None"}  # that return no tensor
-_FROM_PYTHON = {"__annotations__", "__dict__", "__doc__", "__module__", "__slotnames__", "__weakref__"}
+_FROM_PYTHON = {  # some of them from 3.13 on
+    "__annotations__", "__dict__", "__doc__", "__firstlineno__", "__module__",
+    "__slotnames__", "__static_attributes__", "__weakref__",
+}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 

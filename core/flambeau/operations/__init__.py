@@ -51,6 +51,7 @@ from . import (  # noqa: F401  # each registers its own
     sorting,
     sparse_methods,
     statistics,
+    symbolic,
     view_writes,
     views,
     windows,

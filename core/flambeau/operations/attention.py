@@ -57,7 +57,7 @@ _attention = op(
     "fused_attention", _forward, public=False, method=False, out=False,
     grad_fn="ScaledDotProductCudnnAttentionBackward0",
     vjp=lambda F, g, query, key, value, bias, out, causal, scale, workspace: (
-        *attention_backward(F, g, query, key, value, bias, out, causal, scale, workspace), None),
+        *attention_backward(F, g, query, key, value, bias, out, causal, scale, {} if workspace is None else workspace), None),
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from ..calls.tables import PUBLIC
 from ..calls.transform_hooks import hooks
 from ..calls.wrappers import as_method
 from ..runtime.devices import DispatchKey, dispatch_key
+from ..runtime.warning import warn
 from ..tensors.memory_format import memory_order, strided
 from ..tensors.tensor import Tensor, attach, wrap
 from ..values import dtypes
@@ -336,13 +337,10 @@ def arange(
 def warn_of_length(out: Tensor, length: int) -> None:
     """`arange`'s warning about an `out` that is not empty and has another number of elements."""
     if out.numel() not in (0, length):
-        import warnings
-
-        warnings.warn(
+        warn(
             f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
             f"match the computed number of elements {length}. Note that this may occur as a result of rounding error. "
             f"The out tensor will be resized to a tensor of shape ({length},).",
-            stacklevel=4,
         )
 
 
@@ -358,12 +356,9 @@ def range(
     requires_grad: bool | None = False,
 ) -> Tensor:
     """The numbers from `start` to `end`, both included.  Deprecated in favour of `arange`."""
-    import warnings
-
-    warnings.warn(
+    warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        stacklevel=2,
     )
     start, end = (0, start) if end is None else (start, end)
     key = _key(dtype, device, _dtype_of(out))

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from ..calls.op import composite
+from ..calls.overriding import may_override, offered_as
 from ..tensors.tensor import Tensor
 from .matrix import _bmm, _mm
 
@@ -18,8 +19,18 @@ Labels = list[Label]
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
+def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
+    """The arguments as PyTorch hands them to overrides: an equation if the first is a tensor, operands one by one."""
+    if isinstance(equation, Tensor):
+        equation, operands = _arguments(equation, operands)
+    elif len(operands) == 1 and isinstance(operands[0], (list, tuple)) and may_override(operands[0]):
+        operands = operands[0]
+    return equation, *operands
+
+
 @composite(method=False)
-def einsum(equation: Any, *operands: Any) -> Tensor:
+@offered_as(_spelled)
+def einsum(equation: Any, *operands: Tensor | Sequence[Tensor] | Sequence[int]) -> Tensor:
     """The sum of products that an equation names: letters for dimensions, those not in the result summed over.
 
     The operands come one by one or as a list; instead of the equation, a list of numbers (or `...`) may follow each

@@ -10,7 +10,7 @@ from typing import Any
 from ..backend import Backend
 from ..runtime.devices import DispatchKey, canonical, dispatch_key
 from ..runtime.devices import device as Device
-from ..runtime.warning import warn_once
+from ..runtime.warning import warn, warn_once
 from ..tensors.storage import StorageBase
 from ..tensors.tensor import Tensor, wrap
 from ..values import dtypes
@@ -39,12 +39,9 @@ def tensor(
             [3, 4]]), tensor(1.5000))
     """
     if isinstance(data, Tensor):
-        import warnings
-
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            stacklevel=2,
         )
         key = dispatch_key(dtype or data.dtype, _as_device(device) or data.device)
         return _finish(_converted(data.detach(), key, copy=True), requires_grad, pin_memory=pin_memory)

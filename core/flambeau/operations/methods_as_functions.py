@@ -16,9 +16,10 @@ NAMES = (
     "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "as_strided_",
     "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "conj_physical_", "cos_",
     "cosh_", "deg2rad_", "detach", "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_", "frac_",
-    "gcd_", "get_device", "i0_", "index_put_", "is_same_size", "is_signed", "lcm_", "ldexp_", "log10_", "log1p_", "log2_",
+    "gcd_", "get_device", "i0_", "index_put_", "is_distributed", "is_same_size",
+    "is_signed", "lcm_", "ldexp_", "log10_", "log1p_", "log2_",
     "log_", "logit_", "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "resize_as_", "round_", "rsqrt_",
-    "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
+    "sigmoid_", "sin_", "sinc_", "sinh_", "slice_inverse", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
 )  # fmt: skip
 
 

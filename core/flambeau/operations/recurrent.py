@@ -87,10 +87,15 @@ def lstm_backward(
     return grad_gates, d_h, d_c, F.mm(F.mH_(_rows(F, in_order)), _rows(F, h_before))
 
 
+def _kept(workspace: Any) -> Any:
+    """What the forward stored, which is nothing where the call came through a mode: that sees no workspace."""
+    return {} if workspace is None else workspace
+
+
 _lstm = op(
     "lstm_layer", _lstm_forward, promote="accumulate", results=("output", "cells"), public=False, method=False, out=False,
     vjp=lambda F, g, gates, h, c, weight, output, cells, reverse, workspace: lstm_backward(
-        F, g[0], g[1], gates, h, c, weight, output, cells, reverse, workspace),
+        F, g[0], g[1], gates, h, c, weight, output, cells, reverse, _kept(workspace)),
 )  # fmt: skip
 
 
@@ -174,7 +179,7 @@ def gru_backward(
 _gru = op(
     "gru_layer", _gru_forward, promote="accumulate", public=False, method=False, out=False,
     vjp=lambda F, g, gates, h, weight, bias, out, reverse, workspace: gru_backward(
-        F, g, gates, h, weight, bias, out, reverse, workspace),
+        F, g, gates, h, weight, bias, out, reverse, _kept(workspace)),
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ..calls.op import composite, op
 from ..calls.record import Out
 from ..calls.results import result_type
 from ..calls.tables import OPS
+from ..runtime.warning import warn
 from ..tape.node import shown_as
 from ..tensors.tensor import Tensor
 from ..values import dtypes
@@ -360,12 +361,9 @@ def _variance_arguments(
     if dim is not None:
         dim = tuple([wrap_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]) or None
     if 0 not in shape and count(shape, dim) <= correction:
-        import warnings
-
-        warnings.warn(
+        warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel).",
-            stacklevel=4,
         )
     return dim, correction, keepdim
 

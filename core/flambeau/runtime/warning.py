@@ -1,4 +1,4 @@
-"""Warnings that are shown once per process, and point at the caller's line."""
+"""Warnings that point at the line of the program, whatever flambeau's functions call one another."""
 
 from __future__ import annotations
 
@@ -8,10 +8,31 @@ import warnings
 
 from .settings import is_warn_always_enabled
 
-__all__ = ["warn_of_old", "warn_once"]
+__all__ = ["warn", "warn_of_old", "warn_once"]
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_PACKAGES = ("flambeau", "flambeau_nnlib", "flambeau_vision")
 _warned: set[str] = set()
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """`warnings.warn`, of the innermost line that is not flambeau's: neither in its files nor in code that it generates.
+
+    Args:
+        message: what is said.
+        category: its class, by which programs filter.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warn("this is old", DeprecationWarning)
+        >>> caught[0].category
+        <class 'DeprecationWarning'>
+    """
+    folders = tuple(folder + os.sep for name in _PACKAGES for folder in getattr(sys.modules.get(name), "__path__", ()))
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_code.co_filename.startswith((*folders, "<flambeau")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
@@ -19,10 +40,7 @@ def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
     if message in _warned and not is_warn_always_enabled():
         return
     _warned.add(message)
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_code.co_filename.startswith((_PACKAGE, "<flambeau")):  # point at the caller's line
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warn(message, category)
 
 
 def warn_of_old(name: str, arguments: str) -> None:

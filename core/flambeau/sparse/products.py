@@ -117,6 +117,9 @@ def _times(sparse: SparseTensor, dense: Tensor, masked: bool) -> Tensor:
 
 
 def _check(name: str, first: Tensor, second: Tensor, ndim: int = 2) -> None:
+    for sparse in (first, second):
+        if isinstance(sparse, SparseTensor) and sparse.ndim == 2 and sparse.layout is torch.sparse_coo and sparse.dense_dim():
+            raise RuntimeError(f"{name}: matrices expected, got {sparse.sparse_dim()}D tensor")
     if first.ndim != 2 or second.ndim != ndim or (isinstance(first, SparseTensor) and first._array.values.ndim > 3):
         raise RuntimeError(f"{name}: expected matrices, but got tensors of {first.ndim} and {second.ndim} dimensions")
     if first.shape[1] != second.shape[0]:
@@ -224,8 +227,12 @@ def _bmm(input: Any, mat2: Any) -> Tensor:
 def _matmul(input: Any, other: Any) -> Any:
     if input.ndim == 2 and other.ndim == 1:
         return _mv(input, other)
-    if input.ndim == 1 and other.ndim == 2 and isinstance(other, SparseTensor):
+    if input.ndim == 1 and other.ndim == 2:
         return _mm(input.unsqueeze(0), other).squeeze(0)
+    if input.ndim > 2 and other.ndim == 2:
+        if isinstance(input, SparseTensor):
+            raise RuntimeError("reshape is not implemented for sparse tensors")
+        return _mm(input.reshape(-1, input.shape[-1]), other).reshape(*input.shape[:-1], other.shape[1])
     return _bmm(input, other) if input.ndim == 3 else _mm(input, other)
 
 

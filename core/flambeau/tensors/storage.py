@@ -153,6 +153,11 @@ class StorageBase:
 
     device: Any
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is StorageBase:
+            raise RuntimeError("Cannot directly construct StorageBase; subclass it and then construct that")
+        return object.__new__(cls)
+
     def as_tensor(self, dtype: Any) -> Tensor:
         """The memory as a one-dimensional tensor of a dtype."""
         raise NotImplementedError

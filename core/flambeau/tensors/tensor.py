@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..runtime.devices import DispatchKey, device
 from ..runtime.state import state
-from ..runtime.warning import warn_once
+from ..runtime.warning import warn, warn_once
 from ..tape.fast_path import register_plain
 from ..tape.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from ..tape.node import Node, Output, add_leaf_hook
@@ -276,14 +276,11 @@ class Tensor(Members):
     def grad(self) -> Tensor | None:
         """The gradient that `backward` has added up here; None before the first."""
         if self._grad is None and self._node is not None and not self.retains_grad:
-            import warnings
-
-            warnings.warn(
+            warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be "
                 "populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
                 "non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.",
-                stacklevel=2,
             )
         return self._grad
 

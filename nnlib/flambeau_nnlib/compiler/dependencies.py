@@ -108,7 +108,7 @@ class Dependencies:
         if isinstance(value, property):
             return (value.fget, value.fset)
         if isinstance(value, tuple):
-            return value
+            return tuple.__iter__(value)  # a subclass's own length and iteration may be something else
         if isinstance(value, _CONTAINERS):
             if not value:
                 self._empty.append(value)

@@ -2,12 +2,14 @@
 
 A batch is pickled with the memory of its arrays out of band (protocol 5). Each large buffer is written to an anonymous
 file in memory, whose descriptor is sent. The kernel does the reference counting: the memory is released when the array
-that lies in it is gone, or when the processes end, however they end.
+that lies in it is gone, or when the processes end, however they end. Small buffers go through the pipe, and into memory that
+is shared with processes that fork from now on.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import mmap
 import os
@@ -29,6 +31,11 @@ except ImportError:  # not a POSIX system
 __all__ = ["receive", "send"]
 
 INLINE_LIMIT = 16 * 1024  # bytes; up to there a pipe is faster
+_ALIGNMENT = 64  # bytes
+
+
+class _SharedMemory(mmap.mmap):
+    is_shared = True  # what backends ask of the object that lends an array its memory
 
 
 class _Pickler(pickle.Pickler):
@@ -71,8 +78,21 @@ def send(connection: Connection, obj: Any) -> None:
 
 def receive(connection: Connection) -> Any:
     """What the other end of `connection` sent; EOFError if it closed."""
-    head, *buffers = [_map(connection) if part is None else part for part in connection.recv()]
-    return pickle.loads(head, buffers=buffers)
+    head, *parts = [_map(connection) if part is None else part for part in connection.recv()]
+    return pickle.loads(head, buffers=_shared(parts))
+
+
+def _shared(parts: list[Any]) -> list[Any]:
+    """The buffers, with those that came through the pipe in one piece of shared memory."""
+    small = {i: len(part) for i, part in enumerate(parts) if isinstance(part, bytearray) and part}
+    if not small:
+        return parts
+    starts = itertools.accumulate((-(-size // _ALIGNMENT) * _ALIGNMENT for size in small.values()), initial=0)
+    memory = memoryview(_SharedMemory(-1, sum(small.values()) + len(small) * _ALIGNMENT))
+    for (i, size), start in zip(small.items(), starts, strict=False):
+        memory[start : start + size] = parts[i]
+        parts[i] = memory[start : start + size]
+    return parts
 
 
 def _pickle(obj: Any) -> list[memoryview]:
@@ -92,7 +112,7 @@ def _write(part: memoryview) -> int:
 def _map(connection: Connection) -> memoryview:
     descriptor = reduction.recv_handle(connection)
     try:
-        memory = mmap.mmap(descriptor, 0)
+        memory = _SharedMemory(descriptor, 0)
     finally:
         os.close(descriptor)
     # A mapping keeps a descriptor open. When those run short, as for one who collects all batches, copy

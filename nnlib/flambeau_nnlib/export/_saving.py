@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import operator
 import os
 import zipfile
@@ -67,6 +68,10 @@ _FUNCTIONS = {
         "or_",
         "not_",
     ]
+}
+_FUNCTIONS |= {f"math.{name}": getattr(math, name) for name in ["ceil", "floor", "trunc"]}
+_FUNCTIONS |= {
+    f"torch.sym_{name}": getattr(torch, f"sym_{name}") for name in ["float", "int", "ite", "max", "min", "not", "sqrt"]
 }
 _ARGUMENTS = {each.__name__: each for each in (TensorArgument, SymIntArgument, SymFloatArgument, SymBoolArgument)}
 _NUMBERS = {each.__name__: each for each in (torch.SymInt, torch.SymFloat, torch.SymBool)}

@@ -32,7 +32,16 @@ from ._marks import (
     unused,
 )
 from ._saving import save
-from ._script import CompilationUnit, RecursiveScriptModule, ScriptFunction, ScriptModule, ScriptWarning, script, script_method
+from ._script import (
+    CompilationUnit,
+    Error,
+    RecursiveScriptModule,
+    ScriptFunction,
+    ScriptModule,
+    ScriptWarning,
+    script,
+    script_method,
+)
 from ._trace import TopLevelTracedModule, TracerWarning, TracingCheckError, is_tracing, trace, trace_module
 
 __all__ = [
@@ -44,26 +53,18 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Error(RuntimeError):
-    """An error inside of compiled code; code runs as Python here, and raises its own exceptions."""
-
-
 def export_opnames(m: ScriptModule) -> list[str]:
-    """The operators that the code of a loaded module calls.
+    """The operators that the code of a module calls, as `torch.jit.save` writes it.
 
     Args:
-        m: what `load` gave back.
+        m: what `load`, `trace` or `script` gave back.
 
     Raises:
-        RuntimeError: a module whose code is Python.
+        RuntimeError: its code cannot be written.
     """
     import re
 
-    found: set[str] = set()
-    for module in m.modules():
-        code = getattr(type(module), "_code", None)
-        if code is None:
-            raise RuntimeError("export_opnames: the code of this module is Python, which names no operators of TorchScript")
-        for text in code.values():
-            found |= {f"aten::{name}" for name in re.findall(r"(?<![\w.])torch\.(\w+)\(", text)}
-    return sorted(found)
+    from ._saving import code_of
+
+    text = "".join(content.decode() for path, content in code_of(m).items() if path.endswith(".py"))
+    return sorted({f"aten::{name}" for name in re.findall(r"(?<![\w.])torch\.(\w+)\(", text)})

@@ -1,9 +1,9 @@
 """The code in archives: a typed subset of Python, which is checked and translated before it is run.
 
-Only these statements are understood: assignments, `if`, `while`, `for ... in range(...)`, `return`, `pass`, calls;
-only these expressions: constants, local names, tuples, lists, dictionaries, indexing, attributes of script objects, and calls of
-operators from a list, of functions and methods of the archive, and of a few forms such as `annotate(type, value)`.  Whatever else
-stands there is refused before anything runs.
+Only these statements are understood: assignments, `if`, `while`, `for`, `return`, `assert`, `raise` of a few exceptions, `pass`,
+calls; only these expressions: constants, local names, tuples, lists, dictionaries, lists of one loop, indexing, arithmetic,
+comparisons, attributes of script objects, and calls of operators from a list, of functions and methods of the archive, and of a
+few forms such as `annotate(type, value)`.  Whatever else stands there is refused before anything runs.
 """
 
 from __future__ import annotations
@@ -18,8 +18,22 @@ __all__ = ["compile_function"]
 
 Resolve = Callable[[str], Any]
 
-_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.If, ast.While, ast.For, ast.Return, ast.Pass, ast.Break, ast.Continue)
-_BUILTINS: dict[str, Any] = {"range": range, "int": int, "float": float, "bool": bool, "str": str, "len": len, "complex": complex}
+_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.If, ast.While, ast.For, ast.Return, ast.Pass, ast.Break, ast.Continue,
+               ast.AugAssign, ast.Assert, ast.Raise)  # fmt: skip
+_BUILTINS: dict[str, Any] = {
+    "range": range, "int": int, "float": float, "bool": bool, "str": str, "len": len, "complex": complex, "enumerate": enumerate,
+    "zip": zip, "list": list, "dict": dict, "min": min, "max": max, "abs": abs, "round": round, "sorted": sorted, "sum": sum,
+    "print": print, "tuple": tuple, "any": any, "all": all, "ord": ord, "chr": chr, "reversed": reversed, "divmod": divmod,
+    "pow": pow,
+}  # fmt: skip
+_RAISED: dict[str, Any] = {kind.__name__: kind for kind in (
+    AssertionError, Exception, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError)}  # fmt: skip
+# Operators that stand for those of a list.
+_SYMBOLS: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder",
+    ast.Pow: "pow", ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne",
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "__is__", ast.IsNot: "__isnot__",
+}  # fmt: skip
 _ROOTS = {"torch", "ops", "__torch__"}
 
 
@@ -101,11 +115,26 @@ class _Translator:
             new = ast.While(self.expression(node.test), self.body(node.body), self.body(node.orelse))
         elif isinstance(node, ast.For):
             new = ast.For(self.target(node.target), self.expression(node.iter), self.body(node.body), self.body(node.orelse))
+        elif isinstance(node, ast.AugAssign):
+            if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
+                self.refuse(node, f"the operator {type(node.op).__name__}")
+            new = ast.AugAssign(self.target(node.target), node.op, self.expression(node.value))  # type: ignore[arg-type]
+        elif isinstance(node, ast.Assert):
+            failed: list[ast.expr] = [ast.Constant("AssertionError") if node.msg is None else self.expression(node.msg)]
+            new = ast.If(ast.UnaryOp(ast.Not(), self.expression(node.test)), [self.raised(AssertionError, failed)], [])
+        elif isinstance(node, ast.Raise):
+            call = node.exc
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _RAISED):
+                self.refuse(node, "a raise of something else than an exception")
+            new = self.raised(_RAISED[call.func.id], [self.expression(argument) for argument in call.args])
         elif isinstance(node, ast.Return):
             new = ast.Return(None if node.value is None else self.expression(node.value))
         else:
             new = type(node)()
         return ast.copy_location(new, node)
+
+    def raised(self, kind: type[Exception], arguments: list[ast.expr]) -> ast.Raise:
+        return ast.Raise(ast.Call(self.constant(kind), arguments, []))
 
     def target(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Name):
@@ -117,6 +146,8 @@ class _Translator:
             if node.attr.startswith("__") or not isinstance(node.value, ast.Name) or node.value.id not in self.locals:
                 self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
             return ast.Attribute(ast.Call(self.constant(script_only), [owner], []), node.attr, ast.Store())
+        if isinstance(node, ast.Subscript):
+            return ast.Subscript(self.expression(node.value), self.expression(node.slice), ast.Store())
         return self.refuse(node, f"an assignment to {ast.unparse(node)!r}")
 
     # --- expressions ------------------------------------------------------------------------------------------------
@@ -131,9 +162,39 @@ class _Translator:
         return ast.Constant(node.value)
 
     def expression_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        if not isinstance(node.op, ast.USub):
+        if not isinstance(node.op, (ast.USub, ast.Not)):
             self.refuse(node, f"the operator {type(node.op).__name__}")
-        return ast.UnaryOp(ast.USub(), self.expression(node.operand))
+        return ast.UnaryOp(node.op, self.expression(node.operand))
+
+    def expression_BinOp(self, node: ast.BinOp) -> ast.expr:
+        if type(node.op) not in _SYMBOLS:
+            self.refuse(node, f"the operator {type(node.op).__name__}")
+        function = self.constant(operator_named(f"torch.{_SYMBOLS[type(node.op)]}"))
+        return ast.Call(function, [self.expression(node.left), self.expression(node.right)], [])
+
+    def expression_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        return ast.BoolOp(node.op, [self.expression(value) for value in node.values])
+
+    def expression_Compare(self, node: ast.Compare) -> ast.expr:
+        if len(node.ops) > 1:
+            self.refuse(node, "a chain of comparisons")
+        left, right = self.expression(node.left), self.expression(node.comparators[0])
+        if isinstance(node.ops[0], ast.In):
+            return ast.Call(self.constant(operator_named("torch.__contains__")), [right, left], [])
+        if type(node.ops[0]) not in _SYMBOLS:
+            self.refuse(node, f"the operator {type(node.ops[0]).__name__}")
+        return ast.Call(self.constant(operator_named(f"torch.{_SYMBOLS[type(node.ops[0])]}")), [left, right], [])
+
+    def expression_Slice(self, node: ast.Slice) -> ast.expr:
+        return ast.Slice(*(None if limit is None else self.expression(limit) for limit in (node.lower, node.upper, node.step)))
+
+    def expression_ListComp(self, node: ast.ListComp) -> ast.expr:
+        if len(node.generators) > 1 or node.generators[0].ifs or node.generators[0].is_async:
+            self.refuse(node, "a list of several loops or conditions")
+        loop = node.generators[0]
+        return ast.ListComp(
+            self.expression(node.elt), [ast.comprehension(self.target(loop.target), self.expression(loop.iter), [], 0)]
+        )
 
     def expression_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self.locals:

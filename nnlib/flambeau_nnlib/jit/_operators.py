@@ -11,6 +11,8 @@ from types import MethodType
 from typing import Any
 
 import flambeau as torch
+from flambeau.extension import LOSSES
+from flambeau.extension.aten import ATEN
 
 from ..amp.autocast_mode import is_autocast_enabled
 from ..nn import functional as F
@@ -244,7 +246,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "contiguous": lambda value, **kwargs: value.contiguous(**_named(kwargs)),
     "clone": lambda value, **kwargs: value.clone(**_named(kwargs)),
     "linear": F.linear,
-    "pad": lambda value, pad, mode="constant", fill=None: F.pad(value, pad, mode, fill),
+    "pad": lambda input, pad, mode="constant", value=None: F.pad(input, pad, mode, value),
     "scaled_dot_product_attention": lambda query, key, value, mask=None, p=0.0, is_causal=False, **kwargs: (
         F.scaled_dot_product_attention(query, key, value, mask, p, is_causal, **_named(kwargs))
     ),
@@ -308,6 +310,8 @@ def operator_named(path: str) -> Callable[..., Any]:
     if space in ("torch", "aten"):
         if name in _PLAIN:
             return _PLAIN[name]
+        if name in _LOSSES:
+            return _with_numbers(getattr(_aten, name))
         if name in _LAYERS or name.removesuffix("_") in _LAYERS:
             return _layer(name)
         function = getattr(torch, name, None) if name in torch.__all__ and not name.startswith("_") else None
@@ -316,11 +320,31 @@ def operator_named(path: str) -> Callable[..., Any]:
         method: Callable[..., Any] | None = vars(torch.Tensor).get(name) if not name.startswith("_") else None
         if callable(method) and name not in _NOT_OPERATORS:
             return method
+        family, _, rest = name.partition("_")
+        if name in ATEN or name in _OF_SEVERAL or (family in _FAMILIES and rest in getattr(torch, family).__all__):
+            return _with_numbers(getattr(_aten, name))
 
     def refused(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"the archive uses the operator {path!r}, which is not supported")
 
     return refused
+
+
+# Functions of Python that only compute with the tensors in their arguments, and families of modules of their own.
+_OF_SEVERAL = frozenset({
+    "affine_grid_generator", "batch_norm", "bilinear", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist",
+    "chain_matmul", "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "einsum", "embedding", "group_norm", "gru",
+    "hinge_embedding_loss", "instance_norm", "istft", "layer_norm", "log_sigmoid", "lstm", "margin_ranking_loss", "meshgrid",
+    "norm", "pairwise_distance", "poisson_nll_loss", "rms_norm", "rnn_relu", "rnn_tanh", "stft", "tensordot",
+    "triplet_margin_loss",
+})  # fmt: skip
+_LOSSES = frozenset(name for name, _ in LOSSES.values())  # whose reduction is a number
+_aten: Any = torch.ops.aten  # type: ignore[attr-defined]
+_FAMILIES = ("fft", "linalg", "special")
+
+
+def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **kwargs: function(*args, **_named(kwargs))
 
 
 def _layer(name: str) -> Callable[..., Any]:

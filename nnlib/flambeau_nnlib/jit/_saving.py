@@ -7,61 +7,101 @@ import pickle
 import struct
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import flambeau as torch
 
 from ._archive import STORAGES, Archive, LoadedModule, LoadedObject
+from ._operators import DTYPES
+from ._program import Described, Program
 
 __all__ = ["save"]
 
 
 def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
-    """Write a module that `load` gave back, with its present parameters and attributes, so that PyTorch loads it.
+    """Write a traced or scripted module or function, with its present parameters, so that `load` and PyTorch load it.
 
-    Its code is written as it was read. Other scripted and traced modules run as Python, and have no code of this kind.
+    Of what `trace` gave back, the operators are written that one more run on its examples calls, in training or evaluation as it
+    is now; sizes that the program asks for are asked for again in each call. Of what `script` gave back, its Python code is
+    translated, with its branches and loops. Of what `load` gave back, the code is written as it was read.
 
     Args:
-        m: the module.
+        m: the module or function.
         f: a path, or a file that is open for writing.
         _extra_files: further files for the archive, by their names.
 
     Raises:
-        RuntimeError: the module is no such module.
+        AttributeError: `m` has no `save_to_buffer`: it is neither traced nor scripted.
+        RuntimeError: its code cannot be written; the message names the line.
+
+    >>> import io
+    >>> import flambeau as torch
+    >>> file = io.BytesIO()
+    >>> torch.jit.save(torch.jit.script(torch.nn.Linear(2, 1)), file)
+    >>> file.seek(0)
+    0
+    >>> torch.jit.load(file)(torch.ones(3, 2)).shape
+    torch.Size([3, 1])
     """
-    if not isinstance(m, LoadedModule):
-        raise RuntimeError(
-            f"torch.jit.save: expected a module that torch.jit.load gave back, got {type(m).__name__}: scripted and traced code "
-            "runs as Python here, and there is no TorchScript of it to write (torch.save writes the state_dict)"
+    if not isinstance(m, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        raise AttributeError(
+            f"torch.jit.save: expected what torch.jit.script, torch.jit.trace or torch.jit.load gave back, but "
+            f"'{type(m).__name__}' object has no attribute 'save_to_buffer'"
         )
+    content = _content_of(m)
     if not isinstance(f, (str, os.PathLike)):
-        _write(m, f, "archive", _extra_files or {})
+        _write(content, f, "archive", _extra_files or {})
         return
     path = Path(f)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
         try:
-            _write(m, file, path.stem, _extra_files or {})
+            _write(content, file, path.stem, _extra_files or {})
         except BaseException:
             os.unlink(file.name)
             raise
     os.replace(file.name, path)
 
 
-def _write(module: LoadedModule, file: Any, name: str, extra_files: dict[str, Any]) -> None:
-    archive: Archive = type(module)._archive
+class _Content(NamedTuple):
+    """What an archive is made of."""
+
+    root: Any
+    code: dict[str, bytes]
+    constants: list[Any]
+    version: bytes
+    describe: Callable[[Any], Described]
+
+
+def _content_of(m: Any) -> _Content:
+    if isinstance(m, LoadedModule):
+        archive: Archive = type(m)._archive
+        return _Content(m, archive.code, list(archive.constants), archive.version, _described_as_read)
+    program = Program(m)
+    return _Content(program.root, program.code(), program.constants, b"10\n", lambda module: program.described[id(module)])
+
+
+def code_of(m: Any) -> dict[str, bytes]:
+    """The files with code that `save` writes of a module or function."""
+    return _content_of(m).code
+
+
+def _described_as_read(value: Any) -> Described:
+    return Described(type(value)._path, {name: (getattr(value, name), kind) for name, kind in type(value)._declared.items()})
+
+
+def _write(content: _Content, file: Any, name: str, extra_files: dict[str, Any]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as zipped:
         records = _Records(zipped, name)
-        pickler = _Pickler(records, "data")
-        records.add("data.pkl", pickler.pickled(module))
-        for path, content in archive.code.items():
-            records.add(path, content)
-        constants = _Pickler(records, "constants")
-        records.add("constants.pkl", constants.pickled(tuple(archive.constants)))
-        records.add("version", archive.version)
+        records.add("data.pkl", _Pickler(records, "data", content.describe).pickled(content.root))
+        for path, text in content.code.items():
+            records.add(path, text)
+        records.add("constants.pkl", _Pickler(records, "constants", content.describe).pickled(tuple(content.constants)))
+        records.add("version", content.version)
         records.add("byteorder", b"little")
-        for path, content in extra_files.items():
-            records.add(f"extra/{path}", content.encode() if isinstance(content, str) else content)
+        for path, text in extra_files.items():
+            records.add(f"extra/{path}", text.encode() if isinstance(text, str) else text)
 
 
 class _Records:
@@ -81,8 +121,8 @@ class _Records:
 class _Pickler:
     """Writes pickles as `torch.jit.load` of PyTorch reads them: protocol 2, with types for containers."""
 
-    def __init__(self, records: _Records, folder: str) -> None:
-        self.records, self.folder = records, folder
+    def __init__(self, records: _Records, folder: str, describe: Callable[[Any], Described]) -> None:
+        self.records, self.folder, self.describe = records, folder, describe
         self.out: list[bytes] = []
         self.storages: dict[int, tuple[str, Any]] = {}
         self.objects: dict[int, int] = {}
@@ -114,9 +154,11 @@ class _Pickler:
             self.out.append(b"t")
         elif isinstance(value, (list, dict)):
             self.write_container(value, declared)
+        elif isinstance(value, torch.dtype):
+            self.write_int(DTYPES.index(value))
         elif isinstance(value, torch.device):
             self.write_call("torch", "device", (str(value),))
-        elif isinstance(value, (LoadedModule, LoadedObject)):
+        elif isinstance(value, (torch.nn.Module, LoadedObject)):
             self.write_object(value)
         else:
             raise RuntimeError(f"torch.jit.save: an attribute is a {type(value).__name__}, which archives cannot hold")
@@ -158,15 +200,16 @@ class _Pickler:
         if id(value) in self.objects:
             self.out.append(b"j" + struct.pack("<I", self.objects[id(value)]))
             return
-        module, _, name = type(value)._path.rpartition(".")
+        path, attributes = self.describe(value)
+        module, _, name = path.rpartition(".")
         self.write_global(module, name)
         self.out.append(b")\x81")
         self.objects[id(value)] = len(self.objects)
         self.out.append(b"r" + struct.pack("<I", self.objects[id(value)]))
         self.out.append(b"}(")
-        for attribute, declared in type(value)._declared.items():
+        for attribute, (content, declared) in attributes.items():
             self.write(attribute)
-            self.write(getattr(value, attribute), declared if declared.startswith(("List[", "Dict[")) else "")
+            self.write(content, declared if declared.startswith(("List[", "Dict[")) else "")
         self.out.append(b"ub")
 
     def write_tensor(self, value: torch.Tensor) -> None:

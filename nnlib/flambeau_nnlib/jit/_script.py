@@ -9,16 +9,20 @@ import functools
 import inspect
 import os
 import textwrap
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, NoReturn
 
 import flambeau as torch
 from flambeau import nn
 
 from ..nn.modules.module import MEMBER_KINDS
+from ._recording import current_recording
 
 __all__ = [
     "CompilationUnit",
+    "Error",
     "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptModule",
@@ -30,6 +34,47 @@ __all__ = [
 
 class ScriptWarning(Warning):
     """A warning about scripting."""
+
+
+class Error(RuntimeError):
+    """An exception that scripted code has raised; its cause is that exception.
+
+    >>> import flambeau as torch
+    >>> @torch.jit.script
+    ... def root(x):
+    ...     assert bool((x >= 0).all()), "negative"
+    ...     return x.sqrt()
+    >>> try:
+    ...     root(torch.tensor([-1.0]))
+    ... except torch.jit.Error as error:
+    ...     print(str(error).splitlines()[-1])
+    RuntimeError: AssertionError: negative
+    """
+
+    __module__ = __package__  # where its public name is
+
+
+@contextmanager
+def _raising_errors() -> Iterator[None]:
+    """Context in which what Python itself or a `raise` of its exceptions says becomes an Error, as from compiled code.
+
+    A RuntimeError is already what is expected, a TypeError is about how the code was called, and the exceptions of libraries tell
+    those who trace a program to go another way.
+    """
+    try:
+        yield
+    except (RuntimeError, TypeError):
+        raise
+    except Exception as error:
+        kind = type(error)
+        if kind.__module__ != "builtins":
+            raise
+        name = "RuntimeError: AssertionError" if kind is AssertionError else f"builtins.{kind.__name__}"
+        place = "".join(traceback.format_tb(error.__traceback__)[-1:])
+        raise Error(
+            "The following operation failed in the TorchScript interpreter.\n"
+            f"Traceback of TorchScript (most recent call last):\n{place}{name}: {error}"
+        ) from error
 
 
 def _no_graph() -> NoReturn:
@@ -60,11 +105,16 @@ class ScriptFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None  # if `trace` has made it
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
+        recording = current_recording()
+        if recording is not None:
+            return recording.called(self, args, kwargs)
+        with _raising_errors():
+            return self.function(*args, **kwargs)
 
     @property
     def code(self) -> str:
@@ -100,6 +150,16 @@ class ScriptModule(nn.Module):
     """
 
     original_name: str = "Module"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recording = current_recording()
+        if recording is not None and recording.module is not self and self._runs_by_itself():
+            return recording.called(self, args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def _runs_by_itself(self) -> bool:
+        """Whether a trace of a module around it keeps it as a call, rather than as what it does."""
+        return True
 
     @property
     def code(self) -> str:
@@ -180,12 +240,17 @@ class RecursiveScriptModule(ScriptModule):
 def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:
     """The class of scripted modules of a class: its methods are that class's."""
     own = {name: member for name, member in vars(ScriptModule).items() if name in _OFFERED}
-    body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
+
+    def call(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        with _raising_errors():
+            return cls.__call__(self, *args, **kwargs)
+
+    body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__, "__call__": call}
     body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
     return type(kind.__name__, (cls, kind), body)
 
 
-_OFFERED = {name for name in vars(ScriptModule) if not name.startswith("__")} - {"original_name"}
+_OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {"original_name"}
 
 
 def scripted(

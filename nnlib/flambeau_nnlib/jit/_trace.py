@@ -8,19 +8,12 @@ from typing import Any
 import flambeau as torch
 from flambeau import nn
 
+from ._recording import TracerWarning
 from ._script import ScriptFunction, ScriptModule, scripted
 
 __all__ = ["TopLevelTracedModule", "TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
 
 _tracing = False
-
-
-class TracerWarning(Warning):
-    """A warning about tracing."""
-
-    @staticmethod
-    def ignore_lib_warnings() -> None:
-        """There are none to ignore."""
 
 
 class TracingCheckError(Exception):
@@ -32,8 +25,21 @@ class TopLevelTracedModule(ScriptModule):
 
     example_inputs: Any = None
 
+    @property
+    def code(self) -> str:
+        """What `torch.jit.save` writes of `forward`; its source, if no `forward` was traced."""
+        return self._program().method_text(self, "forward") if "forward" in vars(self).get("_examples", ()) else super().code
+
+    def _program(self) -> Any:
+        from ._program import Program
+
+        return Program(self)
+
     def __repr__(self) -> str:
         return super().__repr__()
+
+    def _runs_by_itself(self) -> bool:
+        return "_examples" in vars(self)
 
 
 def is_tracing() -> bool:
@@ -70,8 +76,9 @@ def trace(
 ) -> Any:
     """Trace a function or module: it is run once on examples, and what comes back runs it as Python.
 
-    PyTorch records the operations, so that control flow stays as it was for the examples. Nothing is recorded here: control flow
-    follows the values of each call.
+    PyTorch records the operations, so that control flow stays as it was for the examples. Here, that is done when the module is
+    saved (`torch.jit.save`), with a `TracerWarning` where Python decides by a value; until then, control flow follows the values
+    of each call.
 
     Args:
         func: the function, module or method of a module.
@@ -105,8 +112,11 @@ def trace(
         func = owner
     _run(func, args, kwargs)
     if not isinstance(func, nn.Module):
-        return ScriptFunction(func)
+        function = ScriptFunction(func)
+        function.examples = (args, kwargs)
+        return function
     traced = scripted(func, kind=TopLevelTracedModule)
+    traced.__dict__["_examples"] = {"forward": (args, kwargs)}
     if _store_inputs:
         traced.__dict__["example_inputs"] = args or kwargs
     return traced
@@ -125,6 +135,11 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: A
     """
     if not isinstance(inputs, dict):
         raise AttributeError("expected a dictionary of (method_name, input) pairs")
-    for name, given in inputs.items():
-        _run(getattr(mod, name), (given,) if isinstance(given, torch.Tensor) else tuple(given), {})
-    return scripted(mod, kind=TopLevelTracedModule)
+    examples: dict[str, Any] = {
+        name: ((given,) if isinstance(given, torch.Tensor) else tuple(given), {}) for name, given in inputs.items()
+    }
+    for name, (given, _) in examples.items():
+        _run(getattr(mod, name), given, {})
+    traced = scripted(mod, kind=TopLevelTracedModule)
+    traced.__dict__["_examples"] = examples
+    return traced

@@ -37,10 +37,16 @@ def is_stale() -> bool:
     return any(path.stat().st_mtime > built for path in SOURCES.glob("*.[ch]"))
 
 
+def _target(compiler: str) -> str:
+    """The processors that a compiler compiles for, which may not be this one."""
+    asked = subprocess.run([compiler, "-dumpmachine"], capture_output=True, text=True, check=False).stdout
+    return (asked.partition("-")[0] or platform.machine()).lower()
+
+
 def build() -> Path:
     """Compile everything and replace the library."""
     compiler = [*shlex.split(os.environ.get("CC", "cc")), *OPTIONS, *shlex.split(os.environ.get("CFLAGS", ""))]
-    is_x86 = platform.machine().lower() in ("x86_64", "amd64")
+    is_x86 = _target(compiler[0]) in ("x86_64", "amd64")
     link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared", "-Wl,-s", "-lpthread", "-lm"]
     with tempfile.TemporaryDirectory() as folder:
         commands = {

@@ -17,13 +17,40 @@ static void sums_of_strips(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
+enum { ELEMENTS, SQUARES, PRODUCTS };
+
+/* The sum over the runs of a channel, `step` apart: of x, of the squares of x - mean, or of x (y - mean).  Short runs are added lane by
+lane, some thousand numbers together, as to add up the lanes takes longer than a short run. */
+INLINE double sum_over_runs(const float *x, const float *y, float mean, int64_t runs, int64_t step, int64_t places, const int kind) {
+    double total = 0.0;
+    if (places >= 32 * LANES) {
+        for (int64_t n = 0; n < runs; n++, x += step, y += step)
+            total += kind == ELEMENTS ? sum_of(x, places) : kind == SQUARES ? sum_of_squares(x, places, mean) : sum_of_products(x, y, mean, places);
+        return total;
+    }
+    const int64_t together = 4096 / larger(places, 1);
+    for (int64_t n = 0; n < runs;) {
+        Vector lanes[2] = {{0}};
+        float rest = 0.0f;
+        for (int64_t stop = smaller(n + together, runs); n < stop; n++, x += step, y += step) {
+            int64_t j = 0;
+            for (; j + LANES <= places; j += LANES) {
+                const Vector value = load(x + j);
+                lanes[j / LANES % 2] += kind == ELEMENTS ? value : kind == SQUARES ? (value - mean) * (value - mean) : value * (load(y + j) - mean);
+            }
+            for (; j < places; j++) rest += kind == ELEMENTS ? x[j] : kind == SQUARES ? (x[j] - mean) * (x[j] - mean) : x[j] * (y[j] - mean);
+        }
+        total += sum_of_lanes(lanes[0] + lanes[1]) + rest;
+    }
+    return total;
+}
+
 /* The sum of each channel: out, x. */
 static void sums_of_channels(const Argument *a, int64_t first, int64_t last) {
     int64_t batch = SIZE(1, 0), channels = SIZE(1, 1), places = SIZE(1, 2);
     for (int64_t c = first; c < last; c++) {
-        double total = 0.0;
-        for (int64_t n = 0; n < batch; n++) total += sum_of(FLOATS(1) + (n * channels + c) * places, places);
-        FLOATS(0)[c] = (float)total;
+        const float *x = FLOATS(1) + c * places;
+        FLOATS(0)[c] = (float)sum_over_runs(x, x, 0.0f, batch, channels * places, places, ELEMENTS);
     }
 }
 
@@ -31,10 +58,9 @@ static void sums_of_channels(const Argument *a, int64_t first, int64_t last) {
 static void moments_of_channels(const Argument *a, int64_t first, int64_t last) {
     int64_t batch = SIZE(2, 0), channels = SIZE(2, 1), places = SIZE(2, 2);
     for (int64_t c = first; c < last; c++) {
-        double total = 0.0, spread = 0.0;
-        for (int64_t n = 0; n < batch; n++) total += sum_of(FLOATS(2) + (n * channels + c) * places, places);
-        const float mean = (float)(total / (double)(batch * places));
-        for (int64_t n = 0; n < batch; n++) spread += sum_of_squares(FLOATS(2) + (n * channels + c) * places, places, mean);
+        const float *x = FLOATS(2) + c * places;
+        const float mean = (float)(sum_over_runs(x, x, 0.0f, batch, channels * places, places, ELEMENTS) / (double)(batch * places));
+        const double spread = sum_over_runs(x, x, mean, batch, channels * places, places, SQUARES);
         FLOATS(0)[c] = mean;
         FLOATS(1)[c] = (float)(spread / (double)(batch * places));
     }
@@ -55,13 +81,9 @@ weight), whether the moments are fixed. */
 static void norm_backward_channels(const Argument *a, int64_t first, int64_t last) {
     int64_t batch = SIZE(3, 0), channels = SIZE(3, 1), places = SIZE(3, 2);
     for (int64_t c = first; c < last; c++) {
-        double total = 0.0, projection = 0.0;
-        const float mean = FLOATS(5)[c], scale = FLOATS(6)[c], factor = FLOATS(7)[c];
-        for (int64_t n = 0; n < batch; n++) {
-            const float *grad = FLOATS(3) + (n * channels + c) * places, *x = FLOATS(4) + (n * channels + c) * places;
-            total += sum_of(grad, places);
-            projection += sum_of_products(grad, x, mean, places);
-        }
+        const float mean = FLOATS(5)[c], scale = FLOATS(6)[c], factor = FLOATS(7)[c], *grads = FLOATS(3) + c * places, *xs = FLOATS(4) + c * places;
+        const double total = sum_over_runs(grads, grads, 0.0f, batch, channels * places, places, ELEMENTS);
+        const double projection = sum_over_runs(grads, xs, mean, batch, channels * places, places, PRODUCTS);
         FLOATS(1)[c] = (float)total;
         FLOATS(0)[c] = (float)projection * scale;
         float tilt = 0.0f, offset = 0.0f;

@@ -358,5 +358,5 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
 }
 
 #define CONVOLUTION_KERNELS                                                                                                        \
-    {"convolution", "FFFFiiiiii", convolution, WHOLE}, {"convolution_weight", "FFFFiiiiii", convolution_weight, WHOLE},            \
+    {"convolution", "CCCFiiiiii", convolution, WHOLE}, {"convolution_weight", "FFFFiiiiii", convolution_weight, WHOLE},            \
         {"convolution_input", "FFFFiiiiii", convolution_input, WHOLE}

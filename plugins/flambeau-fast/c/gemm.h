@@ -56,8 +56,9 @@ typedef struct {
     const float *row_bias, *column_bias;
 } Panels;
 
-/* What is `const` is known where this is inlined, so that sums that are not needed vanish. */
-INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, const bool by_offsets) {
+/* What is `const` is known where this is inlined, so that sums that are not needed vanish.  The element of A in row i and at depth k is
+at `i * a_row + k * a_depth`. */
+INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, const bool by_offsets, const int64_t a_row, const int64_t a_depth) {
     const int64_t depth = p->depth, b_step = p->b_step, out_row = p->out_row, *b_offsets = p->b_offsets;
     const float *a = p->a, *b = p->b, *row_bias = p->row_bias, *column_bias = p->column_bias;
     const bool add = p->add;
@@ -65,8 +66,8 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
 #define ZERO(i) Vector left##i = {0}, right##i = {0};
 #define STEP(i)                                                                                                                    \
     if (rows > i) {                                                                                                                \
-        left##i += a[i] * b_left;                                                                                                  \
-        if (wide) right##i += a[i] * b_right;                                                                                      \
+        left##i += a[i * a_row] * b_left;                                                                                          \
+        if (wide) right##i += a[i * a_row] * b_right;                                                                              \
     }
 #define FETCH(i)                                                                                                                   \
     if (rows > i) __builtin_prefetch(out + i * out_row, 1), __builtin_prefetch(out + i * out_row + WIDTH - 1, 1);
@@ -90,7 +91,7 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
         const float *line = by_offsets ? b + b_offsets[k] : b + k * b_step;
         Vector b_left = load(line), b_right = wide ? load(line + LANES) : b_left;
         EACH_ROW(STEP)
-        a += rows;
+        a += a_depth;
     }
     EACH_ROW(FINISH)
 #undef ZERO
@@ -101,14 +102,18 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
 
 typedef void MicroKernel(const Panels *);
 
+#define PIECE 64 /* of an A that is not copied: the distance of its rows, or of its columns */
+
 #define KERNELS_OF_ROWS(i)                                                                                                         \
-    static void multiply_wide_##i(const Panels *p) { multiply_panels(p, i + 1, true, false); }                                     \
-    static void multiply_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false); }                                  \
-    static void multiply_offsets_##i(const Panels *p) { multiply_panels(p, i + 1, true, true); }
-#define NAMES(i) {multiply_wide_##i, multiply_narrow_##i, multiply_offsets_##i},
-enum { WIDE, NARROW, BY_OFFSETS };
+    static void multiply_wide_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, i + 1); }                           \
+    static void multiply_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, i + 1); }                        \
+    static void multiply_offsets_##i(const Panels *p) { multiply_panels(p, i + 1, true, true, 1, i + 1); }                         \
+    static void multiply_rows_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, PIECE, 1); }                            \
+    static void multiply_columns_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, PIECE); }
+#define NAMES(i) {multiply_wide_##i, multiply_narrow_##i, multiply_offsets_##i, multiply_rows_##i, multiply_columns_##i},
+enum { WIDE, NARROW, BY_OFFSETS, ROWS_OF_PIECE, COLUMNS_OF_PIECE };
 EACH_ROW(KERNELS_OF_ROWS)
-static MicroKernel *const micro_kernels[ROWS][3] = {EACH_ROW(NAMES)};
+static MicroKernel *const micro_kernels[ROWS][5] = {EACH_ROW(NAMES)};
 #undef KERNELS_OF_ROWS
 #undef NAMES
 

@@ -5,7 +5,6 @@
 #include "convolution.h"
 #include "elementwise.h"
 #include "embedding.h"
-#include "losses.h"
 #include "matrix.h"
 #include "pooling.h"
 #include "random.h"
@@ -15,5 +14,5 @@
 
 const Kernel TABLE[] = {
     ELEMENTWISE_KERNELS, ROW_KERNELS,       CHANNEL_KERNELS,   POOLING_KERNELS,     RANDOM_KERNELS,   EMBEDDING_KERNELS,
-    MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, LOSS_KERNELS, {NULL, NULL, NULL, 0},
+    MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, {NULL, NULL, NULL, 0},
 };

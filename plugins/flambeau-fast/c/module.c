@@ -38,7 +38,7 @@ static const Kernel *choose(const char **name) {
 
 static const char *format_of(char letter) {
     switch (letter) {
-    case 'F': return "f";
+    case 'F': case 'C': case 'R': case 'P': return "f";
     case 'D': return "d";
     case 'L': return sizeof(long) == 8 ? "l" : "q";
     case 'U': return sizeof(long) == 4 ? "L" : "I";
@@ -55,6 +55,22 @@ typedef struct {
 static void run_piece(void *context, int64_t number) {
     const Call *call = context;
     call->kernel->range(call->arguments, number * call->step, smaller((number + 1) * call->step, call->items));
+}
+
+static __thread bool declined;
+void decline(void) { declined = true; }
+
+/* A contiguous array with its first dimensions as one, so that `dims` are left; whether it is contiguous. */
+static bool merge(Argument *argument, const Py_buffer *buffer, int dims, int64_t *shape) {
+    int64_t step = buffer->itemsize;
+    for (int i = buffer->ndim - 1; i >= 0; step *= buffer->shape[i--])
+        if (buffer->shape[i] > 1 && buffer->strides[i] != step) return false;
+    if (dims == 0) return true;
+    for (int i = 0; i < dims; i++) shape[i] = 1;
+    for (int i = 0; i < buffer->ndim; i++) shape[larger(0, dims - buffer->ndim + i)] *= buffer->shape[i];
+    argument->shape = shape;
+    argument->strides = NULL;
+    return true;
 }
 
 /* Pieces of whole cache lines, so that threads do not write to the same one. */
@@ -79,6 +95,7 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
         return PyErr_Format(PyExc_TypeError, "%s takes %zu arguments, not %zd", kernel->name, strlen(kernel->signature), count);
     Argument arguments[MOST_ARGUMENTS];
     Py_buffer buffers[MOST_ARGUMENTS];
+    int64_t shapes[MOST_ARGUMENTS][3];
     int taken = 0;
     int64_t elements = 0;
     PyObject *result = NULL;
@@ -102,12 +119,22 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
             arguments[i].shape = (const int64_t *)buffer->shape;
             arguments[i].strides = (const int64_t *)buffer->strides;
             elements = larger(elements, buffer->len / buffer->itemsize);
+            if (letter == 'C' || letter == 'R' || letter == 'P')
+                if (!merge(&arguments[i], buffer, letter == 'R' ? 2 : letter == 'P' ? 3 : 0, shapes[i])) {
+                    PyErr_Format(PyExc_BufferError, "%s: argument %zd is not contiguous", kernel->name, i);
+                    goto done;
+                }
         }
     }
-    PyThreadState *state = PyEval_SaveThread();
-    run(kernel, arguments, elements);
-    PyEval_RestoreThread(state);
-    result = Py_NewRef(Py_None);
+    declined = false;
+    if (kernel->items != WHOLE && elements < LEAST_ELEMENTS) run(kernel, arguments, elements); /* sooner done than others let in */
+    else {
+        PyThreadState *state = PyEval_SaveThread();
+        run(kernel, arguments, elements);
+        PyEval_RestoreThread(state);
+    }
+    if (declined) PyErr_Format(PyExc_BufferError, "%s: declined", kernel->name);
+    else result = Py_NewRef(Py_None);
 done:
     while (taken) PyBuffer_Release(&buffers[--taken]);
     return result;

@@ -24,24 +24,6 @@ INLINE Window window_at(Geometry g, int64_t i, int64_t j, int64_t rows, int64_t 
     return (Window){larger(row, 0), smaller(row + g.height, rows), larger(column, 0), smaller(column + g.width, columns)};
 }
 
-/* Arguments: out, x, geometry. */
-static void max_pool_images(const Argument *a, int64_t first, int64_t last) {
-    int64_t down = SIZE(0, 1), right = SIZE(0, 2), rows = SIZE(1, 1), columns = SIZE(1, 2);
-    Geometry geometry = geometry_at(a, 2);
-    for (int64_t image = first; image < last; image++) {
-        float *out = FLOATS(0) + image * down * right;
-        const float *x = FLOATS(1) + image * rows * columns;
-        for (int64_t i = 0; i < down; i++)
-            for (int64_t j = 0; j < right; j++) {
-                Window w = window_at(geometry, i, j, rows, columns);
-                float most = -INFINITY;
-                for (int64_t r = w.first; r < w.last; r++)
-                    for (int64_t c = w.start; c < w.stop; c++) most = is_more(x[r * columns + c], most) ? x[r * columns + c] : most;
-                out[i * right + j] = most;
-            }
-    }
-}
-
 /* Arguments: grad_input, which must be zeros, g, x, geometry. */
 static void max_pool_backward_images(const Argument *a, int64_t first, int64_t last) {
     int64_t down = SIZE(1, 1), right = SIZE(1, 2), rows = SIZE(2, 1), columns = SIZE(2, 2);
@@ -140,6 +122,28 @@ static void max_pool_2x2_images(const Argument *a, int64_t first, int64_t last) 
     }
 }
 
+/* Arguments: out, x, geometry. */
+static void max_pool_images(const Argument *a, int64_t first, int64_t last) {
+    int64_t down = SIZE(0, 1), right = SIZE(0, 2), rows = SIZE(1, 1), columns = SIZE(1, 2);
+    Geometry geometry = geometry_at(a, 2);
+    if (geometry.height == 2 && geometry.width == 2 && geometry.down == 2 && geometry.right == 2 && rows == 2 * down && columns == 2 * right) {
+        max_pool_2x2_images(a, first, last);
+        return;
+    }
+    for (int64_t image = first; image < last; image++) {
+        float *out = FLOATS(0) + image * down * right;
+        const float *x = FLOATS(1) + image * rows * columns;
+        for (int64_t i = 0; i < down; i++)
+            for (int64_t j = 0; j < right; j++) {
+                Window w = window_at(geometry, i, j, rows, columns);
+                float most = -INFINITY;
+                for (int64_t r = w.first; r < w.last; r++)
+                    for (int64_t c = w.start; c < w.stop; c++) most = is_more(x[r * columns + c], most) ? x[r * columns + c] : most;
+                out[i * right + j] = most;
+            }
+    }
+}
+
 /* Arguments: grad_input, which need not be zeros, g, x. */
 static void max_pool_2x2_backward_images(const Argument *a, int64_t first, int64_t last) {
     int64_t right = SIZE(1, 2), windows = SIZE(1, 1);
@@ -196,6 +200,6 @@ static void avg_pool_backward_images(const Argument *a, int64_t first, int64_t l
 }
 
 #define POOLING_KERNELS                                                                                                            \
-    {"max_pool", "FFiiiiii", max_pool_images, ITEMS}, {"max_pool_backward", "FFFiiiiii", max_pool_backward_images, ITEMS},         \
-        {"max_pool_2x2", "FF", max_pool_2x2_images, ITEMS}, {"max_pool_2x2_backward", "FFF", max_pool_2x2_backward_images, ITEMS}, \
+    {"max_pool", "PPiiiiii", max_pool_images, ITEMS}, {"max_pool_backward", "FFFiiiiii", max_pool_backward_images, ITEMS},         \
+        {"max_pool_2x2_backward", "FFF", max_pool_2x2_backward_images, ITEMS}, \
         {"avg_pool", "FFFiiiiii", avg_pool_images, ITEMS}, {"avg_pool_backward", "FFFiiiiii", avg_pool_backward_images, ITEMS}

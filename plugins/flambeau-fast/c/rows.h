@@ -1,4 +1,4 @@
-/* Rows of a matrix: softmax and related functions, layer normalization.  A row stays in the cache. */
+/* Rows of a matrix: softmax and related functions, classification losses, layer normalization.  A row stays in the cache. */
 #pragma once
 
 #include "kernel.h"
@@ -74,9 +74,54 @@ static void log_softmax_backward_rows(const Argument *a, int64_t first, int64_t 
     }
 }
 
+enum { OF_EACH, MEAN, TOTAL }; /* reductions */
+
+/* Arguments: out, x, the parts of the logarithms `(row, 2)`, classes, reduction, the class that is ignored. */
+static void cross_entropy_rows(const Argument *a, int64_t first, int64_t last) {
+    (void)first, (void)last;
+    const int64_t rows = SIZE(1, 0), length = SIZE(1, 1), row_step = a[2].strides[0] / 4, part_step = a[2].strides[1] / 4;
+    double total = 0.0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t class = LONGS(3)[i];
+        const float *parts = FLOATS(2) + i * row_step;
+        float loss = 0.0f;
+        if (class != INTEGER(5)) {
+            if (class < 0 || class >= length) {
+                decline();
+                return;
+            }
+            loss = parts[0] - FLOATS(1)[i * length + class] + parts[part_step];
+            count++;
+        }
+        if (INTEGER(4) == OF_EACH) FLOATS(0)[i] = loss;
+        total += loss;
+    }
+    if (INTEGER(4) != OF_EACH) *FLOATS(0) = (float)(INTEGER(4) == MEAN ? total / (double)count : total);
+}
+
+/* Arguments: grad_input, x, the parts of the logarithms, classes, the gradient of the loss or of each, reduction, ignored class. */
+static void cross_entropy_backward_rows(const Argument *a, int64_t first, int64_t last) {
+    const int64_t rows = SIZE(0, 0), length = SIZE(0, 1), row_step = a[2].strides[0] / 4, part_step = a[2].strides[1] / 4;
+    const int64_t *classes = LONGS(3);
+    float grad = *FLOATS(4);
+    if (INTEGER(5) == MEAN) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < rows; i++) count += classes[i] != INTEGER(6);
+        grad /= (float)count;
+    }
+    for (int64_t i = first; i < last; i++) {
+        float *grad_input = FLOATS(0) + i * length;
+        const float *x = FLOATS(1) + i * length, shift = FLOATS(2)[i * row_step], log_total = FLOATS(2)[i * row_step + part_step];
+        const float scale = classes[i] == INTEGER(6) ? 0.0f : INTEGER(5) == OF_EACH ? FLOATS(4)[i] : grad;
+        SIMD() for (int64_t j = 0; j < length; j++) grad_input[j] = exp_below(x[j] - shift - log_total) * scale;
+        if (classes[i] >= 0 && classes[i] < length) grad_input[classes[i]] -= scale; /* others are ignored, or made the forward raise */
+    }
+}
+
 /* --- layer normalization --- */
 
-/* Arguments: out, means, scales, x, weight, bias, eps. */
+/* Arguments: out, means, scales, x, weight, bias (both or either empty for none), eps. */
 static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
     int64_t length = SIZE(0, 1);
     const float *weight = FLOATS(4), *bias = FLOATS(5), eps = NUMBER_OF(6);
@@ -86,7 +131,13 @@ static void layer_norm_rows(const Argument *a, int64_t first, int64_t last) {
         const float scale = 1.0f / sqrtf(sum_of_squares(row, length, mean) / (float)length + eps);
         FLOATS(1)[i] = mean;
         FLOATS(2)[i] = scale;
-        SIMD() for (int64_t j = 0; j < length; j++) out[j] = (row[j] - mean) * scale * weight[j] + bias[j];
+        if (SIZE(4, 1) && SIZE(5, 1)) {
+            SIMD() for (int64_t j = 0; j < length; j++) out[j] = (row[j] - mean) * scale * weight[j] + bias[j];
+            continue;
+        }
+        SIMD() for (int64_t j = 0; j < length; j++) out[j] = (row[j] - mean) * scale;
+        if (SIZE(4, 1)) SIMD() for (int64_t j = 0; j < length; j++) out[j] *= weight[j];
+        if (SIZE(5, 1)) SIMD() for (int64_t j = 0; j < length; j++) out[j] += bias[j];
     }
 }
 
@@ -116,8 +167,10 @@ static void layer_norm_backward_strips(const Argument *a, int64_t first, int64_t
 }
 
 #define ROW_KERNELS                                                                                                                \
-    {"softmax", "FF", softmax_rows, ITEMS}, {"log_softmax", "FF", log_softmax_rows, ITEMS},                                        \
-        {"log_sum_exp", "FF", log_sum_exp_rows, ITEMS_OF_SECOND}, {"softmax_backward", "FFF", softmax_backward_rows, ITEMS},       \
-        {"log_softmax_backward", "FFF", log_softmax_backward_rows, ITEMS},                                                         \
-        {"layer_norm", "FFFFFFf", layer_norm_rows, ITEMS},                                                                         \
+    {"softmax", "RR", softmax_rows, ITEMS}, {"log_softmax", "RR", log_softmax_rows, ITEMS},                                        \
+        {"log_sum_exp", "RR", log_sum_exp_rows, ITEMS_OF_SECOND}, {"softmax_backward", "RRR", softmax_backward_rows, ITEMS},       \
+        {"log_softmax_backward", "RRR", log_softmax_backward_rows, ITEMS},                                                         \
+        {"cross_entropy", "CRFLii", cross_entropy_rows, WHOLE},                                                                    \
+        {"cross_entropy_backward", "RRFLCii", cross_entropy_backward_rows, ITEMS},                                                 \
+        {"layer_norm", "RFFRRRf", layer_norm_rows, ITEMS},                                                                         \
         {"layer_norm_backward", "FFFFFFFF", layer_norm_backward_strips, ITEMS}

@@ -1,10 +1,25 @@
-/* The transforms of Winograd's convolution F(4 x 4, 3 x 3) (Lavin & Gray 2016): what lies between images and the products.
+/* Winograd's convolution F(4 x 4, 3 x 3) (Lavin & Gray 2016): 36 products for the 144 of a tile of 4 x 4 results.
 
-Tiles are `(place, tile, channel)`, of 36 places.  A row of tiles is computed at a time: its rows of the images are copied with
-channels last, so that LANES channels of a place are one vector. */
+A chunk of tiles is transformed to `(piece of PIECE channels, place, tile, channel)`, of 36 places.  A task then computes some outputs
+of some of these tiles: it transforms the weights that it needs, multiplies, and transforms the results, all within the L2 cache.
+Weights are transformed again by each task, which costs a few hundredths of its products; kept transformed they would be four times
+as large, and to fetch them would cost more.
+
+With a stride of 2, the even rows of an image meet two taps and the odd ones one: five products for four results, and four more. Tiles
+are 9 x 9 then, of 81 places, which share 36 transformed weights: 81 products for the 144.
+
+Vectors are of channels or of outputs, so images are transposed on the way in and out, a row of tiles at a time. */
 #pragma once
 
 #include "matrix.h"
+
+#define PLACES 36
+#define PLACES_BY_2 81 /* with a stride of 2 */
+#define TILES_OF_TASK 112
+#define TILES_OF_TASK_BY_2 84
+#define BYTES_OF_TILES (1 << 22) /* in a chunk */
+#define VECTORS (WIDTH / LANES)
+#define WEIGHT_STEP (PIECE * WIDTH + LANES) /* from place to place: lines at multiples of 4096 bytes would share a few places in the cache */
 
 /* Six numbers for six, by the transpose of matrix B of the paper; `step` apart in memory. */
 INLINE void pass_input(Vector *to, int step, const Vector *d, int from_step) {
@@ -48,159 +63,353 @@ INLINE void pass_weight(Vector *to, int step, const Vector *w, int from_step) {
     to[5 * step] = w2;
 }
 
+/* Three numbers for six, by the transpose of matrix G. */
+INLINE void pass_weight_back(Vector *to, int step, const Vector *m, int from_step) {
+    Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step], m5 = m[5 * from_step];
+    to[0] = m0 * (1.0f / 4) - (m1 + m2) * (1.0f / 6) + (m3 + m4) * (1.0f / 24);
+    to[step] = (m2 - m1) * (1.0f / 6) + (m3 - m4) * (1.0f / 12);
+    to[2 * step] = (m3 + m4 - m1 - m2) * (1.0f / 6) + m5;
+}
+
+/* The same for a stride of 2: of nine numbers the five even ones by the points 0, 1, -1, 2 and infinity, and the four odd ones as they are. */
+INLINE void pass_input_by_2(Vector *to, int step, const Vector *d, int64_t from_step) {
+    Vector d0 = d[0], d2 = d[2 * from_step], d4 = d[4 * from_step], d6 = d[6 * from_step], d8 = d[8 * from_step];
+    to[0] = 2.0f * (d0 - d4) + (d6 - d2);
+    to[step] = (d6 - d4) - 2.0f * d2;
+    to[2 * step] = d6 - 3.0f * d4 + 2.0f * d2;
+    to[3 * step] = d6 - d2;
+    to[4 * step] = 2.0f * (d2 - d6) + (d8 - d4);
+    for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(2 * i + 1) * from_step];
+}
+
+INLINE void pass_weight_by_2(Vector *to, int step, const Vector *w, int from_step) {
+    Vector w0 = w[0], w1 = w[from_step], w2 = w[2 * from_step];
+    to[0] = w0 * (1.0f / 2);
+    to[step] = (w0 + w2) * (-1.0f / 2);
+    to[2 * step] = (w0 - w2) * (-1.0f / 6);
+    to[3 * step] = w0 * (1.0f / 6) + w2 * (1.0f / 3);
+    to[4 * step] = w2;
+    to[5 * step] = w1;
+}
+
+INLINE void pass_result_by_2(Vector *to, int step, const Vector *m, int64_t from_step) {
+    Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
+    to[0] = m0 + (m1 + m2) + m3 + m[5 * from_step];
+    to[step] = (m1 - m2) + 2.0f * m3 + m[6 * from_step];
+    to[2 * step] = (m1 + m2) + 4.0f * m3 + m[7 * from_step];
+    to[3 * step] = (m1 - m2) + 8.0f * m3 + m4 + m[8 * from_step];
+}
+
 INLINE void store_some(float *to, Vector value, int64_t count) {
     if (count >= LANES) store(to, value);
     else
         for (int64_t lane = 0; lane < count; lane++) to[lane] = value[lane];
 }
 
+/* --- tiles --- */
+
+typedef struct {
+    const float *images, *end;
+    int64_t channels, height, width, top, left; /* padding */
+    int64_t down, right;                        /* tiles of an image */
+    float *tiles;
+    int64_t first, place_step, piece_step; /* rows of tiles, of all images one after the other, of which `first` is this chunk's first */
+} Tiles;
+
 /* Rows of an image with channels last, in vectors: `(row, column, channel)`, with zeros outside of the image. */
-static Vector *strip_of(const float *image, int64_t channels, int64_t height, int64_t width, int64_t top, int64_t left, int64_t rows,
-                        int64_t columns) {
-    int64_t vectors = pieces(channels, LANES), lanes = vectors * LANES, inside = smaller(width, columns - left);
-    float *strip = scratch(1, rows * columns * lanes * sizeof(float));
+static Vector *strip_of(const Tiles *t, int64_t n, int64_t top, int64_t left, int64_t rows, int64_t columns) {
+    const int64_t vectors = pieces(t->channels, LANES), width = t->width, plane = t->height * width, inside = smaller(width, columns - left);
+    const int64_t begin = larger(top, 0) * width, stop = smaller(top + rows, t->height) * width;
+    Vector *strip = scratch(1, rows * columns * vectors * sizeof(Vector));
     for (int64_t r = 0; r < rows; r++) {
-        float *line = strip + r * columns * lanes;
-        if (top + r < 0 || top + r >= height) {
-            memset(line, 0, columns * lanes * sizeof(float));
-            continue;
-        }
-        memset(line, 0, left * lanes * sizeof(float));
-        transpose(line + left * lanes, lanes, image + (top + r) * width, height * width, channels, inside);
-        memset(line + (left + inside) * lanes, 0, (columns - left - inside) * lanes * sizeof(float));
+        Vector *line = strip + r * columns * vectors;
+        const bool is_inside = top + r >= 0 && top + r < t->height;
+        memset(line, 0, (is_inside ? left : columns) * vectors * sizeof(Vector));
+        if (is_inside) memset(line + (left + inside) * vectors, 0, (columns - left - inside) * vectors * sizeof(Vector));
     }
-    return (Vector *)strip;
-}
-
-/* Arguments: tiles, images, the numbers of tiles down and right, padding at top and left. */
-static void input_tiles_row(void *context, int64_t number) {
-    const Argument *a = context;
-    int64_t channels = SIZE(1, 1), height = SIZE(1, 2), width = SIZE(1, 3), down = INTEGER(2), right = INTEGER(3), tiles = SIZE(0, 1);
-    int64_t n = number / down, i = number % down, columns = 4 * right + 2, vectors = pieces(channels, LANES);
-    const Vector *strip = strip_of(FLOATS(1) + n * channels * height * width, channels, height, width, 4 * i - INTEGER(4), INTEGER(5), 6, columns);
-    for (int64_t j = 0; j < right; j++)
-        for (int64_t v = 0; v < vectors; v++) {
-            Vector half[36], whole[36];
-            for (int s = 0; s < 6; s++) pass_input(half + s, 6, strip + (4 * j + s) * vectors + v, (int)(columns * vectors));
-            for (int r = 0; r < 6; r++) pass_input(whole + 6 * r, 1, half + 6 * r, 1);
-            float *to = FLOATS(0) + (number * right + j) * channels + v * LANES;
-            for (int place = 0; place < 36; place++) store_some(to + place * tiles * channels, whole[place], channels - v * LANES);
-        }
-}
-
-/* Arguments: tiles, gradients of the result, the numbers of tiles down and right. */
-static void gradient_tiles_row(void *context, int64_t number) {
-    const Argument *a = context;
-    int64_t channels = SIZE(1, 1), height = SIZE(1, 2), width = SIZE(1, 3), down = INTEGER(2), right = INTEGER(3), tiles = SIZE(0, 1);
-    int64_t n = number / down, i = number % down, columns = 4 * right, vectors = pieces(channels, LANES);
-    const Vector *strip = strip_of(FLOATS(1) + n * channels * height * width, channels, height, width, 4 * i, 0, 4, columns);
-    for (int64_t j = 0; j < right; j++)
-        for (int64_t v = 0; v < vectors; v++) {
-            Vector half[24], whole[36];
-            for (int s = 0; s < 4; s++) pass_gradient(half + s, 4, strip + (4 * j + s) * vectors + v, (int)(columns * vectors));
-            for (int r = 0; r < 6; r++) pass_gradient(whole + 6 * r, 1, half + 4 * r, 1);
-            float *to = FLOATS(0) + (number * right + j) * channels + v * LANES;
-            for (int place = 0; place < 36; place++) store_some(to + place * tiles * channels, whole[place], channels - v * LANES);
-        }
-}
-
-/* Arguments: images, tiles, bias (empty for none), the numbers of tiles down and right. */
-static void results_row(void *context, int64_t number) {
-    const Argument *a = context;
-    int64_t channels = SIZE(0, 1), height = SIZE(0, 2), width = SIZE(0, 3), down = INTEGER(3), right = INTEGER(4), tiles = SIZE(1, 1);
-    int64_t n = number / down, i = number % down, columns = 4 * right, vectors = pieces(channels, LANES);
-    Vector *strip = scratch(1, 4 * columns * vectors * sizeof(Vector));
-    for (int64_t j = 0; j < right; j++)
-        for (int64_t v = 0; v < vectors; v++) {
-            Vector tile[36], half[24], offset = {0};
-            const float *from = FLOATS(1) + (number * right + j) * channels + v * LANES;
-            int64_t count = channels - v * LANES;
-            for (int place = 0; place < 36; place++)
-                if (count >= LANES) tile[place] = load(from + place * tiles * channels);
-                else
-                    for (int64_t lane = 0; lane < count; lane++) tile[place][lane] = from[place * tiles * channels + lane];
-            for (int64_t lane = 0; lane < smaller(count, LANES) && SIZE(2, 0); lane++) offset[lane] = FLOATS(2)[v * LANES + lane];
-            for (int s = 0; s < 6; s++) pass_result(half + s, 6, tile + s, 6);
-            for (int r = 0; r < 4; r++) {
-                Vector *to = strip + (r * columns + 4 * j) * vectors + v;
-                pass_result(to, (int)vectors, half + 6 * r, 1);
-                for (int s = 0; s < 4; s++) to[s * vectors] += offset;
+    for (int64_t v = 0; v < vectors; v++) {
+        const float *from = t->images + (n * t->channels + v * LANES) * plane;
+        const int64_t count = smaller(LANES, t->channels - v * LANES);
+        for (int64_t at = begin; at < stop; at += LANES) {
+            Vector row[LANES];
+            if (count == LANES && from + (LANES - 1) * plane + at + LANES <= t->end)
+                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) row[i] = load(from + i * plane + at);
+            else {
+                memset(row, 0, sizeof row);
+                for (int64_t i = 0; i < count; i++) memcpy(row + i, from + i * plane + at, smaller(LANES, stop - at) * sizeof(float));
+            }
+            transpose_vectors(row);
+            int64_t c = at % width;
+            Vector *to = strip + ((at / width - top) * columns + left + c) * vectors + v;
+            if (c + LANES <= inside) {
+                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) to[i * vectors] = row[i];
+                continue;
+            }
+            for (int64_t i = 0; i < smaller(LANES, stop - at); i++) {
+                if (c < inside) *to = row[i];
+                to += vectors;
+                if (++c == width) c = 0, to += (columns - width) * vectors;
             }
         }
-    for (int64_t r = 0; r < smaller(4, height - 4 * i); r++)
-        transpose(FLOATS(0) + (n * channels * height + 4 * i + r) * width, height * width, (float *)(strip + r * columns * vectors),
-                  vectors * LANES, width, channels);
-}
-
-static void input_tiles(const Argument *a, int64_t first, int64_t last) {
-    (void)first, (void)last;
-    parallel(SIZE(1, 0) * INTEGER(2), input_tiles_row, (void *)a);
-}
-
-static void gradient_tiles(const Argument *a, int64_t first, int64_t last) {
-    (void)first, (void)last;
-    parallel(SIZE(1, 0) * INTEGER(2), gradient_tiles_row, (void *)a);
-}
-
-static void results(const Argument *a, int64_t first, int64_t last) {
-    (void)first, (void)last;
-    parallel(SIZE(0, 0) * INTEGER(3), results_row, (void *)a);
-}
-
-/* A row of transformed weights.  Context: the transformed, `(place, row, column)`, weights as `(row, column, 9)` in any order of the
-first two, and whether kernels are flipped. */
-static void weights_row(void *context, int64_t row) {
-    const Argument *a = context;
-    int64_t rows = SIZE(0, 1), columns = SIZE(0, 2);
-    const float *end = FLOATS(1) + (rows - 1) * STEP(1, 0) + (columns - 1) * STEP(1, 1) + 9;
-    for (int64_t column = 0; column < columns; column += LANES) {
-        Vector half[18], whole[36];
-        Vector kernel[9] = {{0}};
-        const float *from = FLOATS(1) + row * STEP(1, 0) + column * STEP(1, 1);
-#if LANES == 16
-        if (column + LANES <= columns && from + (LANES - 1) * STEP(1, 1) + LANES <= end) {
-            Vector taps[LANES];
-            _Pragma("GCC unroll 16") for (int lane = 0; lane < LANES; lane++) taps[lane] = load(from + lane * STEP(1, 1));
-            transpose_vectors(taps);
-            for (int tap = 0; tap < 9; tap++) kernel[tap] = taps[INTEGER(2) ? 8 - tap : tap];
-        } else
-#endif
-            for (int64_t lane = 0; lane < smaller(LANES, columns - column); lane++)
-                for (int tap = 0; tap < 9; tap++) kernel[tap][lane] = from[lane * STEP(1, 1) + (INTEGER(2) ? 8 - tap : tap)];
-        (void)end;
-        for (int s = 0; s < 3; s++) pass_weight(half + s, 3, kernel + s, 3);
-        for (int r = 0; r < 6; r++) pass_weight(whole + 6 * r, 1, half + 3 * r, 1);
-        for (int place = 0; place < 36; place++)
-            store_some(FLOATS(0) + (place * rows + row) * columns + column, whole[place], columns - column);
     }
+    return strip;
 }
 
-/* Weights from numbers for each place, `(place, weight)`, by a matrix `(place, 9)`: out is `(weight, 9)`. */
-static void weights_from_places(const Argument *a, int64_t first, int64_t last) {
-    int64_t places = SIZE(1, 0), step = SIZE(1, 1);
-    const float *matrix = FLOATS(2);
-    for (int64_t i = first; i < last; i += LANES) {
-        Vector sums[9] = {{0}};
-        int64_t count = smaller(LANES, last - i);
-        for (int64_t place = 0; place < places; place++) {
-            Vector value = {0};
-            if (count == LANES) value = load(FLOATS(1) + place * step + i);
-            else
-                for (int64_t lane = 0; lane < count; lane++) value[lane] = FLOATS(1)[place * step + i + lane];
-            _Pragma("GCC unroll 9") for (int tap = 0; tap < 9; tap++) sums[tap] += value * matrix[place * 9 + tap];
+INLINE float *tile_at(const Tiles *t, int64_t channel, int64_t place, int64_t tile) {
+    return t->tiles + channel / PIECE * t->piece_step + place * t->place_step + tile * PIECE + channel % PIECE;
+}
+
+enum { INPUT, GRADIENT, INPUT_BY_2 };
+
+INLINE void transform_tiles(const Tiles *t, int64_t number, const int kind) {
+    const int64_t row = t->first + number, i = row % t->down, vectors = pieces(t->channels, LANES);
+    const int size = kind == INPUT ? 6 : kind == GRADIENT ? 4 : 9, step = kind == INPUT_BY_2 ? 8 : 4;
+    const int64_t columns = step * (t->right - 1) + size;
+    const Vector *strip = strip_of(t, row / t->down, step * i - t->top, t->left, size, columns);
+    for (int64_t j = 0; j < t->right; j++)
+        for (int64_t v = 0; v < vectors; v++) {
+            Vector half[PLACES_BY_2], whole[PLACES_BY_2];
+            const Vector *from = strip + step * j * vectors + v;
+            if (kind == INPUT_BY_2) {
+                for (int s = 0; s < 9; s++) pass_input_by_2(half + s, 9, from + s * vectors, columns * vectors);
+                for (int r = 0; r < 9; r++) pass_input_by_2(whole + 9 * r, 1, half + 9 * r, 1);
+            } else if (kind == INPUT) {
+                for (int s = 0; s < 6; s++) pass_input(half + s, 6, from + s * vectors, (int)(columns * vectors));
+                for (int r = 0; r < 6; r++) pass_input(whole + 6 * r, 1, half + 6 * r, 1);
+            } else {
+                for (int s = 0; s < 4; s++) pass_gradient(half + s, 4, from + s * vectors, (int)(columns * vectors));
+                for (int r = 0; r < 6; r++) pass_gradient(whole + 6 * r, 1, half + 4 * r, 1);
+            }
+            float *to = tile_at(t, v * LANES, 0, number * t->right + j);
+            for (int place = 0; place < (kind == INPUT_BY_2 ? PLACES_BY_2 : PLACES); place++) *(Vector *)(to + place * t->place_step) = whole[place];
         }
-        float *out = FLOATS(0) + i * 9;
-        for (int64_t lane = 0; lane < count; lane++)
-            for (int tap = 0; tap < 9; tap++) out[lane * 9 + tap] = ((float *)sums)[tap * LANES + lane];
+}
+
+static void input_tiles(void *context, int64_t number) { transform_tiles(context, number, INPUT); }
+static void input_tiles_by_2(void *context, int64_t number) { transform_tiles(context, number, INPUT_BY_2); }
+static void gradient_tiles(void *context, int64_t number) { transform_tiles(context, number, GRADIENT); }
+
+/* Images of argument `i`, with memory for some rows of tiles: for an even number of lines, places would be multiples of 4096 bytes apart. */
+static Tiles tiles_of(const Argument *a, int i, int64_t down, int64_t right, int64_t top, int64_t left, int64_t rows, int places, int use) {
+    int64_t channels = SIZE(i, 1), height = SIZE(i, 2), width = SIZE(i, 3), place_step = (rows * right | 1) * PIECE;
+    return (Tiles){FLOATS(i), FLOATS(i) + SIZE(i, 0) * channels * height * width, channels, height, width, top, left, down, right,
+                   scratch(use, pieces(channels, PIECE) * places * place_step * sizeof(float)), 0, place_step, places * place_step};
+}
+
+/* How many rows of tiles are transformed at a time; a fixed number for a shape, as all divisions of work here. */
+INLINE int64_t rows_at_a_time(int64_t all, int64_t right, int64_t channels, int places, int64_t least) {
+    int64_t most = larger(pieces(least, right), BYTES_OF_TILES / (places * (int64_t)sizeof(float) * channels * right));
+    return pieces(all, pieces(all, most));
+}
+
+/* --- weights --- */
+
+/* The nine taps of LANES kernels, `step` apart. */
+INLINE void taps_of(Vector taps[9], const float *from, int64_t step) {
+    int tap = 0;
+    for (; tap == 0 || tap + LANES <= 9; tap += LANES) { /* 16 at once, beyond the nine, or 8, or twice 4 */
+        Vector row[LANES];
+        _Pragma("GCC unroll 16") for (int lane = 0; lane < LANES; lane++) row[lane] = load(from + lane * step + tap);
+        transpose_vectors(row);
+        for (int i = 0; i < LANES && tap + i < 9; i++) taps[tap + i] = row[i];
+    }
+    if (tap < 9) {
+        Vector last = {0};
+        for (int lane = 0; lane < LANES; lane++) last[lane] = from[lane * step + 8];
+        taps[8] = last;
     }
 }
 
-static void winograd_weights(const Argument *a, int64_t first, int64_t last) {
-    (void)first, (void)last;
-    parallel(SIZE(0, 1), weights_row, (void *)a);
+/* Transformed weights of up to PIECE channels and WIDTH outputs as `(place, channel, output)`.  Either channels or outputs lie one after
+the other; parts of them are copied, as those far apart would share a few places in the cache. */
+static void transform_weights(float *to, const float *from, int64_t channels, int64_t channel_step, int64_t outputs, int64_t output_step, bool flipped,
+                              bool by_2) {
+    float part[LANES * WIDTH * 9 + LANES];
+    if (outputs < WIDTH) memset(part, 0, sizeof part);
+    for (int64_t first = 0; first < channels; first += LANES) {
+        const int64_t count = smaller(LANES, channels - first);
+        const bool along = channel_step == 9;
+        const int64_t part_channel = along ? 9 : WIDTH * 9, part_output = along ? LANES * 9 : 9;
+        if (along)
+            for (int64_t o = 0; o < outputs; o++) memcpy(part + o * part_output, from + o * output_step + first * 9, count * 9 * sizeof(float));
+        else
+            for (int64_t c = 0; c < count; c++) memcpy(part + c * part_channel, from + (first + c) * channel_step, outputs * 9 * sizeof(float));
+        for (int64_t c = 0; c < count; c++)
+            for (int v = 0; v < VECTORS; v++) {
+                Vector taps[9], kernel[9], half[18], whole[PLACES];
+                taps_of(taps, part + c * part_channel + v * LANES * part_output, part_output);
+                for (int tap = 0; tap < 9; tap++) kernel[tap] = flipped ? taps[8 - tap] : taps[tap];
+                if (by_2) {
+                    for (int s = 0; s < 3; s++) pass_weight_by_2(half + s, 3, kernel + s, 3);
+                    for (int r = 0; r < 6; r++) pass_weight_by_2(whole + 6 * r, 1, half + 3 * r, 1);
+                } else {
+                    for (int s = 0; s < 3; s++) pass_weight(half + s, 3, kernel + s, 3);
+                    for (int r = 0; r < 6; r++) pass_weight(whole + 6 * r, 1, half + 3 * r, 1);
+                }
+                for (int place = 0; place < PLACES; place++) store(to + place * WEIGHT_STEP + (first + c) * WIDTH + v * LANES, whole[place]);
+            }
+    }
+}
+
+/* --- the convolution --- */
+
+typedef struct {
+    const Argument *a;
+    const Tiles *tiles;
+    int64_t rows, rows_of_task, tasks_of_rows; /* of tiles */
+    bool by_2;                                 /* the stride */
+} Convolution;
+
+/* Transposed: `(position, output)` to planes of the outputs. */
+INLINE void write_planes(float *to, int64_t plane, const Vector *from, int64_t positions, int64_t outputs) {
+    for (int64_t at = 0; at < positions; at += LANES)
+        for (int64_t v = 0; v * LANES < outputs; v++) {
+            Vector row[LANES];
+            _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) row[i] = from[(at + i) * VECTORS + v];
+            transpose_vectors(row);
+            float *corner = to + v * LANES * plane + at;
+            if (at + LANES <= positions && (v + 1) * LANES <= outputs) {
+                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) store(corner + i * plane, row[i]);
+            } else
+                for (int64_t i = 0; i < smaller(LANES, outputs - v * LANES); i++)
+                    memcpy(corner + i * plane, row + i, smaller(LANES, positions - at) * sizeof(float));
+        }
+}
+
+/* A row of tiles of results, from sums `(place, tile, output)`. */
+static void write_results(const Convolution *w, int64_t row, const float *sums, int64_t sum_step, int64_t output, int64_t outputs) {
+    const Argument *a = w->a;
+    const int64_t height = SIZE(0, 2), width = SIZE(0, 3), right = w->tiles->right, i = row % w->tiles->down, columns = 4 * right;
+    Vector *strip = scratch(1, (4 * columns + LANES) * VECTORS * sizeof(Vector)), bias[VECTORS] = {{0}};
+    if (SIZE(3, 0)) memcpy(bias, FLOATS(3) + output, outputs * sizeof(float));
+    for (int64_t j = 0; j < right; j++)
+        for (int64_t v = 0; v < VECTORS; v++) {
+            Vector tile[PLACES_BY_2], half[36];
+            for (int place = 0; place < (w->by_2 ? PLACES_BY_2 : PLACES); place++)
+                tile[place] = load(sums + place * sum_step + j * WIDTH + v * LANES);
+            if (w->by_2)
+                for (int s = 0; s < 9; s++) pass_result_by_2(half + s, 9, tile + s, 9);
+            else
+                for (int s = 0; s < 6; s++) pass_result(half + s, 6, tile + s, 6);
+            for (int r = 0; r < 4; r++) {
+                Vector *to = strip + (r * columns + 4 * j) * VECTORS + v;
+                if (w->by_2) pass_result_by_2(to, VECTORS, half + 9 * r, 1);
+                else pass_result(to, VECTORS, half + 6 * r, 1);
+                for (int s = 0; s < 4; s++) to[s * VECTORS] += bias[v];
+            }
+        }
+    float *to = FLOATS(0) + (row / w->tiles->down * SIZE(0, 1) + output) * height * width + 4 * i * width;
+    const int64_t inside = smaller(4, height - 4 * i);
+    if (width == columns) write_planes(to, height * width, strip, inside * width, outputs);
+    else
+        for (int64_t r = 0; r < inside; r++) write_planes(to + r * width, height * width, strip + r * columns * VECTORS, width, outputs);
+}
+
+static void convolve_block(void *context, int64_t number) {
+    const Convolution *w = context;
+    const Argument *a = w->a;
+    const int64_t first = number % w->tasks_of_rows * w->rows_of_task, rows = smaller(w->rows_of_task, w->rows - first);
+    const int64_t output = number / w->tasks_of_rows * WIDTH, outputs = smaller(WIDTH, SIZE(2, 1) - output), right = w->tiles->right;
+    const int64_t tiles = rows * right, panels = pieces(tiles, ROWS), sum_step = tiles * WIDTH + LANES, channels = w->tiles->channels;
+    const int places = w->by_2 ? PLACES_BY_2 : PLACES;
+    float *weights = scratch(0, (PLACES * WEIGHT_STEP + places * sum_step) * sizeof(float)), *sums = weights + PLACES * WEIGHT_STEP;
+    for (int64_t channel = 0; channel < channels; channel += PIECE) {
+        const int64_t depth = smaller(PIECE, channels - channel);
+        transform_weights(weights, FLOATS(2) + channel * STEP(2, 0) + output * STEP(2, 1), depth, STEP(2, 0), outputs, STEP(2, 1), INTEGER(4), w->by_2);
+        for (int place = 0; place < places; place++) {
+            const float *b = weights + (w->by_2 ? smaller(place / 9, 5) * 6 + smaller(place % 9, 5) : place) * WEIGHT_STEP;
+            for (int64_t panel = 0; panel < panels; panel++) {
+                const int64_t start = panel * tiles / panels, count = (panel + 1) * tiles / panels - start;
+                Panels p = {.depth = depth, .a = tile_at(w->tiles, channel, place, first * right + start), .b = b,
+                            .b_step = WIDTH, .out = sums + place * sum_step + start * WIDTH, .out_row = WIDTH, .add = channel > 0};
+                micro_kernels[count - 1][ROWS_OF_PIECE](&p);
+            }
+        }
+    }
+    for (int64_t row = 0; row < rows; row++)
+        write_results(w, w->tiles->first + first + row, sums + row * right * WIDTH, sum_step, output, outputs);
+}
+
+/* Arguments: out, images, weights `(channel, output, 3, 3)`, the last two dimensions dense, and one of the first two, bias (empty for
+none), whether kernels are flipped, padding at top and left, the stride, 1 or 2. */
+static void winograd(const Argument *a, int64_t from, int64_t to) {
+    (void)from, (void)to;
+    const int64_t batch = SIZE(0, 0), down = pieces(SIZE(0, 2), 4), right = pieces(SIZE(0, 3), 4), all = batch * down;
+    const bool by_2 = INTEGER(7) == 2;
+    const int places = by_2 ? PLACES_BY_2 : PLACES, tiles_of_task = by_2 ? TILES_OF_TASK_BY_2 : TILES_OF_TASK;
+    const int64_t at_a_time = rows_at_a_time(all, right, SIZE(1, 1), places, tiles_of_task);
+    Tiles tiles = tiles_of(a, 1, down, right, INTEGER(5), INTEGER(6), at_a_time, places, 2);
+    for (; tiles.first < all; tiles.first += at_a_time) {
+        int64_t rows = smaller(at_a_time, all - tiles.first), tasks = pieces(rows, larger(1, tiles_of_task / right));
+        Convolution w = {a, &tiles, rows, pieces(rows, tasks), 0, by_2};
+        w.tasks_of_rows = pieces(rows, w.rows_of_task);
+        parallel(rows, by_2 ? input_tiles_by_2 : input_tiles, &tiles);
+        parallel(pieces(SIZE(2, 1), WIDTH) * w.tasks_of_rows, convolve_block, &w);
+    }
+}
+
+/* --- the gradient of the weight --- */
+
+typedef struct {
+    float *out;
+    const Tiles *input, *grad;
+    int64_t tiles, blocks; /* of WIDTH channels */
+} WeightGradient;
+
+/* Up to PIECE outputs and WIDTH channels. */
+static void weight_gradient_block(void *context, int64_t number) {
+    const WeightGradient *w = context;
+    const int64_t channel = number % w->blocks * WIDTH, channels = w->input->channels, few = smaller(WIDTH, channels - channel);
+    const int64_t output = number / w->blocks * PIECE, outputs = smaller(PIECE, w->grad->channels - output);
+    const int64_t panels = pieces(outputs, ROWS), sum_step = PIECE * WIDTH + LANES;
+    float *sums = scratch(0, PLACES * sum_step * sizeof(float));
+    for (int place = 0; place < PLACES; place++)
+        for (int64_t panel = 0; panel < panels; panel++) {
+            const int64_t start = panel * outputs / panels, count = (panel + 1) * outputs / panels - start;
+            Panels p = {.depth = w->tiles, .a = tile_at(w->grad, output + start, place, 0), .b = tile_at(w->input, channel, place, 0),
+                        .b_step = PIECE, .out = sums + place * sum_step + start * WIDTH, .out_row = WIDTH};
+            micro_kernels[count - 1][COLUMNS_OF_PIECE](&p);
+        }
+    for (int64_t o = 0; o < outputs; o++)
+        for (int64_t v = 0; v * LANES < few; v++) {
+            Vector places[PLACES], half[18], taps[9];
+            float lines[9 * LANES + LANES];
+            for (int place = 0; place < PLACES; place++) places[place] = load(sums + place * sum_step + o * WIDTH + v * LANES);
+            for (int s = 0; s < 6; s++) pass_weight_back(half + s, 6, places + s, 6);
+            for (int r = 0; r < 3; r++) pass_weight_back(taps + 3 * r, 1, half + 6 * r, 1);
+#if LANES > 9
+            Vector row[LANES] = {{0}};
+            for (int tap = 0; tap < 9; tap++) row[tap] = taps[tap];
+            transpose_vectors(row); /* what is written beyond nine numbers is overwritten by the next store */
+            _Pragma("GCC unroll 16") for (int lane = 0; lane < LANES; lane++) store(lines + lane * 9, row[lane]);
+#else
+            for (int lane = 0; lane < LANES; lane++)
+                for (int tap = 0; tap < 9; tap++) lines[lane * 9 + tap] = taps[tap][lane];
+#endif
+            float *to = w->out + ((output + o) * channels + channel + v * LANES) * 9;
+            const int64_t count = smaller(LANES, few - v * LANES) * 9;
+            if (w->input->first) { /* not the first chunk */
+                SIMD() for (int64_t i = 0; i < count; i++) to[i] += lines[i];
+            } else memcpy(to, lines, count * sizeof(float));
+        }
+}
+
+/* Arguments: the gradient of the weight, images, the gradient of the result, padding at top and left. */
+static void winograd_weight(const Argument *a, int64_t from, int64_t to) {
+    (void)from, (void)to;
+    const int64_t batch = SIZE(1, 0), down = pieces(SIZE(2, 2), 4), right = pieces(SIZE(2, 3), 4), all = batch * down;
+    const int64_t at_a_time = rows_at_a_time(all, right, larger(SIZE(1, 1), SIZE(2, 1)), PLACES, TILES_OF_TASK);
+    Tiles input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4), at_a_time, PLACES, 2);
+    Tiles grad = tiles_of(a, 2, down, right, 0, 0, at_a_time, PLACES, 3);
+    for (int64_t first = 0; first < all; first += at_a_time) {
+        int64_t rows = smaller(at_a_time, all - first);
+        input.first = grad.first = first;
+        WeightGradient w = {FLOATS(0), &input, &grad, rows * right, pieces(SIZE(1, 1), WIDTH)};
+        parallel(rows, input_tiles, &input);
+        parallel(rows, gradient_tiles, &grad);
+        parallel(pieces(SIZE(2, 1), PIECE) * w.blocks, weight_gradient_block, &w);
+    }
 }
 
 #define WINOGRAD_KERNELS                                                                                                           \
-    {"input_tiles", "FFiiii", input_tiles, WHOLE}, {"gradient_tiles", "FFii", gradient_tiles, WHOLE},                              \
-        {"winograd_results", "FFFii", results, WHOLE}, {"winograd_weights", "FFi", winograd_weights, WHOLE},                            \
-        {"weights_from_places", "FFF", weights_from_places, ITEMS}
+    {"winograd", "FFFFiiii", winograd, WHOLE}, {"winograd_weight", "FFFii", winograd_weight, WHOLE}

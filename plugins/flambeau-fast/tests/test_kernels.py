@@ -226,3 +226,23 @@ def test_numpys_backward_after_the_forward_of_the_pack():
             grads = [np.ones_like(outputs[0]), np.ones_like(outputs[1])]
             arguments = (*grads, gates, h, c, weight, *outputs, reverse, workspace)
             assert_same(numpy_kernels.KERNELS["lstm_backward"](*arguments), KERNELS["lstm_backward"](*arguments))
+
+
+def test_what_a_compiled_kernel_declines_goes_to_numpy():
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    with pytest.raises(BufferError, match="argument 1 is not contiguous"):
+        compiled.softmax(np.empty((4, 3), np.float32), x.T)
+    assert_same(KERNELS["softmax"](x.T, 1), numpy_kernels.KERNELS["softmax"](x.T, 1))
+    sums = KERNELS["log_sum_exp"](x, 1)
+    for target in ([0, 1, 4], [0, -1, 1]):
+        with pytest.raises(IndexError):
+            KERNELS["cross_entropy"](x, sums, np.array(target), None, "mean", -100)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (4, 5), (2, 3, 17), (3, 1)])
+def test_small_rows(shape):
+    x = np.random.default_rng(0).standard_normal(shape, np.float32) * np.float32(3)
+    for name in ("softmax", "log_softmax"):
+        out = numpy_kernels.KERNELS[name](x, -1)
+        assert_same(KERNELS[name](x, -1), out)
+        assert_same(KERNELS[f"{name}_backward"](x, out, -1), numpy_kernels.KERNELS[f"{name}_backward"](x, out, -1))

@@ -5,13 +5,13 @@ For open_clip, DETR, fairseq, speechbrain.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import warn
 from flambeau.extension.functions import linear
 
 __all__: list[str] = []
@@ -90,9 +90,7 @@ def _canonical_mask(
     if mask.dtype is not torch.bool and not torch.is_floating_point(mask):
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype is not other_type:
-        warnings.warn(
-            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=2
-        )
+        warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.")
     if torch.is_floating_point(mask):
         return mask
     return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
@@ -100,10 +98,7 @@ def _canonical_mask(
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dimension that `softmax` takes where none is given, with a warning."""
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=stacklevel,
-    )
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.extension import functions as ops
+from flambeau.extension import warn
 from flambeau.extension.functions import (
     celu_,
     elu_,
@@ -26,6 +26,8 @@ from flambeau.extension.functions import (
     softshrink,
     threshold_,
 )
+
+from ._helpers import _get_softmax_dim
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
@@ -329,19 +331,9 @@ def softsign(input: Tensor) -> Tensor:
 # --- softmax ------------------------------------------------------------------------------------------------------
 
 
-def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=stacklevel,
-    )
-    return 0 if ndim in (0, 1, 3) else 1
-
-
-def _call_along(
-    function: Callable[..., Tensor], input: Tensor, dim: int | None, name: str, stacklevel: int, dtype: Any
-) -> Tensor:
+def _call_along(function: Callable[..., Tensor], input: Tensor, dim: int | None, name: str, dtype: Any) -> Tensor:
     if dim is None:
-        dim = _implicit_dim(name, input.dim(), stacklevel + 1)
+        dim = _get_softmax_dim(name, input.dim(), 3)
     return function(input, dim) if dtype is None else function(input, dim, dtype=dtype)
 
 
@@ -352,7 +344,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         input: a tensor of any shape.
         dim: the dimension along which the values sum to 1. None, deprecated, means 0 for input of 0, 1 or 3 dimensions
             and 1 for other input, with a warning.
-        _stacklevel: the stack level of this warning.
+        _stacklevel: has no effect: the warning points at the program's line.
         dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
@@ -361,7 +353,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         >>> F.softmax(torch.tensor([[0.0, 0.0]]), dim=1)
         tensor([[0.5000, 0.5000]])
     """
-    return _call_along(torch.softmax, input, dim, "softmax", _stacklevel, dtype)
+    return _call_along(torch.softmax, input, dim, "softmax", dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
@@ -371,7 +363,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         input: a tensor of any shape.
         dim: the dimension along which the values sum to 1. None, deprecated, means 0 for input of 0, 1 or 3 dimensions
             and 1 for other input, with a warning.
-        _stacklevel: the stack level of this warning.
+        _stacklevel: has no effect: the warning points at the program's line.
         dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
@@ -380,7 +372,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         >>> F.softmin(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
         tensor([[0.4223, 0.4223, 0.1554]])
     """
-    return _call_along(torch.softmax, -input, dim, "softmin", _stacklevel, dtype)
+    return _call_along(torch.softmax, -input, dim, "softmin", dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
@@ -390,7 +382,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         input: a tensor of any shape.
         dim: the dimension along which the exponentials sum to 1. None, deprecated, means 0 for input of 0, 1 or 3
             dimensions and 1 for other input, with a warning.
-        _stacklevel: the stack level of this warning.
+        _stacklevel: has no effect: the warning points at the program's line.
         dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
 
     Example:
@@ -399,7 +391,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         >>> F.log_softmax(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
         tensor([[-1.5514, -1.5514, -0.5514]])
     """
-    return _call_along(torch.log_softmax, input, dim, "log_softmax", _stacklevel, dtype)
+    return _call_along(torch.log_softmax, input, dim, "log_softmax", dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -421,7 +413,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         tensor([1., 1., 1., 1.])
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn("`eps` parameter is deprecated and has no effect.")
     noise = -torch.empty_like(logits).exponential_().log()
     relaxed = ((logits + noise) / tau).softmax(dim)
     if not hard:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import as_float, gathered, require_flags
+from flambeau.extension import as_float, gathered, require_flags, warn
 from flambeau.extension.functions import attends_at_once, attention, fused_attention, has_fused_attention, linear
 
 from .activation import softmax
@@ -184,9 +183,7 @@ def _canonical_mask(mask: Tensor | None, name: str, other: Tensor | None, other_
     if mask.dtype is not torch.bool and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and other.dtype is not mask.dtype:
-        warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3
-        )
+        warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
     if mask.dtype is not torch.bool:
         return mask
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)

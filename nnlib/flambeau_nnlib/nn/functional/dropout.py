@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.extension import warn
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -124,20 +123,18 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _check(p)
     if input.dim() not in (3, 4):
-        warnings.warn(
+        warn(
             f"dropout2d: Received a {input.dim()}-D input to dropout2d, which is deprecated and will result in an error in a "
             "future release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d "
             "exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional "
             "batch dimension (i.e. 3D or 4D inputs).",
-            stacklevel=2,
         )
     if input.dim() == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
             "is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
             "interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
             "dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
         )
     return _drop_channels(input, p, training, inplace)
 
@@ -160,12 +157,11 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _check(p)
     if input.dim() not in (4, 5):
-        warnings.warn(
+        warn(
             f"dropout3d: Received a {input.dim()}-D input to dropout3d, which is deprecated and will result in an error in a "
             "future release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d "
             "exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional "
             "batch dimension (i.e. 4D or 5D inputs).",
-            stacklevel=2,
         )
     batched = input.dim() == 5
     if not batched:

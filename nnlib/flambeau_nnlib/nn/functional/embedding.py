@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import as_int, require_flags
+from flambeau.extension import as_int, require_flags, warn
 from flambeau.extension import functions as ops
 from flambeau.extension.functions import one_hot
 
@@ -103,10 +101,9 @@ def embedding_bag(
                 [6.]])
     """
     if weight.dtype is torch.int64 and input.is_floating_point():
-        warnings.warn(
+        warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
             "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
         )
         weight, input = input, weight
     if weight.dim() != 2:

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import Number, as_float, require_flags
+from flambeau.extension import Number, as_float, require_flags, warn
 from flambeau.extension import functions as ctc
 from flambeau.extension import functions as ops
 from flambeau.extension.functions import linear
@@ -40,10 +39,9 @@ def how_reduced(reduction: str, size_average: bool | None, reduce: bool | None) 
 
 def _warn_if_sizes_differ(input: Tensor, target: Tensor) -> None:
     if not input.is_same_size(target):
-        warnings.warn(
+        warn(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead "
             "to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
         )
 
 
@@ -295,11 +293,10 @@ def kl_div(
         tensor(0.1308)
     """
     if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
             "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
             "'batchmean' in the next major release.",
-            stacklevel=2,
         )
     return divergence(input, target, how_reduced(reduction, size_average, reduce), log_target)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from math import prod
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.extension import gathered, require_dtype, require_flags
+from flambeau.extension import gathered, require_dtype, require_flags, warn
 from flambeau.extension.functions import tied, with_tied_gradient
 
 __all__ = ["affine_grid", "grid_sample"]
@@ -48,7 +47,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
                   [ 1.,  0.]]]])
     """
     if align_corners is None:
-        warnings.warn(_CHANGED, stacklevel=2)
+        warn(_CHANGED)
     else:
         require_flags("affine_grid_generator", align_corners=align_corners)
     if not theta.is_floating_point():
@@ -123,7 +122,7 @@ def grid_sample(
             f"'{padding_mode}'"
         )
     if align_corners is None:
-        warnings.warn(_CHANGED, stacklevel=2)
+        warn(_CHANGED)
     else:
         require_flags("grid_sampler", align_corners=align_corners)
     return sampled(input, grid, mode, padding_mode, bool(align_corners))

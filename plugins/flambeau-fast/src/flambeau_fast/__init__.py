@@ -27,7 +27,6 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         dropping,
         elementwise,
         embedding,
-        losses,
         matrix,
         optimizers,
         pooling,

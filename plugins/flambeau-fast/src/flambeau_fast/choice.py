@@ -72,26 +72,36 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
     if LEAST is not None:
         least = LEAST
 
-    def tried(*args: Any, **options: Any) -> Any:
-        try:
-            return kernel(*args, **options)
-        except Declined:
-            return None
-
-    def is_large(array: Any) -> bool:
-        return array.size >= least and array.dtype is FLOAT
-
     def chosen(*args: Any, **options: Any) -> Any:
-        result = tried(*args, **options) if is_large(args[of]) else None
-        return plain(*args, **options) if result is None else result
+        array = args[of]
+        if array.size >= least and array.dtype is FLOAT:
+            try:
+                result = kernel(*args, **options)
+                if result is not None:
+                    return result
+            except (Declined, BufferError):  # the latter from a compiled kernel
+                pass
+        return plain(*args, **options)
 
     def chosen_of_one(input: Any) -> Any:
-        result = tried(input) if input.size >= least and is_large(input) else None
-        return plain(input) if result is None else result
+        if input.size >= least and input.dtype is FLOAT:
+            try:
+                result = kernel(input)
+                if result is not None:
+                    return result
+            except (Declined, BufferError):
+                pass
+        return plain(input)
 
     def chosen_of_two(input: Any, other: Any) -> Any:
-        result = tried(input, other) if input.size >= least and is_large(input) else None
-        return plain(input, other) if result is None else result
+        if input.size >= least and input.dtype is FLOAT:
+            try:
+                result = kernel(input, other)
+                if result is not None:
+                    return result
+            except (Declined, BufferError):
+                pass
+        return plain(input, other)
 
     code = kernel.__code__  # type: ignore[attr-defined]  # a kernel is a function
     of_many = code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of  # type: ignore[attr-defined]

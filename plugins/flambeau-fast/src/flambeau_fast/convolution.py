@@ -9,24 +9,29 @@ import numpy as np
 
 from flambeau_backends.numpy.packs import kernels_conv
 
-from . import small_winograd, winograd
+from . import winograd
 from .choice import FLOAT, fast, is_dense
 from .kernels import alone, kernels, optional
 
 Sizes = Sequence[int]
 
-LEAST = 1 << 8
+LEAST = 1 << 4
 
 
 def _suits(groups: int, *arrays: Any) -> bool:
-    return groups == 1 and arrays[0].ndim == 4 and is_dense(*arrays) and all(array.size for array in arrays) and alone()
+    if groups != 1 or arrays[0].ndim != 4:
+        return False
+    for array in arrays:
+        if array.dtype is not FLOAT or not array.size or not array.flags.c_contiguous:
+            return False
+    return alone()
 
 
-def _winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
-    """The module of Winograd's algorithm that is likely to be fastest for such images; None if neither is."""
-    if tuple(shape[2:]) != (3, 3) or max(stride) > 1 or max(dilation) > 1 or kernels_conv._EXACT:
-        return None
-    return next((module for module in (winograd, small_winograd) if module.suits(input.shape, shape, size)), None)
+def _suits_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes, most: int = 1) -> bool:
+    """Whether Winograd's algorithm can be used, for strides of up to `most`, and is likely to be fastest."""
+    if tuple(shape[2:]) != (3, 3) or stride[0] != stride[1] or max(stride) > most or max(dilation) > 1 or kernels_conv._EXACT:
+        return False
+    return winograd.suits(input.shape, shape, size)
 
 
 @fast(LEAST)
@@ -43,8 +48,8 @@ def convolution(
     if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
     size = kernels_conv.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-    if module := _winograd(input, weight.shape, size, stride, dilation):
-        return module.convolve(input, weight, bias, padding)
+    if _suits_winograd(input, weight.shape, size, stride, dilation, most=2):
+        return winograd.convolve(input, weight, bias, padding, size, stride[0])
     output = np.empty((len(input), len(weight), *size), FLOAT)
     kernels.convolution(output, input, weight, optional(bias), *stride, *padding, *dilation)
     return output
@@ -63,8 +68,8 @@ def convolution_weight(
 ) -> Any:
     if not _suits(groups, grad, input):
         return None
-    if module := _winograd(input, shape, grad.shape[2:], stride, dilation):
-        return module.weight_gradient(grad, input, padding)
+    if _suits_winograd(input, shape, grad.shape[2:], stride, dilation):
+        return winograd.weight_gradient(grad, input, padding)
     grad_weight = np.empty(shape, FLOAT)
     kernels.convolution_weight(grad, input, grad_weight, optional(None), *stride, *padding, *dilation)
     return grad_weight
@@ -84,8 +89,8 @@ def convolution_transposed(
     if not _suits(groups, input, weight):
         return None
     transposed_shape = (weight.shape[1], weight.shape[0], *weight.shape[2:])
-    if max(padding) <= 2 and (module := _winograd(input, transposed_shape, size, stride, dilation)):
-        return module.convolve_back(input, weight, bias, padding)
+    if max(padding) <= 2 and _suits_winograd(input, transposed_shape, size, stride, dilation):
+        return winograd.convolve_back(input, weight, bias, padding, size)
     output = np.empty((len(input), weight.shape[1], *size), FLOAT)
     kernels.convolution_input(output, input, weight, optional(bias), *stride, *padding, *dilation)
     return output

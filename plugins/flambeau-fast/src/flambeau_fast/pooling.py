@@ -32,15 +32,12 @@ def _windows(array: Any) -> Any:
     return array.reshape(-1, height // 2, 2, width // 2, 2)
 
 
-@fast(LEAST)
+@fast(1)
 def max_pool2d(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
-    if max(dilation) > 1 or not is_dense(input):
+    if max(dilation) > 1:
         return None
     output = np.empty((*input.shape[:2], *size), FLOAT)
-    if _is_2x2(input, window_size, stride, padding):
-        kernels.max_pool_2x2(_images(output), _windows(input))
-    else:
-        kernels.max_pool(_images(output), _images(input), *window_size, *stride, *padding)
+    kernels.max_pool(output, input, *window_size, *stride, *padding)
     return output
 
 

@@ -1,4 +1,4 @@
-"""Softmax and layer normalization, row by row."""
+"""Softmax, classification losses and layer normalization, row by row."""
 
 from __future__ import annotations
 
@@ -8,49 +8,94 @@ from typing import Any
 import numpy as np
 
 from .choice import FLOAT, fast, is_dense
-from .kernels import kernels
+from .kernels import kernels, optional
 
-LEAST = 1 << 12
 STRIPS = 16  # partial sums of gradients; a fixed number, so that results do not depend on the number of threads
-
-
-def _rows(dim: int, *arrays: Any) -> list[Any] | None:
-    """The arrays as matrices; None unless `dim` is the last dimension and all are dense and of one shape."""
-    if dim not in (-1, arrays[0].ndim - 1) or not is_dense(*arrays) or len({array.shape for array in arrays}) > 1:
-        return None
-    return [array.reshape(-1, array.shape[-1]) for array in arrays]
-
-
-def _by_rows(loop: Any, dim: int, *arrays: Any) -> Any:
-    rows = _rows(dim, *arrays)
-    if rows is None:
-        return None
-    result = np.empty(arrays[0].shape, FLOAT)
-    loop(result.reshape(rows[0].shape), *rows)
-    return result
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
 
 
-@fast(LEAST)
+@fast(1)
 def softmax(input: Any, dim: int) -> Any:
     return _by_rows(kernels.softmax, dim, input)
 
 
-@fast(LEAST)
+@fast(1)
 def log_softmax(input: Any, dim: int) -> Any:
     return _by_rows(kernels.log_softmax, dim, input)
 
 
-@fast(LEAST)
+def _by_rows(loop: Any, dim: int, input: Any) -> Any:
+    shape = input.shape
+    if dim != -1 and dim != len(shape) - 1:
+        return None
+    result = np.empty(shape, FLOAT)
+    loop(result, input)
+    return result
+
+
+@fast(1)
 def softmax_backward(g: Any, out: Any, dim: int) -> Any:
-    return _by_rows(kernels.softmax_backward, dim, g, out)
+    return _by_two_rows(kernels.softmax_backward, dim, g, out)
 
 
-@fast(LEAST)
+@fast(1)
 def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
-    return _by_rows(kernels.log_softmax_backward, dim, g, out)
+    return _by_two_rows(kernels.log_softmax_backward, dim, g, out)
+
+
+def _by_two_rows(loop: Any, dim: int, g: Any, out: Any) -> Any:
+    shape = g.shape
+    if dim not in (-1, len(shape) - 1) or out.shape != shape or out.dtype is not FLOAT:
+        return None
+    result = np.empty(shape, FLOAT)
+    loop(result, g, out)
+    return result
+
+
+@fast(1)
+def log_sum_exp(input: Any, dim: int) -> Any:
+    shape = input.shape
+    if dim not in (-1, len(shape) - 1):
+        return None
+    result = np.empty((*shape[:-1], 2), FLOAT)
+    kernels.log_sum_exp(result, input)
+    return result
+
+
+# --- classification -----------------------------------------------------------------------------------------------
+
+_LONG = np.dtype(np.int64)
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def _suits(input: Any, log_sum: Any, target: Any, weight: Any) -> bool:
+    """Whether these are rows of logits, the parts of their logarithms, and classes in a row."""
+    if weight is not None or input.ndim != 2 or target.dtype is not _LONG or target.shape != input.shape[:1]:
+        return False
+    return log_sum.dtype is FLOAT and log_sum.shape == (len(input), 2) and target.flags.c_contiguous
+
+
+@fast(1)
+def cross_entropy(
+    input: Any, log_sum: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
+) -> Any:
+    if not _suits(input, log_sum, target, weight):
+        return None
+    result = np.empty(target.shape if reduction == "none" else (), FLOAT)
+    kernels.cross_entropy(result, input, log_sum, target, _REDUCTIONS[reduction], ignore_index)
+    return result
+
+
+@fast(1, of=1)
+def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+    shape = target.shape if reduction == "none" else ()
+    if not _suits(input, log_sum, target, weight) or g.dtype is not FLOAT or g.shape != shape:
+        return None
+    grad_input = np.empty(input.shape, FLOAT)
+    kernels.cross_entropy_backward(grad_input, input, log_sum, target, g, _REDUCTIONS[reduction], ignore_index)
+    return grad_input
 
 
 # --- layer normalization ------------------------------------------------------------------------------------------
@@ -72,7 +117,7 @@ def _normal_rows(input: Any, weight: Any, bias: Any, dims: Any) -> tuple[Any, An
     return input.reshape(-1, length), *parameters
 
 
-@fast(LEAST)
+@fast(1)
 def layer_norm(
     input: Any,
     weight: Any = None,
@@ -83,15 +128,26 @@ def layer_norm(
     eps: float = 0.0,
     workspace: Any = None,
 ) -> Any:
-    arguments = _normal_rows(input, weight, bias, dims)
-    if arguments is None or mean is not None:
+    if mean is not None:
         return None
-    rows, weight, bias = arguments
-    output, moments = np.empty(input.shape, FLOAT), np.empty((2, len(rows)), FLOAT)
-    kernels.layer_norm(output.reshape(rows.shape), *moments, rows, weight, bias, FLOAT.type(eps))
+    if len(dims) == 1:  # any other parameters that fit would have failed before
+        if dims[0] not in (-1, input.ndim - 1):
+            return None
+        length = input.shape[-1]
+        rows = input
+    else:
+        arguments = _normal_rows(input, weight, bias, dims)
+        if arguments is None:
+            return None
+        rows, length = arguments[0], arguments[0].shape[-1]
+    for parameter in (weight, bias):
+        if parameter is not None and (parameter.dtype is not FLOAT or parameter.size != length):
+            return None
+    output, (means, scales) = np.empty(rows.shape, FLOAT), np.empty((2, input.size // length), FLOAT)
+    kernels.layer_norm(output, means, scales, rows, optional(weight), optional(bias), eps)
     if workspace is not None:
-        workspace["row moments"] = moments
-    return output
+        workspace["row moments"] = means, scales
+    return output if rows is input else output.reshape(input.shape)
 
 
 def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, workspace: Any) -> Any:

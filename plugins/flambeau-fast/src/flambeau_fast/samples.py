@@ -106,25 +106,25 @@ def _sums(draw: _Draw) -> Iterator[Call]:
 
 def _rows(draw: _Draw) -> Iterator[Call]:
     length = int(draw.random.integers(2, 300))
-    rows, g = (draw.normal(-(-(1 << 14) // length), length) for _ in range(2))
+    rows, g_rows = (draw.normal(-(-(1 << 14) // length), length) for _ in range(2))
     cube = rows[None]
     for name in ("softmax", "log_softmax"):
         output = numpy_kernels.KERNELS[name](cube, 2)
         yield Call(name, (5 * cube, 2))
-        yield Call(f"{name}_backward", (g[None], output, -1))
+        yield Call(f"{name}_backward", (g_rows[None], output, -1))
     yield Call("log_sum_exp", (cube, -1))
     target = draw.random.integers(0, length, len(rows))
     sums = numpy_kernels.KERNELS["log_sum_exp"](rows, 1)
-    for reduction in ("mean", "sum"):
-        yield Call("cross_entropy", (rows, sums, target, None, reduction, -100))
-    yield Call("cross_entropy_backward", (draw.normal(), rows, sums, target, None, "mean", -100))
-    yield Call("cross_entropy_backward", (draw.normal(len(rows)), rows, sums, target, None, "none", -100))
+    for reduction, ignored in (("mean", -100), ("sum", 1), ("mean", 1), ("none", 0), ("none", -100)):
+        g = draw.normal(*target.shape[: reduction == "none"])
+        yield Call("cross_entropy", (rows, sums, target, None, reduction, ignored))
+        yield Call("cross_entropy_backward", (g, rows, sums, target, None, reduction, ignored))
     weight, bias = draw.normal(length), draw.normal(length)
-    for parameters in ((weight, bias), (None, None), (weight, None)):
+    for parameters in ((weight, bias), (None, None), (weight, None), (None, bias)):
         workspace: dict[str, Any] = {}
         _forward("layer_norm", workspace, cube, *parameters, None, None, (2,), 1e-5)
         yield Call("layer_norm", (cube, *parameters, None, None, (2,), 1e-5, {}))
-        yield Call("norm_backward", (g[None], cube, *parameters, None, None, (2,), 1e-5, workspace))
+        yield Call("norm_backward", (g_rows[None], cube, *parameters, None, None, (2,), 1e-5, workspace))
 
 
 def _forward(name: str, workspace: dict[str, Any], *args: Any) -> Any:
@@ -214,6 +214,7 @@ def _convolutions(draw: _Draw) -> Iterator[Call]:
         (3, 1, 1, (17, 22), some),
         (3, 1, 0, (19, 18), some),
         (3, 2, 1, (9, 12), some),
+        (3, 2, 0, (26, 19), some),
         (1, 1, 0, (8, 7), some),
         (1, 2, 0, (9, 9), some),
         (5, 1, 2, (9, 8), some),

@@ -119,6 +119,7 @@ class ParameterGroup:
         self.parts = [place.get() for place in self.places]
         self.wholes = list(_Gather.apply(self, *self.parts))
         for place, whole in zip(self.places, self.wholes, strict=True):
+            whole._is_param = True  # `isinstance(whole, Parameter)`, though it has a history
             place.put(whole)
 
     def reshard(self) -> None:

@@ -1,0 +1,130 @@
+"""MT19937's words (Matsumoto & Nishimura 1998), drawn ahead of where the stream is.
+
+A call to NumPy costs as much as hundreds of words, so small requests are served from a window that is drawn at once. Normal
+values of a few blocks are, too: radii and directions are computed for all words of the window, when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from .box_muller import directions, radii
+
+__all__ = ["MANY", "Words", "singles"]
+
+MANY = 1 << 10  # words of a request from which on it is drawn by itself
+_LEAST, _MOST = 1 << 8, 1 << 13  # words of a window: at first, and in a program that goes on asking
+_MASK, _SCALE, _ZERO = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32), np.array(0, np.float32)
+
+
+def singles(words: Any) -> Any:
+    """Uniform float32 on [0, 1), of the low 24 bits of each word."""
+    values = np.bitwise_and(words, _MASK).view(np.int32).astype(np.float32)
+    values *= _SCALE
+    return values
+
+
+class Words:
+    """The engine of a random stream."""
+
+    def __init__(self) -> None:
+        self._bits = np.random.MT19937(0)
+        self._seeder = np.random.RandomState(self._bits)
+        self._wide = np.random.Generator(self._bits)
+        self._lock = Lock()  # threads may share a stream
+        self._restart()
+
+    def _restart(self) -> None:
+        self._size = _LEAST  # of the next window
+        self._forget()
+
+    def _forget(self) -> None:
+        self._window = np.empty(0, np.uint32)
+        self._at = 0  # how many words of the window are used
+        self._starts: list[tuple[int, Any]] = []  # places in the window, and the engine's state there
+        self._normal: Any = None  # radii and directions of the window's words
+
+    def seed(self, seed: int) -> None:
+        """Restart from 32 bits."""
+        with self._lock:
+            self._seeder.seed(seed)
+            self._restart()
+
+    @property
+    def state(self) -> tuple[Any, int]:
+        """The engine's key of 624 words, and how many of the key's words have been used."""
+        with self._lock:
+            bits = self._bits
+            if self._at < len(self._window):
+                start, state = [entry for entry in self._starts if entry[0] <= self._at][-1]
+                bits = np.random.MT19937(0)
+                bits.state = state
+                bits.random_raw(self._at - start, output=False)
+            state = bits.state["state"]
+            return state["key"], state["pos"]
+
+    @state.setter
+    def state(self, state: tuple[Any, int]) -> None:
+        key, position = state
+        with self._lock:
+            self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+            self._restart()
+
+    def take(self, count: int) -> Any:
+        """The next `count` words of 32 bits, not to be written to."""
+        with self._lock:
+            at = self._at
+            if at + count > len(self._window):
+                if count > MANY:
+                    rest = self._window[at:]
+                    self._forget()
+                    drawn = self._bits.random_raw(count - len(rest)).astype(np.uint32)
+                    return np.concatenate([rest, drawn]) if len(rest) else drawn
+                at = self._draw_ahead(count)
+            self._at = at + count
+            return self._window[at : at + count]
+
+    def take_wide(self, count: int) -> Any:
+        """The next `count` words of 64 bits, made of two words each with the high one first."""
+        if 2 * count > MANY and self._at == len(self._window):  # NumPy's own way of joining words, which has more overhead
+            with self._lock:
+                self._forget()
+                return self._wide.integers(0, 2**64, count, np.uint64)
+        return self.take(2 * count).astype(">u4").view(">u8").astype(np.uint64)
+
+    def normal(self, count: int) -> Any:
+        """At least 16 and at most `MANY` standard normal values, in float32."""
+        whole = count // 16 * 16
+        words = whole if whole == count else count + 16  # the last 16 values are drawn anew if a block is incomplete
+        with self._lock:
+            at = self._at
+            if at + words > len(self._window):
+                at = self._draw_ahead(words)
+            if self._normal is None:
+                unit = singles(self._window)
+                self._normal = radii(unit.copy()), np.stack(directions(unit))
+            radius, direction = self._normal
+            self._at = at + words
+        values = np.empty(count, np.float32)
+        blocks = radius[at : at + whole].reshape(-1, 2, 8), direction[:, at : at + whole].reshape(2, -1, 2, 8)
+        np.multiply(blocks[0][:, :1], blocks[1][:, :, 1].swapaxes(0, 1), values[:whole].reshape(-1, 2, 8))
+        if whole != count:
+            at += count
+            np.multiply(radius[at : at + 8], direction[:, at + 8 : at + 16], values[-16:].reshape(2, 8))
+        values += _ZERO  # leaves no negative zeros
+        return values
+
+    def _draw_ahead(self, count: int) -> int:
+        """Extend what is left of the window to at least `count` words; returns 0, the place in the new one."""
+        at, rest = self._at, self._window[self._at :]
+        starts = [(place - at, state) for place, state in self._starts]
+        passed = [entry for entry in starts if entry[0] <= 0][-1:]
+        self._starts = [*passed, *(entry for entry in starts if entry[0] > 0), (len(rest), self._bits.state)]
+        self._window = np.concatenate([rest, self._bits.random_raw(max(count, self._size)).astype(np.uint32)])
+        self._window.flags.writeable = False
+        self._size = min(2 * self._size, _MOST)
+        self._at, self._normal = 0, None
+        return 0

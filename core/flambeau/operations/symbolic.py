@@ -1,0 +1,197 @@
+"""`torch.sym_int` and its siblings: Python's functions of numbers, for numbers that are being recorded as well.
+
+`int(n)` of a `SymInt` needs a plain number, and so the program would hold for one value only. These record what is computed.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ..calls.overriding import handle_torch_function, has_torch_function
+from ..values.symbols import SymFloat, SymInt, is_symbolic, plain
+
+__all__ = ["sym_float", "sym_fresh_size", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum"]
+
+_UNCHANGED_BY = {"sym_float": SymFloat, "sym_int": SymInt}
+
+
+def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function of numbers recorded where one of them is symbolic, and offered to arguments with `__torch_function__`."""
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        if type(args[0]) is _UNCHANGED_BY.get(function.__name__):
+            return args[0]
+        symbol = next(filter(is_symbolic, args), None)
+        if symbol is not None:
+            return symbol.recorder.computed(call, args, function(*map(plain, args)))
+        if has_torch_function(args):
+            return handle_torch_function(call, args, *args)
+        return function(*args)
+
+    return call
+
+
+@_recorded
+def sym_not(a: Any) -> Any:
+    """`not a`, as a `SymBool` of a `SymBool`.
+
+    Args:
+        a: a bool or a `SymBool`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_not(True)
+        False
+    """
+    return not a
+
+
+@_recorded
+def sym_float(a: Any) -> Any:
+    """`float(a)`, as a `SymFloat` of a number that is being recorded.
+
+    Args:
+        a: a number, or whatever `float` takes.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_float(3)
+        3.0
+    """
+    return float(a)
+
+
+@_recorded
+def sym_int(a: Any) -> Any:
+    """`int(a)`, as a `SymInt` of a number that is being recorded.
+
+    Args:
+        a: a number, or whatever `int` takes.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_int(3.7)
+        3
+    """
+    return int(a)
+
+
+@_recorded
+def sym_max(a: Any, b: Any) -> Any:
+    """The larger of two numbers, recorded without a decision between them; a float if either is.
+
+    Args:
+        a: a number.
+        b: another one.
+
+    Raises:
+        AssertionError: one is no number.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_max(5, 4.0)
+        5.0
+    """
+    return _as_wide(max, a, b)
+
+
+@_recorded
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller of two numbers: see `sym_max`.
+
+    Args:
+        a: a number.
+        b: another one.
+
+    Raises:
+        AssertionError: one is no number.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_min(5, 4.0)
+        4.0
+    """
+    return _as_wide(min, a, b)
+
+
+def sym_sum(*args: Any) -> Any:
+    """The sum of numbers, some of which may be symbolic.
+
+    Args:
+        args: the numbers, or one list or tuple of them.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_sum([1, 2, 3])
+        6
+    """
+    terms = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    return functools.reduce(operator.add, terms, 0)
+
+
+@_recorded
+def sym_ite(b: Any, t: Any, f: Any) -> Any:
+    """`t if b else f`, recorded without a decision.
+
+    Args:
+        b: a bool or a `SymBool`.
+        t: a number.
+        f: another one of the same type.
+
+    Raises:
+        AssertionError: the types are not as they have to be.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_ite(True, 1, 2)
+        1
+    """
+    if not isinstance(b, bool):
+        raise AssertionError(f"expected SymBool or bool, got {type(b)}")
+    if type(t) is not type(f):
+        raise AssertionError(f"type mismatch: {type(t)} vs {type(f)}")
+    return t if b else f
+
+
+@_recorded
+def sym_sqrt(a: Any) -> Any:
+    """`math.sqrt(a)`, as a `SymFloat` of a number that is being recorded.
+
+    Args:
+        a: a number.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_sqrt(9)
+        3.0
+    """
+    return math.sqrt(a)
+
+
+def sym_fresh_size(expr: Any) -> Any:
+    """The number as one that only a call knows: `torch.tensor(expr).item()`.
+
+    Args:
+        expr: a number.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.sym_fresh_size(3)
+        3
+    """
+    from .creation import tensor
+
+    return tensor(expr).item()
+
+
+def _as_wide(choose: Callable[..., Any], *given: Any) -> Any:
+    for number in given:
+        if not isinstance(number, numbers.Real):
+            raise AssertionError(f"expected a whole or a floating-point number, got {type(number)}")
+    return choose(given) if all(isinstance(number, numbers.Integral) for number in given) else float(choose(given))

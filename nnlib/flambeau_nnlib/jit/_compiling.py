@@ -1,0 +1,333 @@
+"""Scripted functions and methods as TorchScript: their Python code, translated statement by statement.
+
+TorchScript's text is a typed subset of Python, and PyTorch infers the types of its expressions when it reads it. What remains to
+be done is what only the program knows: names stand for operators, functions, modules and constants; loops over modules are
+unrolled; branches that constants decide are chosen. What `if` and `for` decide by values stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import typing
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import flambeau as torch
+from flambeau import nn
+
+from ._expressions import Expressions, NotScriptable, Static, is_container, is_plain
+from ._layers import layer_method
+from ._printing import attribute_path
+
+if TYPE_CHECKING:
+    from ._program import Program
+
+__all__ = ["compile_function", "compile_method", "exported_methods"]
+
+
+def exported_methods(module: nn.Module) -> list[str]:
+    """The methods that are compiled though nothing calls them: `forward`, and those under `torch.jit.export`."""
+    names = ["forward"] if type(module).forward is not nn.Module.forward and not is_container(module) else []
+    for cls in type(module).__mro__:
+        for name, value in vars(cls).items():
+            if getattr(value, "_torchscript_modifier", "") == "export" and name not in names:
+                names.append(name)
+    return names
+
+
+def compile_method(program: Program, module: nn.Module, name: str, self_type: str) -> list[str]:
+    """The lines of a method of a scripted module.
+
+    Raises:
+        RuntimeError: it cannot be written as TorchScript.
+    """
+    if name == "forward":
+        lines = layer_method(module, self_type)
+        if lines is not None:
+            for child in module.modules():
+                if child is not module and not is_container(child) and type(child).forward is not nn.Module.forward:
+                    program.method(child, "forward")
+            return lines
+    function = inspect.unwrap(getattr(type(module), name))
+    if isinstance(module, nn.Sequential) and name == "forward" and function is nn.Sequential.forward:
+        lines = [f"def forward(self: {self_type}, input):"]
+        for path, child in module._modules.items():
+            assert child is not None
+            program.method(child, "forward")
+            lines.append(f"  input = ({attribute_path(path)}).forward(input)")
+        return _typed_sequence([*lines, "  return input"], program, module)
+    if getattr(function, "_torchscript_modifier", "") in ("ignore",) or "ignore (" in getattr(
+        function, "_torchscript_modifier", ""
+    ):
+        raise NotScriptable(
+            f"Could not export Python function call '{name}'. Remove calls to Python functions before export. Did you forget to "
+            "add @script or @script_method annotation? If this is a nn.ModuleList, add it to __constants__"
+        )
+    return _Compiler(program, function, module, self_type).lines(name)
+
+
+def _typed_sequence(lines: list[str], program: Program, module: nn.Module) -> list[str]:
+    """Give the input of a `Sequential` the type that its first module takes."""
+    kind = "Tensor"
+    for child in module._modules.values():
+        head = next(iter(program.method_lines(child, "forward")), "")
+        _, found, rest = head.partition("self: ")
+        if found and ": " in rest:
+            kind = _first_type(rest)
+        break
+    return [lines[0].replace("input)", f"input: {kind})"), *lines[1:]]
+
+
+def _first_type(parameters: str) -> str:
+    """The type of the first parameter after `self`, in the rest of a definition."""
+    tree = ast.parse(f"def f(self: {parameters.replace(chr(0), 'S')}\n  pass").body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    arguments = tree.args.args
+    annotation = arguments[1].annotation if len(arguments) > 1 else None
+    return ast.unparse(annotation) if annotation is not None else "Tensor"
+
+
+def compile_function(program: Program, function: Any, name: str, first: str | None) -> list[str]:
+    """The lines of a scripted function.
+
+    Args:
+        program: takes what it calls.
+        function: the function.
+        name: its name in the archive.
+        first: a parameter before its own.
+
+    Raises:
+        RuntimeError: it cannot be written as TorchScript.
+    """
+    return _Compiler(program, inspect.unwrap(function), None, "").lines(name, first)
+
+
+class _Compiler(Expressions):
+    """Translates one function."""
+
+    def __init__(self, program: Program, function: Any, module: nn.Module | None, self_type: str) -> None:
+        self.program, self.function, self.module, self.self_type = program, function, module, self_type
+        try:
+            source, self.first_line = inspect.getsourcelines(function)
+        except (OSError, TypeError) as error:
+            raise NotScriptable(f"Can't get source for {function}. TorchScript requires source access in order to carry out "
+                                "compilation, make sure original .py files are available.") from error  # fmt: skip
+        self.file = inspect.getsourcefile(function) or "?"
+        definition = ast.parse(textwrap.dedent("".join(source))).body[0]
+        if not isinstance(definition, ast.FunctionDef):
+            raise NotScriptable(f"{self.file}, line {self.first_line}: expected a function that is defined with def")
+        self.definition = definition
+        self.source = source
+        closure = inspect.getclosurevars(function)
+        self.names = {**function.__globals__, **closure.nonlocals}
+        self.static: dict[str, Static] = {}
+        self.locals: set[str] = set()
+        self.number = 0
+
+    def lines(self, name: str, first: str | None = None) -> list[str]:
+        """The whole definition."""
+        arguments = self.definition.args
+        if arguments.vararg or arguments.kwarg:
+            self.refuse(self.definition, "Compiled functions can't take variable number of arguments or use keyword-only "
+                        "arguments with defaults")  # fmt: skip
+        try:
+            hints = typing.get_type_hints(self.function)
+        except Exception:
+            hints = dict(getattr(self.function, "__annotations__", {}))
+            hints = {key: self.evaluated(value) for key, value in hints.items()}
+        parameters = [first] if first else []
+        defaults = inspect.signature(self.function).parameters
+        for place, argument in enumerate([*arguments.args, *arguments.kwonlyargs]):
+            if place == 0 and self.module is not None:
+                self.static[argument.arg] = Static(self.module, "self")
+                parameters.append(f"self: {self.self_type}")
+                continue
+            self.locals.add(argument.arg)
+            typed = f"{argument.arg}: {self.annotation(hints[argument.arg], argument) if argument.arg in hints else 'Tensor'}"
+            default = defaults[argument.arg].default
+            parameters.append(typed if default is inspect.Parameter.empty else f"{typed}={self.literal(default, argument)}")
+        comment = self._type_comment()
+        if comment:
+            parameters = self._with_comment(parameters, comment)
+        returned = f" -> {self.annotation(hints['return'], self.definition)}" if "return" in hints else ""
+        if comment:
+            returned = f" -> {comment[1]}"
+        body = self.definition.body
+        if ast.get_docstring(self.definition) is not None:
+            body = body[1:]
+        statements = self.block(body) or [ast.Pass()]
+        module = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
+        text = ast.unparse(module).splitlines()
+        return [f"def {name}({', '.join(parameters)}){returned}:", *(f"  {line}" for line in text)]
+
+    def _type_comment(self) -> tuple[list[str], str] | None:
+        import re
+
+        for line in self.source[:12]:
+            found = re.search(r"#\s*type:\s*\((.*)\)\s*->\s*(.+)$", line)
+            if found:
+                kinds = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
+                assert isinstance(kinds, ast.Tuple)
+                return [
+                    self.annotation(self.evaluated(ast.unparse(kind)), self.definition) for kind in kinds.elts
+                ], self.annotation(self.evaluated(found[2].strip()), self.definition)
+        return None
+
+    def _with_comment(self, parameters: list[str], comment: tuple[list[str], str]) -> list[str]:
+        skipped = len(parameters) - len(comment[0])
+        typed = parameters[:skipped]
+        for text, kind in zip(parameters[skipped:], comment[0], strict=True):
+            name, _, default = text.partition(": ")
+            typed.append(f"{name}: {kind}" + (f"={default.partition('=')[2]}" if "=" in default else ""))
+        return typed
+
+    # --- statements -------------------------------------------------------------------------------------------------
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for statement in statements:
+            translate: Callable[[Any], list[ast.stmt]] | None = getattr(self, f"statement_{type(statement).__name__}", None)
+            if translate is None:
+                self.refuse(statement, f"{type(statement).__name__} statements aren't supported")
+            translated = translate(statement)
+            out += translated
+            if isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
+                break
+        return out
+
+    def statement_Pass(self, node: ast.Pass) -> list[ast.stmt]:
+        return [ast.Pass()]
+
+    def statement_Break(self, node: ast.Break) -> list[ast.stmt]:
+        if self.unrolling:
+            self.refuse(node, "break is not supported in a loop over modules")
+        return [ast.Break()]
+
+    def statement_Continue(self, node: ast.Continue) -> list[ast.stmt]:
+        if self.unrolling:
+            self.refuse(node, "continue is not supported in a loop over modules")
+        return [ast.Continue()]
+
+    unrolling = False
+
+    def statement_Delete(self, node: ast.Delete) -> list[ast.stmt]:
+        return []
+
+    def statement_Return(self, node: ast.Return) -> list[ast.stmt]:
+        if self.inside_with:
+            self.refuse(node, "return is not supported inside with")
+        return [ast.Return(None if node.value is None else self.dynamic(node.value))]
+
+    inside_with = False
+
+    def statement_Expr(self, node: ast.Expr) -> list[ast.stmt]:
+        if isinstance(node.value, ast.Constant):
+            return []
+        value = self.value(node.value)
+        return [] if isinstance(value, Static) else [ast.Expr(value)]
+
+    def statement_Assert(self, node: ast.Assert) -> list[ast.stmt]:
+        test = self.value(node.test)
+        if isinstance(test, Static) and test.value:
+            return []
+        message = self.dynamic(node.msg) if node.msg is not None else ast.Constant("AssertionError")
+        return [ast.Assert(self.code_of(test, node), message)]
+
+    def statement_Raise(self, node: ast.Raise) -> list[ast.stmt]:
+        call = node.exc
+        kind = self.value(call.func) if isinstance(call, ast.Call) else None if call is None else self.value(call)
+        if not (isinstance(kind, Static) and isinstance(kind.value, type) and issubclass(kind.value, Exception)):
+            self.refuse(node, "raise of something else than an exception's class")
+        message = self.dynamic(call.args[0]) if isinstance(call, ast.Call) and call.args else ast.Constant("")
+        raises = self.parse("ops.prim.RaiseException")
+        name = ast.Constant(f"{kind.value.__module__}.{kind.value.__name__}")
+        # PyTorch's reader knows no exceptions by name; the assertion tells it that the branch ends here.
+        return [ast.Expr(ast.Call(raises, [message, name], [])), ast.Assert(ast.Constant(False), message)]
+
+    def statement_If(self, node: ast.If) -> list[ast.stmt]:
+        test = self.value(node.test)
+        if isinstance(test, Static):
+            return self.block(node.body if test.value else node.orelse)
+        before = dict(self.static)
+        body = self.block(node.body)
+        self.static = dict(before)
+        orelse = self.block(node.orelse)
+        self.static = before
+        return [ast.If(test, body or [ast.Pass()], orelse)]
+
+    def statement_While(self, node: ast.While) -> list[ast.stmt]:
+        if node.orelse:
+            self.refuse(node, "else branches of while loops aren't supported")
+        return [ast.While(self.dynamic(node.test), self.loop_body(node.body), [])]
+
+    def loop_body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        former, self.unrolling = self.unrolling, False
+        body = self.block(statements)
+        self.unrolling = former
+        return body or [ast.Pass()]
+
+    def statement_For(self, node: ast.For) -> list[ast.stmt]:
+        if node.orelse:
+            self.refuse(node, "else branches of for loops aren't supported")
+        items = self.unrolled(node.iter)
+        if items is None:
+            iterated = self.dynamic(node.iter)
+            target = self.target(node.target)
+            return [ast.For(target, iterated, self.loop_body(node.body), [])]
+        out: list[ast.stmt] = []
+        former, self.unrolling = self.unrolling, True
+        for item in items:
+            out += self.bind(node.target, item, node)
+            out += self.block(node.body)
+        self.unrolling = former
+        return out
+
+    def statement_With(self, node: ast.With) -> list[ast.stmt]:
+        modes = {torch.no_grad: False, torch.enable_grad: True}
+        call = node.items[0].context_expr
+        kind = self.value(call.func) if isinstance(call, ast.Call) else None
+        if len(node.items) > 1 or not isinstance(kind, Static) or kind.value not in modes:
+            self.refuse(node, "with is supported for torch.no_grad() and torch.enable_grad()")
+        self.number += 1
+        name = f"_grad_mode_{self.number}"
+        former, self.inside_with = self.inside_with, True
+        body = self.block(node.body)
+        self.inside_with = former
+        return [
+            *ast.parse(f"{name} = torch.is_grad_enabled()\ntorch.set_grad_enabled({modes[kind.value]})").body,
+            *body,
+            *ast.parse(f"torch.set_grad_enabled({name})").body,
+        ]
+
+    def statement_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+        target = node.targets[0]
+        if len(node.targets) > 1:
+            value = self.dynamic(node.value)
+            self.number += 1
+            name = f"_assigned_{self.number}"
+            first: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], value)]
+            return first + [ast.Assign([self.target(each)], ast.Name(name, ast.Load())) for each in node.targets]
+        value = self.value(node.value)
+        if isinstance(value, Static) and isinstance(target, ast.Name) and not is_plain(value.value):
+            self.static[target.id] = value
+            self.locals.discard(target.id)
+            return []
+        return [ast.Assign([self.target(target)], self.code_of(value, node))]
+
+    def statement_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
+        if node.value is None:
+            return []
+        kind = self.annotation(self.evaluated(ast.unparse(node.annotation)), node)
+        target = self.target(node.target)
+        return [ast.Assign([target], self.annotated(kind, self.dynamic(node.value)))]
+
+    def statement_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
+        if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
+            read = ast.parse(ast.unparse(node.target), mode="eval").body
+            ast.copy_location(read, node)
+            value = self.dynamic(ast.copy_location(ast.BinOp(read, node.op, node.value), node))
+            return [ast.Assign([self.target(node.target)], value)]
+        target: Any = self.target(node.target)
+        return [ast.AugAssign(target, node.op, self.dynamic(node.value))]

@@ -1,0 +1,419 @@
+"""The layers and functions of `torch.nn` as TorchScript, for scripted modules that call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._types import literal
+
+__all__ = ["layer_method"]
+
+_Method = list[str]
+
+
+def _listed(value: Any, dims: int) -> str:
+    return literal(list(value) if isinstance(value, (tuple, list)) else [value] * dims)
+
+
+def _one(expression: str | Callable[[Any], str], parameters: str = "input: Tensor") -> Callable[[Any], _Method]:
+    """A `forward` of one expression, in which `{name}` is an attribute of the layer that is a constant."""
+
+    def method(layer: Any) -> _Method:
+        text = expression if isinstance(expression, str) else expression(layer)
+        constants = {name: literal(value) for name, value in vars(layer).items() if _is_constant(value)}
+        return [f"def forward({{self}}, {parameters}) -> Tensor:", f"  return {text.format(**constants)}"]
+
+    return method
+
+
+def _is_constant(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str)) or (isinstance(value, (tuple, list)) and all(
+        map(_is_constant, value)))  # fmt: skip
+
+
+def _activation(name: str, *arguments: str) -> Callable[[Any], _Method]:
+    def text(layer: Any) -> str:
+        inplace = "_" if getattr(layer, "inplace", False) else ""
+        return f"torch.{name}{inplace}({', '.join(['input', *(f'{{{argument}}}' for argument in arguments)])})"
+
+    return _one(text)
+
+
+def _dropout(name: str) -> Callable[[Any], _Method]:
+    return _one(lambda layer: f"torch.{name}{'_' * layer.inplace}(input, {layer.p!r}, self.training)")
+
+
+def _convolution(layer: Any) -> str:
+    dims = len(layer.kernel_size)
+    padding = literal(layer.padding) if isinstance(layer.padding, str) else _listed(layer.padding, dims)
+    source = "input"
+    if layer.padding_mode != "zeros":
+        mode = {"zeros": "constant"}.get(layer.padding_mode, layer.padding_mode)
+        widths = list(layer._reversed_padding_repeated_twice)
+        source, padding = f"torch.pad(input, {literal(widths)}, mode={literal(mode)})", _listed(0, dims)
+    return (
+        f"torch.conv{dims}d({source}, self.weight, self.bias, {_listed(layer.stride, dims)}, {padding}, "
+        f"{_listed(layer.dilation, dims)}, {layer.groups})"
+    )
+
+
+def _transposed(layer: Any) -> str:
+    dims = len(layer.kernel_size)
+    listed = [_listed(value, dims) for value in (layer.stride, layer.padding, layer.output_padding)]
+    return (
+        f"torch.conv_transpose{dims}d(input, self.weight, self.bias, {', '.join(listed)}, {layer.groups}, "
+        f"{_listed(layer.dilation, dims)})"
+    )
+
+
+def _batch_norm(layer: Any) -> _Method:
+    lines = ["def forward({self}, input: Tensor) -> Tensor:"]
+    momentum = literal(0.0 if layer.momentum is None else float(layer.momentum))
+    if layer.track_running_stats:
+        lines += ["  if self.training:", "    counted = torch.add_(self.num_batches_tracked, 1)"]
+        if layer.momentum is None:
+            lines[1:1] = [f"  momentum = {momentum}"]
+            lines += ["    momentum = 1.0 / float(counted)"]
+            momentum = "momentum"
+    statistics, uses = ("self.running_mean, self.running_var", "self.training") if layer.running_mean is not None else (
+        "None, None", "True")  # fmt: skip
+    lines.append(
+        f"  return torch.batch_norm(input, self.weight, self.bias, {statistics}, {uses}, {momentum}, {layer.eps!r}, False)"
+    )
+    return lines
+
+
+def _instance_norm(layer: Any) -> str:
+    uses = "self.training" if layer.track_running_stats else "True"
+    return (
+        f"torch.instance_norm(input, self.weight, self.bias, self.running_mean, self.running_var, {uses}, "
+        f"{float(layer.momentum or 0.0)!r}, {layer.eps!r}, False)"
+    )
+
+
+def _pool(name: str, dims: int, *rest: str) -> Callable[[Any], _Method]:
+    def text(layer: Any) -> str:
+        stride = layer.kernel_size if layer.stride is None else layer.stride
+        windows = [layer.kernel_size, stride, layer.padding] + ([layer.dilation] if "dilation" in rest else [])
+        listed = [_listed(value, dims) for value in windows]
+        others = [literal(getattr(layer, name)) for name in rest if name != "dilation"]
+        return f"torch.{name}{dims}d({', '.join(['input', *listed, *others])})"
+
+    def method(layer: Any) -> _Method:
+        if getattr(layer, "return_indices", False):
+            lines = _one(lambda layer: text(layer).replace("d(", "d_with_indices(", 1))(layer)
+            return [lines[0].replace("-> Tensor", "-> Tuple[Tensor, Tensor]"), *lines[1:]]
+        return _one(text)(layer)
+
+    return method
+
+
+def _adaptive(name: str, dims: int) -> Callable[[Any], _Method]:
+    def method(layer: Any) -> _Method:
+        size = layer.output_size if isinstance(layer.output_size, (tuple, list)) else [layer.output_size] * dims
+        sizes = ", ".join(f"torch.size(input, {place - dims})" if each is None else str(each) for place, each in enumerate(size))
+        index = "[0]" if "max" in name else ""
+        return ["def forward({self}, input: Tensor) -> Tensor:", f"  return torch.{name}{dims}d(input, [{sizes}]){index}"]
+
+    return method
+
+
+def _upsample(layer: Any) -> _Method:
+    def forward(dims: int) -> str:
+        mode = layer.mode
+        size = "None" if layer.size is None else _listed(layer.size, dims)
+        factors = layer.scale_factor
+        scale = (
+            "None"
+            if factors is None
+            else literal([float(each) for each in (factors if isinstance(factors, tuple) else [factors] * dims)])
+        )
+        if mode in ("nearest", "nearest-exact"):
+            return f"torch.{'_' * (mode != 'nearest')}upsample_{mode.replace('-', '_')}{dims}d(input, {size}, {scale})"
+        name = {1: "linear1d", 2: "bicubic2d" if mode == "bicubic" else "bilinear2d", 3: "trilinear3d"}[dims]
+        return f"torch.upsample_{name}(input, {size}, {bool(layer.align_corners)}, {scale})"
+
+    of_mode = {"linear": [1], "bilinear": [2], "bicubic": [2], "trilinear": [3]}.get(layer.mode, [1, 2, 3])
+    given = [len(value) for value in (layer.size, layer.scale_factor) if isinstance(value, tuple)]
+    dims = given[:1] if given else of_mode
+    lines = ["def forward({self}, input: Tensor) -> Tensor:"]
+    for each in dims[:-1]:
+        lines += [f"  if torch.dim(input) == {each + 2}:", f"    return {forward(each)}"]
+    return [*lines, f"  return {forward(dims[-1])}"]
+
+
+def _pad(mode: str) -> Callable[[Any], _Method]:
+    def text(layer: Any) -> str:
+        value = f", value={float(layer.value)!r}" if mode == "constant" else ""
+        return f"torch.pad(input, {literal(list(layer.padding))}, mode={literal(mode)}{value})"
+
+    return _one(text)
+
+
+def _recurrent(layer: Any) -> _Method:
+    directions = 2 if layer.bidirectional else 1
+    flat = ", ".join(f"self.{name}" for name in layer._flat_weights_names)
+    is_lstm = layer.mode == "LSTM"
+    name = {"RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn_relu"}.get(layer.mode, layer.mode.lower())
+    hidden = "Tuple[Tensor, Tensor]" if is_lstm else "Tensor"
+    flags = (
+        f"{layer.bias}, {layer.num_layers}, {float(layer.dropout)!r}, self.training, {layer.bidirectional}, {layer.batch_first}"
+    )
+
+    def zeros(size: int) -> str:
+        return (
+            f"torch.zeros([{layer.num_layers * directions}, batch, {size}], dtype=ops.prim.dtype(x), device=ops.prim.device(x))"
+        )
+
+    lines = [
+        f"def forward({{self}}, input: Tensor, hx: Optional[{hidden}]=None) -> Tuple[Tensor, {hidden}]:",
+        "  unbatched = torch.dim(input) == 2",
+        f"  x = torch.unsqueeze(input, {1 - layer.batch_first}) if unbatched else input",
+        f"  batch = torch.size(x, {1 - layer.batch_first})",
+    ]
+    if is_lstm:
+        lines += [
+            "  if hx is None:",
+            f"    h = {zeros(layer.proj_size or layer.hidden_size)}",
+            f"    c = {zeros(layer.hidden_size)}",
+            "  else:",
+            "    h = torch.unsqueeze(hx[0], 1) if unbatched else hx[0]",
+            "    c = torch.unsqueeze(hx[1], 1) if unbatched else hx[1]",
+            f"  output, hn, cn = torch.lstm(x, [h, c], [{flat}], {flags})",
+            "  if unbatched:",
+            f"    return (torch.squeeze(output, {1 - layer.batch_first}), (torch.squeeze(hn, 1), torch.squeeze(cn, 1)))",
+            "  return (output, (hn, cn))",
+        ]
+    else:
+        lines += [
+            "  if hx is None:",
+            f"    h = {zeros(layer.hidden_size)}",
+            "  else:",
+            "    h = torch.unsqueeze(hx, 1) if unbatched else hx",
+            f"  output, hn = torch.{name}(x, h, [{flat}], {flags})",
+            "  if unbatched:",
+            f"    return (torch.squeeze(output, {1 - layer.batch_first}), torch.squeeze(hn, 1))",
+            "  return (output, hn)",
+        ]
+    return lines
+
+
+def _cell(name: str) -> Callable[[Any], _Method]:
+    def method(layer: Any) -> _Method:
+        is_lstm = name == "lstm_cell"
+        hidden = "Tuple[Tensor, Tensor]" if is_lstm else "Tensor"
+        operator = f"rnn_{layer.nonlinearity}_cell" if name == "rnn_cell" else name
+        zeros = f"torch.zeros([torch.size(x, 0), {layer.hidden_size}], dtype=ops.prim.dtype(x), device=ops.prim.device(x))"
+        weights = "self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh"
+        lines = [
+            f"def forward({{self}}, input: Tensor, hx: Optional[{hidden}]=None) -> {hidden}:",
+            "  unbatched = torch.dim(input) == 1",
+            "  x = torch.unsqueeze(input, 0) if unbatched else input",
+            "  if hx is None:",
+            f"    h = {zeros}",
+            *([f"    c = {zeros}"] if is_lstm else []),
+            "  else:",
+        ]
+        if is_lstm:
+            return [
+                *lines,
+                "    h = torch.unsqueeze(hx[0], 0) if unbatched else hx[0]",
+                "    c = torch.unsqueeze(hx[1], 0) if unbatched else hx[1]",
+                f"  hn, cn = torch.lstm_cell(x, [h, c], {weights})",
+                "  if unbatched:",
+                "    return (torch.squeeze(hn, 0), torch.squeeze(cn, 0))",
+                "  return (hn, cn)",
+            ]
+        return [
+            *lines,
+            "    h = torch.unsqueeze(hx, 0) if unbatched else hx",
+            f"  hn = torch.{operator}(x, h, {weights})",
+            "  return torch.squeeze(hn, 0) if unbatched else hn",
+        ]
+
+    return method
+
+
+def _attention(layer: Any) -> _Method:
+    """Attention with weights for all heads; the sequences come before the batch in the computation, as in PyTorch."""
+    heads, embed = layer.num_heads, layer.embed_dim
+    if layer.bias_k is not None or layer.add_zero_attn:
+        raise RuntimeError("torch.jit.save: a scripted MultiheadAttention with add_bias_kv or add_zero_attn cannot be written")
+    if layer.in_proj_weight is not None:
+        weights = [f"torch.slice(self.in_proj_weight, 0, {i * embed}, {(i + 1) * embed})" for i in range(3)]
+    else:
+        weights = ["self.q_proj_weight", "self.k_proj_weight", "self.v_proj_weight"]
+    has_bias = layer.in_proj_bias is not None
+    biases = [f"torch.slice(self.in_proj_bias, 0, {i * embed}, {(i + 1) * embed})" if has_bias else "None" for i in range(3)]
+    lines = [
+        "def forward({self}, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Optional[Tensor]=None, "
+        "need_weights: bool=True, attn_mask: Optional[Tensor]=None, average_attn_weights: bool=True, is_causal: bool=False) "
+        "-> Tuple[Tensor, Optional[Tensor]]:",
+        "  batched = torch.dim(query) == 3",
+        *([f"  {name} = torch.transpose({name}, 0, 1) if batched else {name}" for name in ("query", "key", "value")]
+          if layer.batch_first else []),
+        *(f"  {name} = {name} if batched else torch.unsqueeze({name}, 1)" for name in ("query", "key", "value")),
+        "  length, batch, sources = torch.size(query, 0), torch.size(query, 1), torch.size(key, 0)",
+    ]  # fmt: skip
+    for name, source, weight, bias in zip("qkv", ("query", "key", "value"), weights, biases, strict=True):
+        steps = "length" if name == "q" else "sources"
+        lines += [
+            f"  {name} = torch.linear({source}, {weight}, {bias})",
+            f"  {name} = torch.permute(torch.reshape({name}, [{steps}, batch, {heads}, {embed // heads}]), [1, 2, 0, 3])",
+        ]
+    lines += [
+        f"  scores = torch.matmul(q, torch.transpose(k, -2, -1)) * {(embed // heads) ** -0.5!r}",
+        "  if attn_mask is not None:",
+        "    mask = attn_mask",
+        "    if torch.dim(mask) == 3:",
+        f"      mask = torch.reshape(mask, [batch, {heads}, length, sources])",
+        "    if ops.prim.dtype(mask) == 11:",
+        "      scores = torch.masked_fill(scores, mask, -inf)",
+        "    else:",
+        "      scores = scores + mask",
+        "  if key_padding_mask is not None:",
+        "    padding = torch.reshape(key_padding_mask, [batch, 1, 1, sources])",
+        "    if ops.prim.dtype(padding) == 11:",
+        "      scores = torch.masked_fill(scores, padding, -inf)",
+        "    else:",
+        "      scores = scores + padding",
+        "  weights = torch.softmax(scores, -1)",
+        f"  weights = torch.dropout(weights, {float(layer.dropout)!r}, self.training)",
+        "  heads = torch.permute(torch.matmul(weights, v), [2, 0, 1, 3])",
+        f"  output = torch.reshape(heads, [length, batch, {embed}])",
+        "  output = torch.linear(output, self.out_proj.weight, self.out_proj.bias)",
+        *(["  output = torch.transpose(output, 0, 1) if batched else output"] if layer.batch_first else []),
+        f"  output = output if batched else torch.squeeze(output, {1})",
+        "  if need_weights:",
+        "    if average_attn_weights:",
+        "      weights = torch.mean(weights, [1])",
+        "    weights = weights if batched else torch.squeeze(weights, 0)",
+        "    return (output, weights)",
+        "  return (output, None)",
+    ]
+    return lines
+
+
+def _encoder_layer(layer: Any) -> _Method:
+    activation = _activation_text(layer.activation)
+    attention = "(self.self_attn).forward({0}, {0}, {0}, src_key_padding_mask, False, src_mask)[0]"
+    feed = "(self.linear2).forward((self.dropout).forward(" + activation.format("(self.linear1).forward({0})") + "))"
+    lines = ["def forward({self}, src: Tensor, src_mask: Optional[Tensor]=None, src_key_padding_mask: Optional[Tensor]=None, "
+             "is_causal: bool=False) -> Tensor:"]  # fmt: skip
+    if layer.norm_first:
+        lines += ["  y = (self.norm1).forward(src)", f"  x = src + (self.dropout1).forward({attention.format('y')})",
+                  "  z = (self.norm2).forward(x)", f"  return x + (self.dropout2).forward({feed.format('z')})"]  # fmt: skip
+    else:
+        lines += [f"  x = (self.norm1).forward(src + (self.dropout1).forward({attention.format('src')}))",
+                  f"  return (self.norm2).forward(x + (self.dropout2).forward({feed.format('x')}))"]  # fmt: skip
+    return lines
+
+
+def _activation_text(activation: Any) -> str:
+    name = getattr(activation, "__name__", type(activation).__name__.lower())
+    if name not in ("relu", "gelu"):
+        raise RuntimeError(f"torch.jit.save: the activation {name} of a scripted transformer layer cannot be written")
+    return f"torch.{name}({{}})"
+
+
+def _encoder(layer: Any) -> _Method:
+    lines = ["def forward({self}, src: Tensor, mask: Optional[Tensor]=None, src_key_padding_mask: Optional[Tensor]=None, "
+             "is_causal: Optional[bool]=None) -> Tensor:", "  output = src"]  # fmt: skip
+    for place in range(len(layer.layers)):
+        lines.append(f'  output = (getattr(self.layers, "{place}")).forward(output, mask, src_key_padding_mask)')
+    if layer.norm is not None:
+        lines.append("  output = (self.norm).forward(output)")
+    return [*lines, "  return output"]
+
+
+_LOSSES = {"MSELoss": "mse_loss", "L1Loss": "l1_loss", "BCELoss": "binary_cross_entropy", "SmoothL1Loss": "smooth_l1_loss",
+           "BCEWithLogitsLoss": "binary_cross_entropy_with_logits", "CrossEntropyLoss": "cross_entropy_loss"}  # fmt: skip
+
+
+def _loss(layer: Any) -> _Method:
+    name = next(cls.__name__ for cls in type(layer).__mro__ if cls.__name__ in _LOSSES)
+    number = ("none", "mean", "sum").index(layer.reduction)
+    weights = {"CrossEntropyLoss": f", self.weight, {number}, {getattr(layer, 'ignore_index', 0)}, "
+               f"{float(getattr(layer, 'label_smoothing', 0.0))!r}",
+               "BCELoss": f", self.weight, {number}",
+               "BCEWithLogitsLoss": f", self.weight, self.pos_weight, {number}"}  # fmt: skip
+    return _one(f"torch.{_LOSSES[name]}(input, target{weights.get(name, f', {number}')})", "input: Tensor, target: Tensor")(layer)
+
+
+_LAYERS: dict[str, Callable[[Any], _Method]] = {
+    "Identity": _one("input"),
+    "Linear": _one("torch.linear(input, self.weight, self.bias)"),
+    "NonDynamicallyQuantizableLinear": _one("torch.linear(input, self.weight, self.bias)"),
+    "Bilinear": _one("torch.bilinear(input1, input2, self.weight, self.bias)", "input1: Tensor, input2: Tensor"),
+    "Embedding": _one(
+        lambda layer: f"torch.embedding(self.weight, input, {-1 if layer.padding_idx is None else layer.padding_idx})"),
+    "LayerNorm": _one(
+        lambda layer: f"torch.layer_norm(input, {_listed(layer.normalized_shape, 1)}, self.weight, self.bias, {layer.eps!r})"),
+    "RMSNorm": _one(lambda layer: f"torch.rms_norm(input, {_listed(layer.normalized_shape, 1)}, self.weight, {layer.eps!r})"),
+    "GroupNorm": _one("torch.group_norm(input, {num_groups}, self.weight, self.bias, {eps})"),
+    **{f"{kind}{dims}d": make for dims in (1, 2, 3) for kind, make in (
+        ("Conv", _one(_convolution)), ("ConvTranspose", _one(_transposed)), ("BatchNorm", _batch_norm),
+        ("InstanceNorm", _one(_instance_norm)), ("MaxPool", _pool("max_pool", dims, "dilation", "ceil_mode")),
+        ("AdaptiveAvgPool", _adaptive("adaptive_avg_pool", dims)), ("AdaptiveMaxPool", _adaptive("adaptive_max_pool", dims)),
+        ("ReflectionPad", _pad("reflect")), ("ReplicationPad", _pad("replicate")), ("ConstantPad", _pad("constant")),
+        ("ZeroPad", _pad("constant")), ("CircularPad", _pad("circular")))},
+    "AvgPool1d": _pool("avg_pool", 1, "ceil_mode", "count_include_pad"),
+    "AvgPool2d": _pool("avg_pool", 2, "ceil_mode", "count_include_pad", "divisor_override"),
+    "AvgPool3d": _pool("avg_pool", 3, "ceil_mode", "count_include_pad", "divisor_override"),
+    **{name: _dropout(op) for name, op in (
+        ("Dropout", "dropout"), ("Dropout1d", "feature_dropout"), ("Dropout2d", "feature_dropout"),
+        ("Dropout3d", "feature_dropout"),
+        ("AlphaDropout", "alpha_dropout"), ("FeatureAlphaDropout", "feature_alpha_dropout"))},
+    **{name: _activation(op, *arguments) for name, op, *arguments in (
+        ("ReLU", "relu"), ("Sigmoid", "sigmoid"), ("Tanh", "tanh"), ("SiLU", "silu"), ("Mish", "mish"), ("SELU", "selu"),
+        ("CELU", "celu", "alpha"), ("ELU", "elu", "alpha"), ("LeakyReLU", "leaky_relu", "negative_slope"), ("ReLU6", "relu6"),
+        ("Hardtanh", "hardtanh", "min_val", "max_val"), ("Hardswish", "hardswish"), ("Hardsigmoid", "hardsigmoid"),
+        ("Threshold", "threshold", "threshold", "value"))},
+    "GELU": _one("torch.gelu(input, approximate={approximate})"),
+    "GLU": _one("torch.glu(input, {dim})"),
+    "PReLU": _one("torch.prelu(input, self.weight)"),
+    "LogSigmoid": _one("torch.log_sigmoid(input)"),
+    "Softplus": _one("torch.softplus(input, {beta}, {threshold})"),
+    "Softshrink": _one("torch.softshrink(input, {lambd})"),
+    "Hardshrink": _one("torch.hardshrink(input, {lambd})"),
+    "Tanhshrink": _one("input - torch.tanh(input)"),
+    "Softsign": _one("input / (torch.abs(input) + 1)"),
+    "Softmax": _one(lambda layer: f"torch.softmax(input, {_dim(layer)})"),
+    "LogSoftmax": _one(lambda layer: f"torch.log_softmax(input, {_dim(layer)})"),
+    "Flatten": _one("torch.flatten(input, {start_dim}, {end_dim})"),
+    "Unflatten": _one(lambda layer: f"torch.unflatten(input, {layer.dim}, {_listed(layer.unflattened_size, 1)})"),
+    "PixelShuffle": _one("torch.pixel_shuffle(input, {upscale_factor})"),
+    "PixelUnshuffle": _one("torch.pixel_unshuffle(input, {downscale_factor})"),
+    "CosineSimilarity": _one("torch.cosine_similarity(x1, x2, {dim}, {eps})", "x1: Tensor, x2: Tensor"),
+    "Upsample": _upsample, "UpsamplingNearest2d": _upsample, "UpsamplingBilinear2d": _upsample,
+    "LSTM": _recurrent, "GRU": _recurrent, "RNN": _recurrent,
+    "LSTMCell": _cell("lstm_cell"), "GRUCell": _cell("gru_cell"), "RNNCell": _cell("rnn_cell"),
+    "MultiheadAttention": _attention, "TransformerEncoderLayer": _encoder_layer, "TransformerEncoder": _encoder,
+    **dict.fromkeys(_LOSSES, _loss),
+}  # fmt: skip
+
+
+def _dim(layer: Any) -> str:
+    if layer.dim is None:
+        raise RuntimeError(f"torch.jit.save: a scripted {type(layer).__name__} needs its dim")
+    return str(layer.dim)
+
+
+def layer_method(layer: Any, self_type: str) -> list[str] | None:
+    """The `forward` of a layer of `torch.nn`, or None: it has no entry here, and its code is translated.
+
+    Args:
+        layer: the layer.
+        self_type: the type of its first parameter.
+    """
+    cls = next((cls for cls in type(layer).__mro__ if cls.__module__.startswith("flambeau") and cls.__name__ in _LAYERS), None)
+    if cls is None or "forward" in _methods_of_users(type(layer)):
+        return None
+    first, *lines = _LAYERS[cls.__name__](layer)
+    return [first.replace("{self}", f"self: {self_type}"), *lines]
+
+
+def _methods_of_users(cls: type) -> set[str]:
+    """The methods of a class that programs define, rather than `torch.nn`."""
+    return {name for base in cls.__mro__ if not base.__module__.startswith("flambeau") for name in vars(base)} - {"__module__"}

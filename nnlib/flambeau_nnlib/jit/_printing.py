@@ -1,0 +1,189 @@
+"""Recorded graphs as TorchScript: the text of a function in which each operator is a line."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import flambeau as torch
+
+from ..fx.node import Node
+from ._types import literal, quoted
+
+if TYPE_CHECKING:
+    from ._program import Program
+    from ._recording import TraceRecording
+
+__all__ = ["attribute_path", "input_type", "printed"]
+
+# Operators of Python on sizes, which are numbers.
+_NUMBERS = {
+    operator.add: "torch.add({}, {})", operator.sub: "torch.sub({}, {})", operator.mul: "torch.mul({}, {})",
+    operator.floordiv: "torch.floordiv({}, {})", operator.mod: "torch.remainder({}, {})", operator.truediv: "torch.div({}, {})",
+    operator.pow: "torch.pow({}, {})", operator.neg: "torch.neg({})", operator.pos: "{}", operator.abs: "ops.prim.abs({})",
+    operator.lt: "torch.lt({}, {})", operator.le: "torch.le({}, {})", operator.gt: "torch.gt({}, {})",
+    operator.ge: "torch.ge({}, {})", operator.eq: "torch.eq({}, {})", operator.ne: "torch.ne({}, {})",
+    operator.not_: "torch.__not__({})", operator.and_: "torch.__and__({}, {})", operator.or_: "torch.__or__({}, {})",
+    operator.getitem: "{}[{}]",
+}  # fmt: skip
+_NAMED = {"trunc": "int({})", "floor": "torch.floor({})", "ceil": "torch.ceil({})"}
+_RENAMED = {"lift_fresh_copy": "clone", "sym_size": "size"}
+_OPTIONAL_TENSORS = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index"}
+# Arguments that PyTorch's operators take by name only, from a place on; and those that they need although there is a default.
+_BY_NAME = {"gelu": (1, ("approximate",)), "scaled_dot_product_attention": (6, ("scale", "enable_gqa")), "sum": (3, ("dtype",)),
+            "mean": (3, ("dtype",)), "prod": (3, ("dtype",)), "cumsum": (2, ("dtype",)), "cumprod": (2, ("dtype",))}  # fmt: skip
+_NEEDED = {"instance_norm": (None, None, None, None, True, 0.1, 1e-5, False),
+           "batch_norm": (None, None, None, None, False, 0.1, 1e-5, False)}  # fmt: skip
+_FACTORIES = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm",
+                        "scalar_tensor", "zeros", "logspace"})  # fmt: skip
+
+
+def attribute_path(path: str, owner: str = "self") -> str:
+    """`self.layer.weight`, with `getattr` for names that are no identifiers."""
+    for name in path.split(".") if path else []:
+        owner = f"{owner}.{name}" if name.isidentifier() else f"getattr({owner}, {quoted(name)})"
+    return owner
+
+
+def input_type(value: Any) -> str:
+    """The type of an example, which is a tensor or a container of tensors.
+
+    Raises:
+        RuntimeError: it is something else.
+    """
+    if isinstance(value, torch.Tensor):
+        return "Tensor"
+    if isinstance(value, (list, tuple)) and value:
+        kinds = [input_type(item) for item in value]
+        if isinstance(value, tuple):
+            return f"Tuple[{', '.join(kinds)}]"
+        if len(set(kinds)) == 1:
+            return f"List[{kinds[0]}]"
+    if isinstance(value, dict) and value:
+        keys, of_values = {type(key) for key in value}, {input_type(item) for item in value.values()}
+        if len(of_values) == 1 and keys in ({str}, {int}):
+            return f"Dict[{keys.pop().__name__}, {of_values.pop()}]"
+    raise RuntimeError(
+        f"Type '{type(value).__name__}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors "
+        "can be traced"
+    )
+
+
+def output_type(value: Any) -> str:
+    """The type of a result that holds nodes in the place of its tensors."""
+    if isinstance(value, (tuple, list, dict)):
+        kinds = [output_type(item) for item in (value.values() if isinstance(value, dict) else value)]
+        if isinstance(value, tuple):
+            return f"Tuple[{', '.join(kinds)}]"
+        if len(set(kinds)) > 1:
+            raise RuntimeError(
+                f"a traced function gives a {type(value).__name__} of values of several types; TorchScript has none"
+            )
+        return f"List[{kinds[0]}]" if isinstance(value, list) else f"Dict[{type(next(iter(value))).__name__}, {kinds[0]}]"
+    return "Tensor"
+
+
+class _Printer:
+    def __init__(self, recording: TraceRecording, program: Program, inputs: dict[int, str]) -> None:
+        self.recording, self.program, self.inputs = recording, program, inputs
+        self.lines: list[str] = []
+        self.constants = {node: name for name, node in recording.constant_nodes.items()}
+
+    def lines_of(self) -> tuple[list[str], str]:
+        """The lines of the body, and the type of the result."""
+        kind = "Tensor"
+        for node in self.recording.graph.nodes:
+            if node.op == "output":
+                result = node.args[0]
+                kind = output_type(result)
+                self.lines.append(f"return {self.text(result)}")
+            elif node.op == "placeholder":
+                self.names_input(node)
+            elif node.op == "call_function":
+                self.call(node)
+            else:
+                raise RuntimeError(f"torch.jit.trace: {node.target} cannot be part of a trace that is saved: script it instead")
+        return self.lines, kind
+
+    def names_input(self, node: Node) -> None:
+        if "state" in node.meta:
+            if node.users:
+                self.lines.append(f"{node.name} = {attribute_path(node.meta['state'])}")
+        elif "input" in node.meta:
+            place = self.inputs[node.meta["input"]]
+            if place != node.name:
+                self.lines.append(f"{node.name} = {place}")
+        elif node.users:
+            tensor = self.recording.constants[self.constants[node]]
+            if tensor.requires_grad:
+                raise RuntimeError(
+                    "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or "
+                    f"detaching the gradient\nTensor: {self.constants[node]}"
+                )
+            self.lines.append(f"{node.name} = {self.program.constant(tensor)}")
+
+    def text(self, value: Any) -> str:
+        if isinstance(value, Node):
+            return value.name
+        if isinstance(value, (list, torch.Size)):
+            return f"[{', '.join(map(self.text, value))}]"
+        if isinstance(value, tuple):
+            return f"({', '.join(map(self.text, value))}{',' * (len(value) == 1)})"
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{literal(key)}: {self.text(item)}" for key, item in value.items()) + "}"
+        return literal(value)
+
+    def call(self, node: Node) -> None:
+        target: Any = node.target
+        if isinstance(target, torch._ops.OpOverload):
+            expression = self.operator(node, target)
+        elif target in _NUMBERS:
+            expression = _NUMBERS[target].format(*map(self.text, node.args))
+        elif getattr(target, "__name__", "") in _NAMED:
+            expression = _NAMED[target.__name__].format(*map(self.text, node.args))
+        elif isinstance(target, (torch.nn.Module, torch.jit.ScriptFunction)):
+            expression = f"{self.program.callee(target, self.recording)}({self.arguments(node.args, node.kwargs)})"
+        else:
+            raise RuntimeError(f"torch.jit.trace: {target} cannot be part of a trace that is saved: script it instead")
+        self.lines.append(f"{node.name} = {expression}")
+
+    def arguments(self, args: Any, kwargs: Any) -> str:
+        return ", ".join([*map(self.text, args), *(f"{name}={self.text(value)}" for name, value in kwargs.items())])
+
+    def operator(self, node: Node, target: Any) -> str:
+        packet = target.overloadpacket
+        name = _RENAMED.get(packet.__name__, packet.__name__)
+        space = "torch" if packet.namespace == "aten" else f"ops.{packet.namespace}"
+        args, kwargs = list(node.args), dict(node.kwargs)
+        if name == "item":
+            kind = {torch.SymBool: "bool", torch.SymFloat: "float"}.get(type(node.meta["val"]), "int")
+            return f"{kind}({self.text(args[0])})"
+        if name in _FACTORIES and "dtype" not in kwargs:
+            kwargs["dtype"] = node.meta["val"].dtype
+        if name in _NEEDED:
+            args += _NEEDED[name][len(args) - 1 :]
+        first, names = _BY_NAME.get(name, (len(args), ()))
+        kwargs.update(zip(names, args[first:], strict=False))
+        del args[first:]
+        written = [self.argument(name, place, value) for place, value in enumerate(args)]
+        written += [f"{key}={self.text(value)}" for key, value in kwargs.items()]
+        return f"{space}.{name}({', '.join(written)})"
+
+    def argument(self, name: str, place: int, value: Any) -> str:
+        text = self.text(value)
+        if name in _OPTIONAL_TENSORS and place == 1:
+            return f"annotate(List[Optional[Tensor]], {text})"
+        if text == "[]" or (value is None and place == 2 and "_pool" in name):
+            return "annotate(List[int], [])"
+        return text
+
+
+def printed(recording: TraceRecording, program: Program, inputs: dict[int, str]) -> tuple[list[str], str]:
+    """The lines of a function's body, and the type of its result.
+
+    Args:
+        recording: the graph and its constants.
+        program: takes the constants, and the functions that are called.
+        inputs: the code for each of the examples' leaves, by its place: `x`, `x[1]`.
+    """
+    return _Printer(recording, program, inputs).lines_of()

@@ -1,0 +1,263 @@
+"""The code of an archive that is being written: a class for each module, its methods, functions, and constants."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import flambeau as torch
+from flambeau import Tensor, nn
+from flambeau.utils import _pytree as pytree
+
+from ._compiling import compile_function, compile_method, exported_methods
+from ._expressions import annotations_of, constants_of
+from ._printing import attribute_path, input_type, printed
+from ._recording import TraceRecording, record
+from ._types import NoType, class_path, literal, type_of_annotation, type_of_value
+
+__all__ = ["Described", "Program"]
+
+_CLASS = "\x00"  # stands in code for the class in which the code is, which is named last
+
+
+class Described(NamedTuple):
+    """What is written of a module: the path of its class, and its attributes with their types."""
+
+    path: str
+    attributes: dict[str, tuple[Any, str]]
+
+
+class PlaceholderModule(nn.Module):
+    """The module in which a function is saved, as its `forward`: PyTorch calls it so, too."""
+
+
+PlaceholderModule.__module__ = "__main__"
+
+
+class Program:
+    """The classes, functions and constants that a module needs.
+
+    Args:
+        root: a scripted or traced module, or a `ScriptFunction`.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.constants: list[Tensor] = []
+        self.files: dict[str, list[str]] = {}
+        self.described: dict[int, Described] = {}
+        self._methods: dict[int, dict[str, list[str]]] = {}
+        self._paths: dict[tuple[str, str], str] = {}
+        self._taken: set[str] = set()
+        self._functions: dict[int, str] = {}
+        self._kept: list[Any] = []
+        self._in_trace: set[int] = set()
+        if isinstance(root, torch.jit.ScriptFunction):
+            function, root = root, PlaceholderModule()
+            self._methods[id(root)] = {"forward": self._text_of_function(function, f"self: {_CLASS}")}
+        else:
+            self._add_root(root)
+        self.root: nn.Module = root
+        self._describe(root)
+
+    # --- modules ---
+
+    def _add_root(self, root: nn.Module) -> None:
+        if _examples(root):
+            for name in _examples(root):
+                self.method(root, name)
+        else:
+            for name in exported_methods(root):
+                self.method(root, name)
+
+    def method(self, module: nn.Module, name: str) -> None:
+        """See to it that the class of a module has a method."""
+        methods = self._methods.setdefault(id(module), {})
+        if name in methods:
+            return
+        methods[name] = []  # it may call itself
+        self._kept.append(module)
+        examples = _examples(module)
+        if examples:
+            self._in_trace.update(id(child) for child in module.modules())
+            methods[name] = self._traced(module, getattr(type(module), name).__get__(module), name, examples[name])
+        else:
+            methods[name] = compile_method(self, module, name, _CLASS)
+            for other in exported_methods(module):
+                self.method(module, other)
+
+    def method_lines(self, module: Any, name: str) -> list[str]:
+        """The lines of a method, as far as they are there."""
+        return self._methods.get(id(module), {}).get(name, [])
+
+    def method_text(self, module: Any, name: str) -> str:
+        """The code of a method."""
+        return "\n".join(self.method_lines(module, name)).replace(_CLASS, self.described[id(module)].path) + "\n"
+
+    def _traced(self, module: nn.Module, function: Callable[..., Any], name: str, examples: Any) -> list[str]:
+        args, kwargs = examples
+        called = module if name == "forward" else function
+        recording = record(module, called, args, kwargs)
+        parameters, inputs = _parameters(function, args, kwargs)
+        lines, kind = printed(recording, self, inputs)
+        return _definition(name, [f"self: {_CLASS}", *parameters], kind, lines)
+
+    def _text_of_function(self, function: Any, first: str | None = None, name: str = "forward") -> list[str]:
+        if function.examples is None:
+            return compile_function(self, function.function, name, first)
+        args, kwargs = function.examples
+        holder = PlaceholderModule()
+        recording = record(holder, function.function, args, kwargs)
+        parameters, inputs = _parameters(function.function, args, kwargs)
+        lines, kind = printed(recording, self, inputs)
+        return _definition(name, [*([first] if first else []), *parameters], kind, lines)
+
+    def _describe(self, module: nn.Module) -> Described:
+        if id(module) in self.described:
+            return self.described[id(module)]
+        attributes: dict[str, tuple[Any, str]] = {}
+        parameters = [name for name, value in module._parameters.items() if value is not None]
+        buffers = [name for name, value in module._buffers.items() if value is not None]
+        for members in (module._parameters, module._buffers):
+            for name, value in members.items():
+                attributes[name] = (value, "NoneType" if value is None else "Tensor")
+        attributes["training"] = (module.training, "bool")
+        attributes["_is_full_backward_hook"] = (None, "Optional[bool]")
+        constants: dict[str, Any] = {}
+        if id(module) not in self._in_trace:
+            self._plain_attributes(module, attributes, constants)
+        for name, child in module._modules.items():
+            attributes[name] = (child, "NoneType" if child is None else self._describe(child).path)
+        lines = [f"  __parameters__ = [{''.join(json.dumps(name) + ', ' for name in parameters)}]",
+                 f"  __buffers__ = [{''.join(json.dumps(name) + ', ' for name in buffers)}]"]  # fmt: skip
+        for name, (_, kind) in attributes.items():
+            lines.append(f"  {name} : {kind}" if name.isidentifier() else f"  __annotations__[{json.dumps(name)}] = {kind}")
+        lines += [f"  {name} : Final[{kind}] = {value}" for name, (kind, value) in constants.items()]
+        for method in self._methods.get(id(module), {}).values():
+            lines += [f"  {line}" for line in method]
+        cls = type(module)
+        path = class_path(next((base for base in cls.__mro__ if not issubclass(base, torch.jit.ScriptModule)), cls))
+        described = Described(self._class(path, "\n".join(lines)), attributes)
+        self.described[id(module)] = described
+        self._kept.append(module)
+        return described
+
+    def _plain_attributes(self, module: nn.Module, attributes: dict[str, Any], constants: dict[str, Any]) -> None:
+        declared, fixed = annotations_of(type(module)), constants_of(type(module))
+        for name, value in vars(module).items():
+            if name in attributes or name in _OF_MODULES or not name.isidentifier() or isinstance(value, nn.Module):
+                continue
+            try:
+                kind = type_of_annotation(declared[name]) if name in declared else type_of_value(value)
+                if name in fixed and not isinstance(value, Tensor):
+                    constants[name] = (kind, literal(value))
+                else:
+                    attributes[name] = (value, kind)
+            except NoType:
+                continue  # code that uses it is refused
+
+    def _class(self, path: str, text: str) -> str:
+        """The path of a class with this text, which is added unless it is there."""
+        if (path, text) not in self._paths:
+            named = self._free(path)
+            package, _, name = named.rpartition(".")
+            self._paths[path, text] = named
+            self.files.setdefault(package, []).append(f"class {name}(Module):\n{text.replace(_CLASS, named)}\n")
+        return self._paths[path, text]
+
+    def _free(self, path: str) -> str:
+        package, _, name = path.rpartition(".")
+        number = 0
+        while path in self._taken:
+            path = f"{package}.___torch_mangle_{number}.{name}"
+            number += 1
+        self._taken.add(path)
+        return path
+
+    # --- functions and constants ---
+
+    def function(self, function: Any) -> str:
+        """The path of a function, which is added unless it is there: a `ScriptFunction` or one of Python."""
+        script = isinstance(function, torch.jit.ScriptFunction)
+        plain = function.function if script else function
+        if id(plain) not in self._functions:
+            package, _, name = self._free(class_path(plain)).rpartition(".")
+            self._functions[id(plain)] = f"{package}.{name}"
+            self._kept.append(plain)
+            lines = self._text_of_function(function if script else torch.jit.ScriptFunction(plain), None, name)
+            self.files.setdefault(package, []).append("\n".join(lines) + "\n")
+        return self._functions[id(plain)]
+
+    def constant(self, tensor: Tensor) -> str:
+        """The code for a tensor that is a constant."""
+        place = next((place for place, known in enumerate(self.constants) if known is tensor), None)
+        if place is None:
+            place = len(self.constants)
+            self.constants.append(tensor)
+        return f"CONSTANTS.c{place}"
+
+    def callee(self, target: Any, recording: TraceRecording) -> str:
+        """The code for scripted code that a trace calls."""
+        if not isinstance(target, nn.Module):
+            return self.function(target)
+        path = recording.paths.get(id(target))
+        if path is None:
+            raise RuntimeError("torch.jit.trace: a scripted module is called that is no submodule of the one that is traced")
+        self.method(target, "forward")
+        self._in_trace -= {id(child) for child in target.modules()} if not _examples(target) else set()
+        return f"({attribute_path(path)}).forward"
+
+    def code(self) -> dict[str, bytes]:
+        """The files with code."""
+        return {f"code/{package.replace('.', '/')}.py": "".join(texts).encode() for package, texts in self.files.items()}
+
+
+_OF_MODULES = frozenset(vars(nn.Module()))
+
+
+def _examples(module: nn.Module) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
+    """For a traced module: from its methods to the arguments that were their examples."""
+    found: dict[str, Any] = vars(module).get("_examples", {})
+    return found
+
+
+def _definition(name: str, parameters: list[str], kind: str, lines: list[str]) -> list[str]:
+    return [f"def {name}({', '.join(parameters)}) -> {kind}:", *(f"  {line}" for line in lines)]
+
+
+def _parameters(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[str], dict[int, str]]:
+    """The parameters of a traced function with their types, and the code for each leaf of the examples by its place."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    named: list[tuple[str, Any]] = []
+    kinds = inspect.signature(function).parameters
+    for name, value in bound.arguments.items():
+        if kinds[name].kind is inspect.Parameter.VAR_POSITIONAL:
+            named += [(f"{name}_{place}", item) for place, item in enumerate(value)]
+        elif kinds[name].kind is inspect.Parameter.VAR_KEYWORD:
+            named += list(value.items())
+        else:
+            named.append((name, value))
+    leaves = list(pytree.tree_leaves((args, kwargs)))
+    places = {id(leaf): place for place, leaf in enumerate(leaves)}
+    inputs: dict[int, str] = {}
+    parameters = []
+    for name, value in named:
+        parameters.append(f"{_local(name)}: {input_type(value)}")
+        _note_places(_local(name), value, places, inputs)
+    return parameters, inputs
+
+
+def _note_places(text: str, value: Any, places: dict[int, int], inputs: dict[int, str]) -> None:
+    if isinstance(value, Tensor):
+        inputs[places[id(value)]] = text
+    elif isinstance(value, (list, tuple)):
+        for place, item in enumerate(value):
+            _note_places(f"{text}[{place}]", item, places, inputs)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _note_places(f"{text}[{literal(key)}]", item, places, inputs)
+
+
+def _local(name: str) -> str:
+    return f"{name}_" if name in ("self", "torch", "ops") else name

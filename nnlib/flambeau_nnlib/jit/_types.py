@@ -1,0 +1,139 @@
+"""Types as TorchScript writes them: `Optional[List[Tensor]]`."""
+
+from __future__ import annotations
+
+import keyword
+import typing
+from typing import Any
+
+import flambeau as torch
+
+__all__ = ["NoType", "class_path", "literal", "type_of_annotation", "type_of_value"]
+
+
+class NoType(Exception):
+    """A value or annotation has no type in TorchScript."""
+
+
+def class_path(cls: type) -> str:
+    """`__torch__.torch.nn.modules.linear.Linear`."""
+    from ..fx._names import public_module
+
+    module = public_module(cls.__module__)
+    parts = [part for part in module.split(".") if part != "__main__"]
+    named = [part if part.isidentifier() and not keyword.iskeyword(part) else f"_{abs(hash(part))}" for part in parts]
+    return ".".join(["__torch__", *named, cls.__name__])
+
+
+def type_of_value(value: Any) -> str:
+    """The type of an attribute.
+
+    Raises:
+        NoType: it has none.
+    """
+    plain: dict[type, str] = {bool: "bool", int: "int", float: "float", complex: "complex", str: "str", type(None): "NoneType"}
+    if type(value) in plain:
+        return plain[type(value)]
+    if isinstance(value, torch.Tensor):
+        return "Tensor"
+    if isinstance(value, torch.device):
+        return "Device"
+    if isinstance(value, torch.dtype):
+        return "int"
+    if type(value) in (tuple, torch.Size):
+        return f"Tuple[{', '.join(map(type_of_value, value))}]" if value else "Tuple[()]"
+    if type(value) is list and value:
+        return f"List[{_common(value)}]"
+    if type(value) is dict and value:
+        return f"Dict[{_common(list(value))}, {_common(list(value.values()))}]"
+    raise NoType(f"a {type(value).__name__}" + (" that is empty" if type(value) in (list, dict) else ""))
+
+
+def _common(values: list[Any]) -> str:
+    types = {type_of_value(value) for value in values}
+    if len(types) > 1:
+        raise NoType(f"a container of values of several types, {' and '.join(sorted(types))}")
+    return types.pop()
+
+
+_PLAIN = {
+    int: "int", float: "float", bool: "bool", str: "str", complex: "complex", None: "NoneType", type(None): "NoneType",
+    torch.Tensor: "Tensor", torch.device: "Device", torch.dtype: "int", torch.layout: "int", torch.Size: "List[int]",
+    typing.Any: "Any",
+}  # fmt: skip
+_NAMES = {"number": "number", "Number": "number"}
+
+
+def type_of_annotation(annotation: Any) -> str:
+    """The type that an annotation says.
+
+    Raises:
+        NoType: it says none.
+    """
+    try:
+        if annotation in _PLAIN:
+            return _PLAIN[annotation]
+    except TypeError:
+        pass
+    origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is list:
+        return f"List[{type_of_annotation(inside[0])}]"
+    if origin is dict:
+        return f"Dict[{type_of_annotation(inside[0])}, {type_of_annotation(inside[1])}]"
+    if origin is tuple and (not inside or inside[-1] is not ...):
+        return f"Tuple[{', '.join(map(type_of_annotation, inside))}]" if inside else "Tuple[()]"
+    if origin is typing.Union or type(annotation).__name__ == "UnionType":
+        kinds = [type_of_annotation(kind) for kind in inside if kind is not type(None)]
+        text = kinds[0] if len(kinds) == 1 else f"Union[{', '.join(kinds)}]"
+        return f"Optional[{text}]" if type(None) in inside else text
+    if origin is typing.Final or annotation is typing.Final:
+        if not inside:
+            raise NoType("Final without a type")
+        return type_of_annotation(inside[0])
+    if isinstance(annotation, type) and issubclass(annotation, torch.Tensor):
+        return "Tensor"
+    if annotation is torch.nn.Parameter:
+        return "Tensor"
+    raise NoType(f"the annotation {annotation!r}")
+
+
+def literal(value: Any) -> str:
+    """A constant as code.
+
+    Raises:
+        NoType: it cannot be written.
+    """
+    from ._operators import DTYPES
+
+    if value is None or isinstance(value, (bool, int)):
+        return repr(value)
+    if isinstance(value, float):
+        return repr(value)  # also inf and nan
+    if isinstance(value, complex):
+        return f"complex({value.real!r}, {value.imag!r})"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, torch.dtype):
+        return str(DTYPES.index(value))
+    if isinstance(value, torch.device):
+        return f"torch.device({quoted(str(value))})"
+    if isinstance(value, torch.layout):
+        return "0" if value is torch.strided else "1"
+    if isinstance(value, torch.memory_format):
+        return str(_FORMATS.index(value))
+    if isinstance(value, tuple):
+        return f"({', '.join(map(literal, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{literal(key)}: {literal(entry)}" for key, entry in value.items()) + "}"
+    raise NoType(f"a {type(value).__name__}")
+
+
+_FORMATS = [torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d]
+
+
+def quoted(text: str) -> str:
+    """A string as code, with escapes that PyTorch's reader knows."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    return f'"{escaped}"'

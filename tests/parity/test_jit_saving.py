@@ -1,0 +1,260 @@
+"""Archives that `torch.jit.save` writes: PyTorch loads them, and computes the same."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Tuple  # noqa: UP035  # as scripted code writes them
+
+import pytest
+import torch as pytorch
+from flambeau.nn import functional as F
+
+import flambeau as torch
+from flambeau import Tensor, nn
+from flambeau_vision import models
+
+
+def theirs(value):
+    if isinstance(value, torch.Tensor):
+        return pytorch.tensor(value.detach().numpy())
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(theirs, value))
+    return {key: theirs(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def check(module, path, *inputs):
+    """Save a module; PyTorch and `jit.load` give what it gives."""
+    module.save(path)
+    loaded, ours = pytorch.jit.load(path), torch.jit.load(path)
+    for given in inputs:
+        expected = theirs(module(*given))
+        pytorch.testing.assert_close(loaded(*theirs(given)), expected, rtol=1e-5, atol=2e-6)
+        pytorch.testing.assert_close(theirs(ours(*given)), expected, rtol=1e-5, atol=2e-6)
+    assert loaded.code and str(loaded.graph)
+    if isinstance(module, nn.Module):
+        assert list(loaded.state_dict()) == list(module.state_dict())
+        assert [name for name, _ in loaded.named_parameters()] == [name for name, _ in module.named_parameters()]
+        assert [name for name, _ in loaded.named_modules()] == [name for name, _ in module.named_modules()]
+        assert loaded.training is module.training
+    return loaded
+
+
+class LeNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(1, 6, 5), nn.Conv2d(6, 16, 5)
+        self.head = nn.Linear(256, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+        x = F.max_pool2d(torch.tanh(self.conv2(x)), (2, 2))
+        return F.log_softmax(self.head(x.view(x.size(0), -1)), dim=1)
+
+
+class Classifier(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.embedding, self.recurrent = nn.Embedding(10, 4, padding_idx=0), kind(4, 5, 2, bidirectional=True, batch_first=True)
+        self.head = nn.Linear(10, 2)
+
+    def forward(self, ids):
+        outputs, _ = self.recurrent(self.embedding(ids))
+        return self.head(outputs[:, -1])
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.norm, self.all = nn.Embedding(11, 8), nn.LayerNorm(8), nn.Linear(8, 24)
+        self.register_buffer("mask", torch.tril(torch.ones(16, 16)).view(1, 1, 16, 16))
+
+    def forward(self, ids):
+        batch, length = ids.size()
+        x = self.embedding(ids) + torch.arange(length, device=ids.device).view(1, length, 1)
+        q, k, v = (part.view(batch, length, 2, 4).transpose(1, 2) for part in self.all(self.norm(x)).split(8, dim=2))
+        scores = (q @ k.transpose(-2, -1)) * (1.0 / k.size(-1) ** 0.5)
+        scores = scores.masked_fill(self.mask[:, :, :length, :length] == 0, float("-inf"))
+        return F.gelu((F.softmax(scores, -1) @ v).transpose(1, 2).reshape(batch, length, 8), approximate="tanh")
+
+
+def autoencoder():
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3, stride=2, padding=1), nn.PReLU(), nn.ConvTranspose2d(4, 1, 2, stride=2), nn.Sigmoid(),
+        nn.Upsample(scale_factor=2, mode="bilinear"), nn.InstanceNorm2d(1, affine=True), nn.AdaptiveAvgPool2d((3, 3)), nn.Flatten(),
+    )  # fmt: skip
+
+
+NETWORKS = {
+    "lenet": (LeNet, (3, 1, 28, 28)),
+    "autoencoder": (autoencoder, (2, 1, 12, 12)),
+    "encoder": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2), (4, 5, 8)),
+    "lstm": (lambda: Classifier(nn.LSTM), (3, 4)),
+    "gru": (lambda: Classifier(nn.GRU), (3, 4)),
+    "attention": (Attention, (3, 9)),
+}
+
+
+def example(shape):
+    return torch.randint(0, 10, shape) if len(shape) == 2 else torch.randn(shape)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_traced_networks(name, tmp_path):
+    make, shape = NETWORKS[name]
+    network = make().eval()
+    check(torch.jit.trace(network, example((1, *shape[1:]))), tmp_path / "net.pt", (example(shape),))
+
+
+@pytest.mark.parametrize("name", ["lenet", "autoencoder", "encoder", "lstm", "gru"])
+def test_scripted_networks(name, tmp_path):
+    make, shape = NETWORKS[name]
+    loaded = check(torch.jit.script(make().eval()), tmp_path / "net.pt", (example(shape),), (example((1, *shape[1:])),))
+    assert loaded.train().training
+
+
+def test_training_mode_and_its_statistics(tmp_path):
+    network = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.0))
+    for number, scripted in enumerate((torch.jit.trace(network, torch.randn(2, 3)), torch.jit.script(network))):
+        scripted.save(tmp_path / f"{number}.pt")
+        loaded, x = pytorch.jit.load(tmp_path / f"{number}.pt"), torch.randn(5, 3)
+        pytorch.testing.assert_close(loaded(theirs(x)), theirs(scripted(x)), rtol=1e-5, atol=2e-6)
+        pytorch.testing.assert_close(dict(loaded.state_dict()), theirs(dict(scripted.state_dict())))
+        loaded(theirs(x)).sum().backward()
+        assert all(parameter.grad is not None for parameter in loaded.parameters())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "mobilenet_v3_small", "squeezenet1_1", "shufflenet_v2_x0_5",
+                                  "mnasnet0_5", "regnet_y_400mf", "efficientnet_b0", "convnext_tiny", "googlenet", "densenet121",
+                                  "vit_b_32"])  # fmt: skip
+def test_traced_vision_models(name, tmp_path):
+    options = {"aux_logits": False} if name == "googlenet" else {}
+    size = 224 if name == "vit_b_32" else 64
+    network = getattr(models, name)(weights=None, **options).eval()
+    check(torch.jit.trace(network, torch.randn(1, 3, size, size)), tmp_path / "net.pt", (torch.randn(2, 3, size, size),))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "squeezenet1_1", "regnet_y_400mf", "efficientnet_b0"])
+def test_scripted_vision_models(name, tmp_path):
+    network = getattr(models, name)(weights=None).eval()
+    check(torch.jit.script(network), tmp_path / "net.pt", (torch.randn(2, 3, 64, 64),))
+
+
+# --- what PyTorch's tutorial on TorchScript shows ---
+
+
+class MyDecisionGate(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        else:
+            return -x
+
+
+class MyCell(nn.Module):
+    def __init__(self, dg):
+        super().__init__()
+        self.dg = dg
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x, h):
+        new_h = torch.tanh(self.dg(self.linear(x)) + h)
+        return new_h, new_h
+
+
+class MyRNNLoop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = torch.jit.trace(MyCell(torch.jit.script(MyDecisionGate())), (torch.randn(3, 4), torch.randn(3, 4)))
+
+    def forward(self, xs):
+        h, y = torch.zeros(3, 4), torch.zeros(3, 4)
+        for i in range(xs.size(0)):
+            y, h = self.cell(xs[i], h)
+        return y, h
+
+
+class WrapRNN(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.loop = torch.jit.script(MyRNNLoop())
+
+    def forward(self, xs):
+        y, h = self.loop(xs)
+        return torch.relu(y)
+
+
+def test_the_tutorial(tmp_path):
+    path, x, h = tmp_path / "net.pt", torch.randn(3, 4), torch.randn(3, 4)
+    check(torch.jit.script(MyDecisionGate()), path, (torch.ones(2),), (-torch.ones(2),))
+    check(torch.jit.script(MyCell(MyDecisionGate())), path, (x, h), (-x, h))
+    check(torch.jit.trace(MyCell(torch.jit.script(MyDecisionGate())), (x, h)), path, (x, h), (-x, h))
+    check(torch.jit.script(MyRNNLoop()), path, (torch.randn(7, 3, 4),), (torch.randn(2, 3, 4),))
+    check(torch.jit.trace(WrapRNN(), torch.randn(10, 3, 4)), path, (torch.randn(5, 3, 4),))
+
+
+class Language(nn.Module):
+    """Statements and types of the part of Python that networks use."""
+
+    size: torch.jit.Final[int]
+    cache: Optional[Tensor]  # noqa: UP045
+
+    def __init__(self):
+        super().__init__()
+        self.size, self.scale, self.cache = 2, 1.5, None
+        self.cells = nn.ModuleList([nn.LSTMCell(3, 4), nn.LSTMCell(4, 4)])
+        self.heads = nn.ModuleDict({"a": nn.Linear(4, 2), "b": nn.Linear(4, 3)})
+
+    def forward(self, xs: List[Tensor], hx: Optional[Tuple[Tensor, Tensor]] = None, name: str = "x"):  # noqa: UP006, UP045
+        x = xs[0]
+        state: List[Tuple[Tensor, Tensor]] = []  # noqa: UP006
+        for cell in self.cells:
+            h = hx if hx is not None else (torch.zeros(x.size(0), 4), torch.zeros(x.size(0), 4))
+            x, c = cell(x, h)
+            state.append((x, c))
+        outputs: Dict[str, Tensor] = {}  # noqa: UP006
+        for key, head in self.heads.items():
+            outputs[key] = head(x) * self.scale
+        best = -1
+        for place, value in enumerate(xs):
+            if float(value.sum()) > 0.0:
+                best = place
+                break
+            elif place > 5:
+                continue
+        with torch.no_grad():
+            x = x + best
+        if self.cache is None:
+            self.cache = x
+        cached = self.cache
+        assert cached is not None, "there is one"
+        if name not in ["x", "y"]:
+            raise ValueError(f"no such name: {name}")
+        count = self.size
+        while count > 0:
+            count -= 1
+            x += torch.cat([pair[0] for pair in state], dim=1)[:, :4].view(-1, 4)
+        return F.softmax(x, dim=-1) + cached.to(torch.float32), outputs, f"{name}={best}"
+
+
+def test_statements_of_scripts(tmp_path):
+    network = torch.jit.script(Language())
+    network.save(tmp_path / "net.pt")
+    loaded, ours = pytorch.jit.load(tmp_path / "net.pt"), torch.jit.load(tmp_path / "net.pt")
+    xs = [-torch.rand(2, 3), torch.rand(2, 3)]
+    expected = theirs(network(xs))
+    assert loaded(theirs(xs))[2] == ours(xs)[2] == expected[2] == "x=1"
+    pytorch.testing.assert_close(loaded(theirs(xs))[:2], expected[:2], rtol=1e-5, atol=2e-6)
+    pytorch.testing.assert_close(theirs(ours(xs)[:2]), expected[:2], rtol=1e-5, atol=2e-6)
+    with pytest.raises(pytorch.jit.Error, match="no such name: z"):
+        loaded(theirs(xs), None, "z")
+    with pytest.raises(ValueError, match="no such name: z"):
+        ours(xs, None, "z")
+
+
+def test_what_pytorch_wrote_is_written_again(tmp_path):
+    network = pytorch.nn.Sequential(pytorch.nn.Linear(3, 4), pytorch.nn.ReLU(), pytorch.nn.BatchNorm1d(4)).eval()
+    pytorch.jit.script(network).save(tmp_path / "theirs.pt")
+    torch.jit.load(tmp_path / "theirs.pt").save(tmp_path / "again.pt")
+    x = pytorch.randn(5, 3)
+    pytorch.testing.assert_close(pytorch.jit.load(tmp_path / "again.pt")(x), network(x))

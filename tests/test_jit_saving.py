@@ -1,0 +1,205 @@
+"""What `torch.jit.save` writes of traced and scripted code: `torch.jit.load` reads it, and computes the same."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import Dict, List, Optional, Tuple  # noqa: UP035  # as scripted code writes them
+
+import pytest
+from flambeau.nn import functional as F
+
+import flambeau as torch
+from flambeau import Tensor, nn
+
+
+def saved(module):
+    file = io.BytesIO()
+    torch.jit.save(module, file)
+    file.seek(0)
+    return torch.jit.load(file)
+
+
+class Flattening(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4)
+        self.dropout, self.head = nn.Dropout(0.5), nn.Linear(64, 3)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.norm(self.convolution(x))), 2)
+        return F.log_softmax(self.head(self.dropout(x).view(x.size(0), -1)), dim=1)
+
+
+class Branching(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+        self.extra = None
+        self.factor = 2.0
+
+    def forward(self, x, times: int = 2, mask: Optional[Tensor] = None) -> Tuple[Tensor, Dict[str, int]]:  # noqa: UP006, UP045
+        if x.sum() > 0:
+            x = -x
+        for place, layer in enumerate(self.layers):
+            x = torch.relu(layer(x)) * self.factor + place
+        if self.extra is not None:
+            x = self.extra(x)
+        if mask is not None:
+            x = x.masked_fill(mask, 0.0)
+        parts: List[Tensor] = []  # noqa: UP006
+        for i in range(times):
+            parts.append(x + i)
+        while times > 1:
+            times -= 1
+        return torch.cat(parts, dim=1), {"times": times}
+
+    @torch.jit.export
+    def doubled(self, x):
+        return x[:, 1:] * 2
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_trace_computes_the_same_for_other_sizes(training):
+    network = Flattening().train(training)
+    network.dropout.p = 0.0
+    traced = torch.jit.trace(network, torch.randn(1, 1, 10, 10))
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    loaded, x = saved(traced), torch.randn(3, 1, 10, 10)
+    torch.testing.assert_close(network.state_dict(), before)  # the recording has left the statistics as they were
+    torch.testing.assert_close(loaded(x), network(x))
+    torch.testing.assert_close(loaded.norm.running_mean, network.norm.running_mean)
+    assert list(loaded.state_dict()) == list(network.state_dict())
+    assert [name for name, _ in loaded.named_modules()] == [name for name, _ in network.named_modules()]
+    assert loaded.training is training and "torch.conv2d(" in loaded.code
+
+
+def test_dropout_of_a_trace_is_that_of_the_mode_in_which_it_is_saved():
+    traced = torch.jit.trace(nn.Dropout(0.5), torch.ones(2))
+    assert (saved(traced)(torch.ones(1000)) == 0).any()
+    torch.testing.assert_close(saved(traced.eval())(torch.ones(1000)), torch.ones(1000))
+
+
+def test_dropout_of_a_script_follows_its_mode():
+    loaded = saved(torch.jit.script(nn.Sequential(nn.Dropout(0.5))))
+    assert (loaded(torch.ones(1000)) == 0).any()
+    torch.testing.assert_close(loaded.eval()(torch.ones(1000)), torch.ones(1000))
+
+
+def test_a_trace_warns_where_python_decides_by_a_value():
+    traced = torch.jit.trace(lambda x: x if x.sum() > 0 else -x, torch.ones(2))
+    with pytest.warns(torch.jit.TracerWarning, match="Python boolean"):
+        loaded = saved(traced)
+    assert loaded(-torch.ones(2)).tolist() == [-1.0, -1.0]
+
+
+def test_a_script_keeps_its_branches_and_loops():
+    network = Branching()
+    loaded = saved(torch.jit.script(network))
+    for x in (torch.ones(2, 4), -torch.ones(3, 4)):
+        for times in (1, 3):
+            assert loaded(x, times)[1] == {"times": 1}
+            torch.testing.assert_close(loaded(x, times)[0], network(x, times)[0])
+        torch.testing.assert_close(loaded(x, 2, x > 0)[0], network(x, 2, x > 0)[0])
+        torch.testing.assert_close(loaded.doubled(x), 2 * x[:, 1:])
+    assert loaded.factor == 2.0 and list(loaded.state_dict()) == list(network.state_dict())
+
+
+def test_scripts_inside_of_traces_and_traces_inside_of_scripts():
+    class Around(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x):
+            return self.inner(x) + 1
+
+    class Gate(nn.Module):
+        def forward(self, x):
+            if x.sum() > 0:
+                return x
+            return -2 * x
+
+    mixed = torch.jit.trace(Around(torch.jit.script(Gate())), torch.ones(2))
+    for network in (mixed, torch.jit.script(Around(mixed))):
+        loaded = saved(network)
+        for x in (torch.ones(3), -torch.ones(3)):
+            torch.testing.assert_close(loaded(x), network(x))
+
+
+def test_functions_are_saved_as_a_module():
+    @torch.jit.script
+    def powers(x, count: int):
+        out = [x]
+        for _ in range(count):
+            out.append(out[-1] * x)
+        return torch.stack(out)
+
+    assert saved(powers)(torch.tensor(2.0), 3).tolist() == [2.0, 4.0, 8.0, 16.0]
+    assert saved(torch.jit.trace(lambda x, y: {"sum": x + y["a"]}, (torch.ones(2), {"a": torch.ones(1)})))(
+        torch.ones(3), {"a": torch.ones(1)}
+    )["sum"].tolist() == [2.0, 2.0, 2.0]  # fmt: skip
+
+
+@pytest.mark.parametrize("layer", [
+    nn.LSTM(3, 4, 2, bidirectional=True, batch_first=True), nn.GRU(3, 4), nn.RNN(3, 4), nn.LayerNorm(3), nn.GELU("tanh"),
+    nn.Conv1d(5, 2, 3, padding="same", padding_mode="circular"), nn.AvgPool1d(2), nn.Sequential(nn.Linear(3, 2), nn.Softmax(-1)),
+    nn.TransformerEncoderLayer(3, 1, 4, 0.0, batch_first=True), nn.Upsample(scale_factor=2.0),
+    nn.InstanceNorm1d(5, affine=True), nn.BatchNorm1d(5, momentum=None), nn.MaxPool1d(2, return_indices=True), nn.PReLU(),
+    nn.ConvTranspose1d(5, 2, 2, stride=2), nn.Bilinear(3, 3, 2), nn.LSTMCell(3, 4), nn.MSELoss(reduction="sum"),
+], ids=lambda layer: type(layer).__name__)  # fmt: skip
+def test_layers_are_scripted(layer):
+    x = torch.randn(2, 5, 3) if not isinstance(layer, nn.LSTMCell) else torch.randn(5, 3)
+    inputs = (x, x.flip(0)) if isinstance(layer, (nn.Bilinear, nn.MSELoss)) else (x,)
+    loaded = saved(torch.jit.script(layer))
+    torch.testing.assert_close(loaded(*inputs), layer(*inputs))
+
+
+def test_what_cannot_be_written_names_its_line(tmp_path):
+    class Refused(nn.Module):
+        def forward(self, x):
+            y = {value for value in [1, 2]}  # noqa: C416
+            return x + len(y)
+
+    path = tmp_path / "net.pt"
+    path.write_bytes(b"former")
+    with pytest.raises(
+        RuntimeError, match=r"SetComp expressions aren't supported(.|\n)*test_jit_saving.py.*line(.|\n)*y = {value"
+    ):
+        torch.jit.script(Refused()).save(path)
+    assert path.read_bytes() == b"former" and [file.name for file in tmp_path.iterdir()] == ["net.pt"]
+
+
+def test_wrong_input():
+    file = io.BytesIO()
+    with pytest.raises(AttributeError, match="save_to_buffer"):
+        torch.jit.save(nn.Linear(2, 1), file)
+    with pytest.raises(RuntimeError, match="cannot be traced"):
+        torch.jit.save(torch.jit.trace(lambda x, n: x * n, (torch.ones(2), 3)), file)
+    with pytest.raises(RuntimeError, match="Only tensors"):
+        torch.jit.save(torch.jit.trace(lambda x: x.shape[0], torch.ones(2)), file)
+    weight = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Cannot insert a Tensor that requires grad as a constant"):
+        torch.jit.save(torch.jit.trace(lambda x: x * weight, torch.ones(2)), file)
+
+
+def test_an_interrupted_save_leaves_what_was_there(tmp_path):
+    path = tmp_path / "net.pt"
+    torch.jit.trace(nn.Linear(2, 1), torch.ones(1, 2)).save(path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        torch.jit.trace(nn.Linear(2, 1), torch.ones(1, 2)).save(path, _extra_files={"broken": object()})
+    assert path.read_bytes() == before and len(list(tmp_path.iterdir())) == 1
+
+
+def test_further_files(tmp_path):
+    torch.jit.script(nn.ReLU()).save(tmp_path / "net.pt", _extra_files={"notes.txt": "some"})
+    files = {"notes.txt": ""}
+    torch.jit.load(tmp_path / "net.pt", _extra_files=files)
+    assert files["notes.txt"] in ("some", b"some")
+    with zipfile.ZipFile(tmp_path / "net.pt") as archive:
+        assert archive.read("net/version") == b"10\n"
+
+
+def test_operators_of_a_script():
+    assert torch.jit.export_opnames(torch.jit.script(nn.Sequential(nn.Linear(2, 1), nn.ReLU()))) == ["aten::linear", "aten::relu"]

@@ -21,14 +21,14 @@ def theirs(value):
     return {key: theirs(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def check(module, path, *inputs):
-    """Save a module; PyTorch and `jit.load` give what it gives."""
+def check(module, path, *inputs, atol=2e-6):
+    """Save a module; PyTorch and `jit.load` give what it gives, but for rounding."""
     module.save(path)
     loaded, ours = pytorch.jit.load(path), torch.jit.load(path)
     for given in inputs:
         expected = theirs(module(*given))
-        pytorch.testing.assert_close(loaded(*theirs(given)), expected, rtol=1e-5, atol=2e-6)
-        pytorch.testing.assert_close(theirs(ours(*given)), expected, rtol=1e-5, atol=2e-6)
+        pytorch.testing.assert_close(loaded(*theirs(given)), expected, rtol=1e-5, atol=atol)
+        pytorch.testing.assert_close(theirs(ours(*given)), expected, rtol=1e-5, atol=atol)
     assert loaded.code and str(loaded.graph)
     if isinstance(module, nn.Module):
         assert list(loaded.state_dict()) == list(module.state_dict())
@@ -130,14 +130,16 @@ def test_traced_vision_models(name, tmp_path):
     options = {"aux_logits": False} if name == "googlenet" else {}
     size = 224 if name == "vit_b_32" else 64
     network = getattr(models, name)(weights=None, **options).eval()
-    check(torch.jit.trace(network, torch.randn(1, 3, size, size)), tmp_path / "net.pt", (torch.randn(2, 3, size, size),))
+    check(
+        torch.jit.trace(network, torch.randn(1, 3, size, size)), tmp_path / "net.pt", (torch.randn(2, 3, size, size),), atol=1e-5
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "squeezenet1_1", "regnet_y_400mf", "efficientnet_b0"])
 def test_scripted_vision_models(name, tmp_path):
     network = getattr(models, name)(weights=None).eval()
-    check(torch.jit.script(network), tmp_path / "net.pt", (torch.randn(2, 3, 64, 64),))
+    check(torch.jit.script(network), tmp_path / "net.pt", (torch.randn(2, 3, 64, 64),), atol=1e-5)
 
 
 # --- what PyTorch's tutorial on TorchScript shows ---
@@ -248,7 +250,7 @@ def test_statements_of_scripts(tmp_path):
     pytorch.testing.assert_close(theirs(ours(xs)[:2]), expected[:2], rtol=1e-5, atol=2e-6)
     with pytest.raises(pytorch.jit.Error, match="no such name: z"):
         loaded(theirs(xs), None, "z")
-    with pytest.raises(ValueError, match="no such name: z"):
+    with pytest.raises(torch.jit.Error, match="no such name: z"):
         ours(xs, None, "z")
 
 

@@ -24,7 +24,7 @@ from ..export._tracing import Recording, TensorSpec, _with_plain_numbers
 from ..fx.graph import Graph
 from ..fx.node import Node
 
-__all__ = ["TraceRecording", "TracerWarning", "current_recording", "record"]
+__all__ = ["TraceRecording", "TracerWarning", "Tracing", "current_recording", "record"]
 
 _CORE = (str(Path(torch.__file__ or "").parent), "<flambeau.")
 _LIBRARY = str(Path(sys.modules[__package__.rpartition(".")[0]].__file__ or "").parent)
@@ -140,7 +140,7 @@ def record(module: nn.Module, function: Callable[..., Any], args: tuple[Any, ...
             recording.stands_for(leaf, node, recording.sized(leaf, []))
         copies.append(leaf)
     args, kwargs = pytree.tree_unflatten(copies, spec)
-    with _unchanged(module), _following_modules(recording), torch.random.fork_rng(), _marked():
+    with _unchanged(module), _following_modules(recording), torch.random.fork_rng(), Tracing():
         result = _run_program(recording, function, args, kwargs)  # type: ignore[arg-type]  # which calls it
     recording.graph.output(recording.node_of(result) if _is_of_tensors(result) else _refuse_result(result))
     return recording
@@ -151,18 +151,16 @@ def _is_machinery(file: str) -> bool:
     return file.startswith(_CORE) or (file.startswith(_LIBRARY) and Path(file).name in _MACHINERY)
 
 
-class _marked:
+class Tracing:
     """While it is open, `torch.jit.is_tracing()` is true."""
 
+    depth = 0
+
     def __enter__(self) -> None:
-        from . import _trace
+        Tracing.depth += 1
 
-        self.former, _trace._tracing = _trace._tracing, True
-
-    def __exit__(self, *exc: Any) -> None:
-        from . import _trace
-
-        _trace._tracing = self.former
+    def __exit__(self, *exc: object) -> None:
+        Tracing.depth -= 1
 
 
 def _is_of_tensors(value: Any) -> bool:

@@ -8,12 +8,10 @@ from typing import Any
 import flambeau as torch
 from flambeau import nn
 
-from ._recording import TracerWarning
+from ._recording import TracerWarning, Tracing
 from ._script import ScriptFunction, ScriptModule, scripted
 
 __all__ = ["TopLevelTracedModule", "TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
-
-_tracing = False
 
 
 class TracingCheckError(Exception):
@@ -48,16 +46,12 @@ def is_tracing() -> bool:
     >>> is_tracing()
     False
     """
-    return _tracing
+    return Tracing.depth > 0
 
 
 def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    global _tracing
-    former, _tracing = _tracing, True
-    try:
+    with Tracing():
         return function(*args, **kwargs)
-    finally:
-        _tracing = former
 
 
 def trace(

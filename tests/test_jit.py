@@ -67,3 +67,11 @@ def test_errors_of_operations_are_as_outside_of_scripts():
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied") as caught:
         torch.jit.script(torch.nn.Linear(2, 1))(torch.ones(3, 3))
     assert type(caught.value) is not torch.jit.Error
+
+
+def test_arguments_that_do_not_fit_scripted_code():
+    for scripted in (torch.jit.script(_at_most_three), torch.jit.script(_AtMostThree())):
+        with pytest.raises(RuntimeError, match=r"\w+\(\) is missing value for argument 'x'. Declaration"):
+            scripted()
+        with pytest.raises(RuntimeError, match="too many positional arguments"):
+            scripted(torch.ones(1), torch.ones(1))

@@ -1,6 +1,6 @@
 """Scripted functions and modules: they run as the Python that they are.
 
-PyTorch compiles them; nothing is compiled, checked or frozen here, so what they compute is what the Python code computes.
+PyTorch compiles them when they are called; here they run as they are, and are translated when they are saved (`torch.jit.save`).
 """
 
 from __future__ import annotations
@@ -55,15 +55,18 @@ class Error(RuntimeError):
 
 
 @contextmanager
-def _raising_errors() -> Iterator[None]:
+def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
     """Context in which what Python itself or a `raise` of its exceptions says becomes an Error, as from compiled code.
 
-    A RuntimeError is already what is expected, a TypeError is about how the code was called, and the exceptions of libraries tell
-    those who trace a program to go another way.
+    A RuntimeError is already what is expected, and arguments that do not fit the function are one, too. The exceptions of libraries
+    tell those who trace a program to go another way.
     """
     try:
         yield
-    except (RuntimeError, TypeError):
+    except RuntimeError:
+        raise
+    except TypeError as error:
+        _check_arguments(function, args, kwargs, error)
         raise
     except Exception as error:
         kind = type(error)
@@ -75,6 +78,16 @@ def _raising_errors() -> Iterator[None]:
             "The following operation failed in the TorchScript interpreter.\n"
             f"Traceback of TorchScript (most recent call last):\n{place}{name}: {error}"
         ) from error
+
+
+def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], cause: TypeError) -> None:
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        name, reason = function.__name__, str(error)
+        reason = reason.replace("missing a required argument: ", "is missing value for argument ")
+        raise RuntimeError(f"{name}() {reason}. Declaration: {name}{signature}") from cause
 
 
 def _no_graph() -> NoReturn:
@@ -113,7 +126,7 @@ class ScriptFunction:
         recording = current_recording()
         if recording is not None:
             return recording.called(self, args, kwargs)
-        with _raising_errors():
+        with _raising_errors(self.function, args, kwargs):
             return self.function(*args, **kwargs)
 
     @property
@@ -159,7 +172,7 @@ class ScriptModule(nn.Module):
         recording = current_recording()
         if recording is not None and recording.module is not self and self._runs_by_itself():
             return recording.called(self, args, kwargs)
-        with _raising_errors():
+        with _raising_errors(self.forward, args, kwargs):
             return call(*args, **kwargs)
 
     def _runs_by_itself(self) -> bool:

@@ -58,8 +58,8 @@ class Error(RuntimeError):
 def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
     """Context in which what Python itself or a `raise` of its exceptions says becomes an Error, as from compiled code.
 
-    A RuntimeError is already what is expected, and arguments that do not fit the function are one, too. The exceptions of libraries
-    tell those who trace a program to go another way.
+    A RuntimeError is already what is expected, and arguments that do not fit the function are one, too. The exceptions of
+    libraries tell those who trace a program to go another way.
     """
     try:
         yield

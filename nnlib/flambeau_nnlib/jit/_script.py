@@ -1,6 +1,6 @@
 """Scripted functions and modules: they run as the Python that they are.
 
-PyTorch compiles them; nothing is compiled, checked or frozen here, so what they compute is what the Python code computes.
+PyTorch compiles them when they are called; here they run as they are, and are translated when they are saved (`torch.jit.save`).
 """
 
 from __future__ import annotations

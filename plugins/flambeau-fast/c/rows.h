@@ -100,23 +100,41 @@ static void cross_entropy_rows(const Argument *a, int64_t first, int64_t last) {
     if (INTEGER(4) != OF_EACH) *FLOATS(0) = (float)(INTEGER(4) == MEAN ? total / (double)count : total);
 }
 
-/* Arguments: grad_input, x, the parts of the logarithms, classes, the gradient of the loss or of each, reduction, ignored class. */
-static void cross_entropy_backward_rows(const Argument *a, int64_t first, int64_t last) {
+typedef struct {
+    const Argument *a;
+    int64_t strips;
+    float grad; /* of each loss, if there is but one */
+} LossGradient;
+
+static void cross_entropy_strip(void *context, int64_t strip) {
+    const LossGradient *g = context;
+    const Argument *a = g->a;
     const int64_t rows = SIZE(0, 0), length = SIZE(0, 1), row_step = a[2].strides[0] / 4, part_step = a[2].strides[1] / 4;
-    const int64_t *classes = LONGS(3);
-    float grad = *FLOATS(4);
-    if (INTEGER(5) == MEAN) {
-        int64_t count = 0;
-        for (int64_t i = 0; i < rows; i++) count += classes[i] != INTEGER(6);
-        grad /= (float)count;
-    }
-    for (int64_t i = first; i < last; i++) {
+    for (int64_t i = strip * rows / g->strips; i < (strip + 1) * rows / g->strips; i++) {
         float *grad_input = FLOATS(0) + i * length;
         const float *x = FLOATS(1) + i * length, shift = FLOATS(2)[i * row_step], log_total = FLOATS(2)[i * row_step + part_step];
-        const float scale = classes[i] == INTEGER(6) ? 0.0f : INTEGER(5) == OF_EACH ? FLOATS(4)[i] : grad;
+        const int64_t class = LONGS(3)[i];
+        const float scale = class == INTEGER(6) ? 0.0f : INTEGER(5) == OF_EACH ? FLOATS(4)[i] : g->grad;
         SIMD() for (int64_t j = 0; j < length; j++) grad_input[j] = exp_below(x[j] - shift - log_total) * scale;
-        if (classes[i] >= 0 && classes[i] < length) grad_input[classes[i]] -= scale; /* others are ignored, or made the forward raise */
+        if (class != INTEGER(6)) grad_input[class] -= scale;
     }
+}
+
+/* Arguments: grad_input, x, the parts of the logarithms, classes, the gradient of the loss or of each, reduction, ignored class. */
+static void cross_entropy_backward_rows(const Argument *a, int64_t first, int64_t last) {
+    (void)first, (void)last;
+    const int64_t rows = SIZE(0, 0), length = SIZE(0, 1), *classes = LONGS(3);
+    int64_t count = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        if (classes[i] == INTEGER(6)) continue;
+        if (classes[i] < 0 || classes[i] >= length) {
+            decline();
+            return;
+        }
+        count++;
+    }
+    LossGradient g = {a, smaller(rows, pieces(rows * length, 1 << 14)), INTEGER(5) == MEAN ? *FLOATS(4) / (float)count : *FLOATS(4)};
+    parallel(g.strips, cross_entropy_strip, &g);
 }
 
 /* --- layer normalization --- */
@@ -171,6 +189,6 @@ static void layer_norm_backward_strips(const Argument *a, int64_t first, int64_t
         {"log_sum_exp", "RR", log_sum_exp_rows, ITEMS_OF_SECOND}, {"softmax_backward", "RRR", softmax_backward_rows, ITEMS},       \
         {"log_softmax_backward", "RRR", log_softmax_backward_rows, ITEMS},                                                         \
         {"cross_entropy", "CRFLii", cross_entropy_rows, WHOLE},                                                                    \
-        {"cross_entropy_backward", "RRFLCii", cross_entropy_backward_rows, ITEMS},                                                 \
+        {"cross_entropy_backward", "RRFLCii", cross_entropy_backward_rows, WHOLE},                                                 \
         {"layer_norm", "RFFRRRf", layer_norm_rows, ITEMS},                                                                         \
         {"layer_norm_backward", "FFFFFFFF", layer_norm_backward_strips, ITEMS}

@@ -22,9 +22,10 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
     """The arguments as PyTorch hands them to overrides: an equation if the first is a tensor, operands one by one."""
     if isinstance(equation, Tensor):
-        equation, operands = _arguments(equation, operands)
-    elif len(operands) == 1 and isinstance(operands[0], (list, tuple)) and may_override(operands[0]):
-        operands = operands[0]
+        equation, tensors = _arguments(equation, operands)
+        return equation, *tensors
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)) and may_override(operands[0]):
+        return equation, *operands[0]
     return equation, *operands
 
 

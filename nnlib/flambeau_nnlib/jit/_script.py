@@ -58,7 +58,7 @@ class Error(RuntimeError):
 def _raising_errors(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
     """Context in which what Python itself or a `raise` of its exceptions says becomes an Error, as from compiled code.
 
-    A RuntimeError is already what is expected, and arguments that do not fit the function are one, too. The exceptions of libraries
+    A RuntimeError is already what is expected, and so is what says that the arguments do not fit. The exceptions of libraries
     tell those who trace a program to go another way.
     """
     try:
@@ -168,7 +168,8 @@ class ScriptModule(nn.Module):
         recording = current_recording()
         if recording is not None and recording.module is not self and self._runs_by_itself():
             return recording.called(self, args, kwargs)
-        return super().__call__(*args, **kwargs)
+        with _raising_errors(self.forward, args, kwargs):
+            return super().__call__(*args, **kwargs)
 
     def _runs_by_itself(self) -> bool:
         """Whether a trace of a module around it keeps it as a call, rather than as what it does."""
@@ -253,12 +254,7 @@ class RecursiveScriptModule(ScriptModule):
 def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:
     """The class of scripted modules of a class: its methods are that class's."""
     own = {name: member for name, member in vars(ScriptModule).items() if name in _OFFERED}
-
-    def call(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        with _raising_errors(self.forward, args, kwargs):
-            return cls.__call__(self, *args, **kwargs)
-
-    body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__, "__call__": call}
+    body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
     body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
     return type(kind.__name__, (cls, kind), body)
 

@@ -393,3 +393,19 @@ def test_half_precision_is_kept_and_rounded_once(dtype, call) -> None:
         digits = half.detach().view(torch.int16).clone().view(dtype).float()  # what 16 bits hold, however it is stored
         torch.testing.assert_close(half.float(), digits, rtol=0, atol=0)
         torch.testing.assert_close(half.float(), full, rtol=0.03, atol=0.03)
+
+
+def test_gradients_that_nobody_asked_for_are_not_computed():
+    """A rule runs for the arguments on a path to what was asked for; a hook sees None for the others."""
+    x, w = torch.randn(3, 4, requires_grad=True), torch.randn(2, 4, requires_grad=True)
+    for inputs, expected in ([w], [False, True]), ([x], [True, False]), ([x, w], [True, True]):
+        computed = []
+        y = torch.nn.functional.linear(x * 1, w)
+        y.grad_fn.register_hook(lambda grads, _, computed=computed: computed.extend(grad is not None for grad in grads))
+        torch.autograd.grad(y.sum(), inputs)
+        assert computed == expected
+    image, kernel = torch.randn(1, 1, 4, 4, requires_grad=True), torch.randn(1, 1, 2, 2, requires_grad=True)
+    conv = torch.nn.functional.conv2d(image * 1, kernel)
+    conv.grad_fn.register_hook(lambda grads, _: computed.append([grad is not None for grad in grads]))
+    conv.sum().backward(inputs=[kernel])
+    assert computed[-1][:2] == [False, True]

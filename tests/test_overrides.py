@@ -391,3 +391,15 @@ def test_methods_that_a_program_has_replaced_stay_replaced_inside_modes(monkeypa
     assert torch.Tensor.uniform_ is original
     with Passing():
         assert isinstance(torch.ones(2).uniform_(), torch.Tensor)
+
+
+def test_unbind_hands_on_its_dimension():
+    """Also where it is the default: classes such as TensorDict have `unbind` with none."""
+
+    class Rows:
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return function.__name__, args[1:], kwargs
+
+    for call in (torch.unbind(Rows()), torch.unbind(Rows(), 0), torch.unbind(Rows(), dim=0)):
+        assert call == ("unbind", (0,), {})

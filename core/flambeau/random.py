@@ -84,7 +84,9 @@ class Generator:
                 "expected a torch.ByteTensor, but got "
                 + (new_state.type() if isinstance(new_state, Tensor) else type(new_state).__name__)
             )
-        self.raw.set_state(new_state.numpy())
+        if new_state.device.type != "cpu":
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        self.raw.set_state(new_state._array)  # not as NumPy's array: compiled steps follow it
         return self
 
     def clone_state(self) -> Generator:

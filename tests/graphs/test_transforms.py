@@ -6,6 +6,8 @@ import copy
 import warnings
 
 import pytest
+from flambeau.nn import functional as F
+from flambeau.utils.checkpoint import checkpoint
 
 import flambeau as torch
 from flambeau import nn
@@ -149,7 +151,7 @@ def test_lazily_conjugated_tensors_from_outside():
 
 
 OPTIMIZERS = {
-    "Adadelta": {}, "Adagrad": {"lr_decay": 0.1}, "Adam": {"amsgrad": True}, "AdamW": {}, "Adamax": {}, "ASGD": {"t0": 3},
+    "Adadelta": {}, "Adagrad": {"lr_decay": 0.1}, "Adam": {"amsgrad": True}, "AdamW": {}, "Adafactor": {}, "Adamax": {}, "ASGD": {"t0": 3},
     "NAdam": {}, "RAdam": {}, "RMSprop": {"momentum": 0.9, "centered": True}, "Rprop": {}, "SGD": {"momentum": 0.9, "nesterov": True},
 }  # fmt: skip
 
@@ -179,6 +181,69 @@ def test_optimizers(name):
             assert torch.equal(one, other)
     check_replayed(steps[1])
     assert len(steps[1].compiled.entries) == 1 and len(steps[1].compiled.programs) <= 2
+
+
+@pytest.mark.parametrize("whole_step", [True, False])
+def test_checkpoints_draw_the_same_random_numbers_again(whole_step):
+    steps, networks = [], []
+    for compiles in (False, True):
+        net = copy.deepcopy(NET)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def loss_of(x, net=net):
+            hidden = checkpoint(lambda x: F.dropout(net(x), 0.5), x, use_reentrant=False)
+            return (hidden * hidden).mean()
+
+        loss_of = torch.compile(loss_of) if compiles and not whole_step else loss_of
+
+        def step(x, optimizer=optimizer, loss_of=loss_of):
+            optimizer.zero_grad()
+            loss = loss_of(x)
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        steps.append(torch.compile(step) if compiles and whole_step else step)
+        networks.append(net)
+    results = []
+    for step in steps:
+        torch.manual_seed(0)
+        results.append([step(torch.ones(3, 4)).item() for _ in range(CALLS)] + [torch.rand(1).item()])
+    assert results[0] == results[1]
+    for one, other in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
+        assert torch.equal(one, other)
+    if whole_step:
+        check_replayed(steps[1])
+
+
+def test_hooks_on_values_inside_a_step():
+    seen = []
+
+    def step(x, hook):
+        y = x * x
+        y.register_hook(hook)
+        y.retain_grad()
+        (y * y).sum().backward()
+        return y.grad * 1
+
+    compiled = torch.compile(step)
+    for i in range(CALLS):
+        results = []
+        for call in (step, compiled):
+            x = torch.full((3,), float(i)).requires_grad_()
+            results.append((call(x, twice), x.grad))
+        assert all(map(torch.equal, *results))
+    check_replayed(compiled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it runs eagerly
+        remembering, remember = torch.compile(step), seen.append
+        for count in range(2 * CALLS):
+            remembering(torch.ones(3, requires_grad=True), remember)
+            assert len(seen) == count + 1 and type(seen[-1].numpy()).__name__ == "ndarray"
+
+
+def twice(grad):
+    return grad * 2
 
 
 def test_a_constant_may_be_looked_at():

@@ -66,7 +66,7 @@ NUMBERS = {
     "regnet_y_400mf": IMAGES, "resnet18": IMAGES, "resnext50_32x4d": IMAGES, "shufflenet_v2_x0_5": IMAGES,
     "squeezenet1_1": IMAGES, "swin_t": IMAGES, "swin_v2_t": IMAGES, "vgg11_bn": IMAGES, "vit_b_32": (1, 3, 224, 224),
     "fcn_resnet50": IMAGES, "deeplabv3_mobilenet_v3_large": IMAGES, "lraspp_mobilenet_v3_large": IMAGES,
-    "r3d_18": VIDEO, "s3d": (1, 3, 16, 64, 64), "swin3d_t": VIDEO, "mvit_v1_b": (1, 3, 16, 224, 224),
+    "r3d_18": VIDEO, "s3d": (1, 3, 16, 224, 224), "swin3d_t": VIDEO, "mvit_v1_b": (1, 3, 16, 224, 224),
     "mvit_v2_s": (1, 3, 16, 224, 224),
 }  # fmt: skip
 

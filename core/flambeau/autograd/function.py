@@ -277,7 +277,7 @@ class FunctionNode(Node):
         if self.ctx._saved is not _ACCESSED:
             self.ctx._saved = RELEASED
 
-    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+    def apply(self, F: Any, g: Any, unpack: Any, edges: Any = None) -> tuple[Any, ...]:
         gradients = self._for_arguments(_differentiate(self.ctx, g))
         return tuple(gradient for gradient, is_tensor in zip(gradients, self.from_tensor, strict=True) if is_tensor)
 

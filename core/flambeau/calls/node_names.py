@@ -61,7 +61,7 @@ def become(whole: Node, name: str, edges: tuple[Any, ...], rule: Rule) -> None:
     whole.__dict__["rule"] = rule
 
 
-def _apply_rule(self: Node, F: Any, g: Any, unpack: Callable[[Any, Node], Any]) -> Any:
+def _apply_rule(self: Node, F: Any, g: Any, unpack: Callable[[Any, Node], Any], edges: Any = None) -> Any:
     return self.__dict__["rule"](self, F, g, unpack)
 
 

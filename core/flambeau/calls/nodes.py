@@ -49,7 +49,7 @@ def make_node_class(record: Operation) -> type[Node]:
 
     def load(name: str) -> str:
         if name == "needs":
-            return "tuple(edge is not None for edge in self.edges)"
+            return "tuple(edge is not None for edge in edges)"
         if name in many:
             return f"unpack_all(self.{name}, self, unpack)"
         return f"unpack(self.{name}, self)" if name in tensors else f"self.{name}"
@@ -64,11 +64,11 @@ def make_node_class(record: Operation) -> type[Node]:
         body = f"return {call('rule', function)}"
     else:
         parts = [
-            f"None if self.edges[{i}] is None else {call(f'rule_{name}', record.rules[name])}"
+            f"None if edges[{i}] is None else {call(f'rule_{name}', record.rules[name])}"
             for i, name in enumerate(record.edge_names)
         ]
         body = f"return ({', '.join(parts)},)"
-    text = f"def apply(self, F, g, unpack):\n    {body}\n"
+    text = f"def apply(self, F, g, unpack, edges=None):\n    edges = edges or self.edges\n    {body}\n"
     if tensors:
         text += f"def release(self):\n    {' = '.join(f'self.{name}' for name in tensors)} = RELEASED\n"
     exec(compiled(text, record.node_name), {**scope, "unpack_all": unpack_all, "RELEASED": RELEASED}, scope)

@@ -127,7 +127,7 @@ class CompiledFunctionBackward(Node):
         for index, output in enumerate(outputs):
             output._node, output._requires_grad = Output(node, index), True
 
-    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+    def apply(self, F: Any, g: Any, unpack: Any, edges: Any = None) -> tuple[Any, ...]:
         """The gradients of the inputs."""
         if self.saved is RELEASED:
             unpack(RELEASED, self)

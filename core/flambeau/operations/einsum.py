@@ -21,12 +21,12 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 def _spelled(equation: Any, *operands: Any) -> tuple[Any, ...]:
     """The arguments as PyTorch hands them to overrides: an equation if the first is a tensor, operands one by one."""
+    given: Sequence[Any] = operands
     if isinstance(equation, Tensor):
-        equation, tensors = _arguments(equation, operands)
-        return equation, *tensors
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)) and may_override(operands[0]):
-        return equation, *operands[0]
-    return equation, *operands
+        equation, given = _arguments(equation, operands)
+    elif len(operands) == 1 and isinstance(operands[0], (list, tuple)) and may_override(operands[0]):
+        given = operands[0]
+    return equation, *given
 
 
 @composite(method=False)

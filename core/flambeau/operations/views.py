@@ -9,6 +9,7 @@ from typing import Any
 
 from ..calls.arguments import Dims, as_int
 from ..calls.op import composite, op
+from ..calls.overriding import offered_as
 from ..calls.record import Out
 from ..calls.signatures import missing
 from ..calls.transform_hooks import hooks
@@ -635,6 +636,7 @@ _unbind = op(
 
 
 @composite
+@offered_as(lambda input, dim=0: (input, dim))  # TensorDict's has no default
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices along `dim`, without that dimension."""
     if not input._array.ndim:

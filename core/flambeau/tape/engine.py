@@ -358,15 +358,16 @@ class Task:
         grad_outputs = tuple(self.wrapped(node, gradient)) if node.hooks is not None and node.hooks.post else ()
         if node.outputs is not None:
             gradient = self.fill_missing(node, gradient)
+        edges = None if self.needed is None else tuple([edge if self.is_needed(edge) else None for edge in node.edges])
         if node.takes_tensors or node.hooks is not None or state.anomaly_mode:
-            return self.apply_with_checks(node, gradient, grad_outputs)
+            return self.apply_with_checks(node, gradient, edges, grad_outputs)
         if self.tensors:
-            return node.apply(RECORDED, gradient, unpack_tensor)
-        return self.apply_on_arrays(node, gradient)
+            return node.apply(RECORDED, gradient, unpack_tensor, edges)
+        return self.apply_on_arrays(node, gradient, edges)
 
-    def apply_on_arrays(self, node: Node, gradient: Any) -> Sequence[Any]:
+    def apply_on_arrays(self, node: Node, gradient: Any, edges: Any = None) -> Sequence[Any]:
         """The gradients that the rules of a node compute on arrays."""
-        return node.dispatch_key.backend.computed(node.apply, node.dispatch_key.F, gradient, unpack_array)  # type: ignore[no-any-return]  # of any function
+        return node.dispatch_key.backend.computed(node.apply, node.dispatch_key.F, gradient, unpack_array, edges)  # type: ignore[no-any-return]  # of any function
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
         """Put zeros in place of missing gradients of outputs."""
@@ -418,17 +419,18 @@ class Task:
         result = call_tensor_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._key))
         return result if self.tensors else raw(result)
 
-    def apply_with_checks(self, node: Node, gradient: Any, grad_outputs: tuple[Any, ...]) -> Sequence[Any]:
+    def apply_with_checks(self, node: Node, gradient: Any, edges: Any, grad_outputs: tuple[Any, ...]) -> Sequence[Any]:
         """`apply` for a node that takes Tensors or has hooks, or in anomaly mode; `grad_outputs` is for its post-hooks."""
         token = running.set(node)
         try:
             if node.takes_tensors:
-                grad_inputs: Sequence[Any] = node.apply(RECORDED, self.wrapped(node, gradient), unpack_tensor)
+                grad_inputs: Sequence[Any] = node.apply(RECORDED, self.wrapped(node, gradient), unpack_tensor, edges)
             elif self.tensors:
-                grad_inputs = node.apply(RECORDED, gradient, unpack_tensor)
+                grad_inputs = node.apply(RECORDED, gradient, unpack_tensor, edges)
             else:
                 grad_inputs = [
-                    None if grad is None else as_tensor(grad, node.dispatch_key) for grad in self.apply_on_arrays(node, gradient)
+                    None if grad is None else as_tensor(grad, node.dispatch_key)
+                    for grad in self.apply_on_arrays(node, gradient, edges)
                 ]
         except Exception:
             if state.anomaly_mode:

@@ -50,8 +50,11 @@ class Node:
     trace: list[str] | None = None  # the stack of the forward call, in anomaly mode
     parent: Node | None = None  # the node whose backward recorded it, in anomaly mode
 
-    def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any]) -> tuple[Any, ...]:
-        """The gradients for the edges (or None) from the gradient of the output."""
+    def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any], edges: Any = None) -> tuple[Any, ...]:
+        """The gradients for the edges (or None) from the gradient of the output.
+
+        `edges` is the node's, with None also where the pass that runs wants no gradient; None for all of them.
+        """
         raise NotImplementedError
 
     def release(self) -> None:
@@ -187,7 +190,7 @@ class Error(Node):
         node.dispatch_key, node.shape, node.message = tensor._key, tensor._array.shape, message
         return node
 
-    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+    def apply(self, F: Any, g: Any, unpack: Any, edges: Any = None) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
 

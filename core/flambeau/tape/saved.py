@@ -199,7 +199,7 @@ class AliasBackward0(Node):
 
     __slots__ = ()
 
-    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+    def apply(self, F: Any, g: Any, unpack: Any, edges: Any = None) -> tuple[Any, ...]:
         return (g,)
 
 

@@ -22,7 +22,7 @@ from ..amp.autocast_mode import get_autocast_dtype, is_autocast_enabled
 __all__ = ["Dependencies"]
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), range, slice, type(...))
-_LEAVES = (Tensor, torch.dtype, torch.device, torch.Generator, BuiltinFunctionType, type, CodeType)
+_LEAVES = (Tensor, torch.dtype, torch.device, torch.Generator, type, CodeType)
 _CONTAINERS = (dict, list, set, OrderedDict, defaultdict, deque)
 _MOST = 50_000
 _ABSENT = object()
@@ -96,6 +96,9 @@ class Dependencies:
         """What is directly below a value, after noting what it is now."""
         if isinstance(value, MethodType):
             return (value.__self__, value.__func__)
+        if isinstance(value, BuiltinFunctionType):  # one of a container, such as the `append` of a list, may change it
+            owner = value.__self__
+            return () if owner is None or isinstance(owner, ModuleType) else (owner,)
         if isinstance(value, functools.partial):
             return (value.func, value.args, value.keywords)
         if isinstance(value, FunctionType):

@@ -71,7 +71,7 @@ _FUNCTIONS = {
 }
 _FUNCTIONS |= {f"math.{name}": getattr(math, name) for name in ["ceil", "floor", "trunc"]}
 _FUNCTIONS |= {
-    f"torch.sym_{name}": getattr(torch, f"sym_{name}") for name in ["float", "int", "ite", "max", "min", "not", "sqrt"]
+    f"torch.sym_{name}": getattr(torch, f"sym_{name}") for name in ["float", "int", "ite", "max", "min", "not", "sqrt", "sum"]
 }
 _ARGUMENTS = {each.__name__: each for each in (TensorArgument, SymIntArgument, SymFloatArgument, SymBoolArgument)}
 _NUMBERS = {each.__name__: each for each in (torch.SymInt, torch.SymFloat, torch.SymBool)}

@@ -35,27 +35,28 @@ def adafactor(
     """
     grads = descent(params, grads, maximize)
     for param, grad, state in zip(params, grads, states, strict=True):
-        t = float(tick(state))
+        t = tick(state)
         eps1 = torch.finfo(param.dtype).eps if eps[0] is None else eps[0]
-        step_size = max(eps[1], _rms(param)) * min(lr, t**-0.5)
+        step_size = _rms(param).clamp(min=eps[1]) * min(lr, t**-0.5)
         if weight_decay != 0:
             param.mul_(1 - lr * weight_decay)
         variance = _factored_variance if grad.dim() > 1 else _plain_variance
         update = grad * variance(grad, state, t**beta2_decay, eps1).clamp_(min=eps1 * eps1).rsqrt_()
-        param.add_(update, alpha=-step_size / max(1.0, _rms(update) / d))
+        param.sub_(update.mul_(step_size / (_rms(update) / d).clamp(min=1)))
 
 
-def _rms(x: Tensor) -> float:
-    rms: float = x.norm().item() / max(x.numel(), 1) ** 0.5
-    return rms
+def _rms(x: Tensor) -> Tensor:
+    """The root mean square, in float32 at least; not as a number, so that steps can be compiled, and a device need not wait."""
+    rms: Tensor = x.norm() / max(x.numel(), 1) ** 0.5
+    return rms.to(torch.promote_types(x.dtype, torch.float32))
 
 
-def _plain_variance(grad: Tensor, state: State, novelty: float, eps: float) -> Tensor:
+def _plain_variance(grad: Tensor, state: State, novelty: Scalar, eps: float) -> Tensor:
     variance: Tensor = state["variance"].lerp_(grad.square(), novelty)
     return variance.clone()
 
 
-def _factored_variance(grad: Tensor, state: State, novelty: float, eps: float) -> Tensor:
+def _factored_variance(grad: Tensor, state: State, novelty: Scalar, eps: float) -> Tensor:
     """Return the outer product of the mean squares of the rows and of the columns."""
     square = grad.square()
     rows = state["row_var"].lerp_(square.mean(-1, keepdim=True), novelty)

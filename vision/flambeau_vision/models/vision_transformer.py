@@ -190,14 +190,18 @@ class VisionTransformer(nn.Module):
 
     def _tokens(self, x: Tensor) -> Tensor:
         """The patches as tokens, row by row: `(N, patches, hidden_dim)`."""
-        height, width = x.shape[-2:]  # what `torch._assert` checks stays in the graph of a traced network
+        count, _, height, width = (
+            x.shape
+        )  # programs name nodes of the traced network, such as "getitem_5": the steps are torchvision's
         torch._assert(height == self.image_size, f"Wrong image height! Expected {self.image_size} but got {height}!")
         torch._assert(width == self.image_size, f"Wrong image width! Expected {self.image_size} but got {width}!")
-        return self.conv_proj(x).flatten(2).permute(0, 2, 1)
+        rows, columns = height // self.patch_size, width // self.patch_size
+        return self.conv_proj(x).reshape(count, self.hidden_dim, rows * columns).permute(0, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         tokens = self._tokens(x)
-        class_token = self.class_token.expand(tokens.shape[0], -1, -1)
+        count = tokens.shape[0]
+        class_token = self.class_token.expand(count, -1, -1)
         return self.heads(self.encoder(torch.cat([class_token, tokens], dim=1))[:, 0])
 
 

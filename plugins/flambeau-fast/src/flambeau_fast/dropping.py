@@ -27,13 +27,12 @@ def fused_dropout(input: Any, keep: float, generator: Generator) -> Any:
 
 
 def _by_loop(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
-    engine = generator._bits.state
-    state, below = engine["state"], math.ceil(keep * 2**53)
+    key, position = generator._words.state
+    below = math.ceil(keep * 2**53)
     outputs = np.empty((2, *input.shape), FLOAT)
     result, noise = outputs.reshape(2, -1)
-    used = np.array([state["pos"]], np.int64)
+    used = np.array([position], np.int64)
     scale = FLOAT.type(1) / FLOAT.type(keep)
-    kernels.dropout(result, noise, input.reshape(-1), state["key"], used, below >> 32, below & 0xFFFFFFFF, scale)
-    state["pos"] = int(used[0])
-    generator._bits.state = engine
+    kernels.dropout(result, noise, input.reshape(-1), key, used, below >> 32, below & 0xFFFFFFFF, scale)
+    generator._words.state = key, int(used[0])
     return outputs[0], outputs[1]

@@ -80,9 +80,21 @@ SUITES = {
     "captum": Suite(
         tests=tuple(f"tests/{part}" for part in ("attr", "concept", "metrics", "module", "robust", "utils")),
         repository="https://github.com/pytorch/captum",
+        tag="master",
+        left_out={
+            "tests/attr/test_llm_attr.py": "needs openai's and Hugging Face's libraries",
+        },
         copied=("captum",),
     ),
-    "e3nn": Suite(copied=("e3nn",)),
+    "e3nn": Suite(
+        tests=(
+            *(f"tests/nn/{part}_test.py" for part in ("activation", "batchnorm", "dropout", "extract", "fc", "gate", "normact")),
+            *(f"tests/o3/{part}_test.py" for part in ("irreps", "linear", "rotation", "wigner")),
+            "tests/util",
+        ),
+        copied=("e3nn",),
+        known="scripts are not refused what TorchScript refuses",
+    ),
     "einops": Suite(tests=("einops/tests",), environment={"EINOPS_TEST_BACKENDS": "numpy,torch"}),
     "gpytorch": Suite(
         tests=("test",),
@@ -176,11 +188,6 @@ SUITES = {
         tag="{version}",
         copied=("torch_geometric",),
         known="scripts are not refused what TorchScript refuses; tensors of workers do not say that they are shared",
-    ),
-    "torchdiffeq": Suite(
-        tests=tuple(f"tests/{part}_tests.py" for part in ("api", "event", "gradient", "norm", "odeint")),
-        repository="https://github.com/rtqichen/torchdiffeq",
-        copied=("torchdiffeq",),
     ),
     "torchinfo": Suite(
         repository="https://github.com/TylerYep/torchinfo",

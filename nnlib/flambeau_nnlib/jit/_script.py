@@ -165,15 +165,11 @@ class ScriptModule(nn.Module):
     original_name: str = "Module"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call(super().__call__, args, kwargs)
-
-    def _call(self, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run; a trace of a module around it records one call of what runs by itself."""
         recording = current_recording()
         if recording is not None and recording.module is not self and self._runs_by_itself():
             return recording.called(self, args, kwargs)
         with _raising_errors(self.forward, args, kwargs):
-            return call(*args, **kwargs)
+            return super().__call__(*args, **kwargs)
 
     def _runs_by_itself(self) -> bool:
         """Whether a trace of a module around it keeps it as a call, rather than as what it does."""
@@ -258,11 +254,7 @@ class RecursiveScriptModule(ScriptModule):
 def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveScriptModule) -> type[nn.Module]:
     """The class of scripted modules of a class: its methods are that class's."""
     own = {name: inspect.getattr_static(kind, name) for name in _OFFERED}
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._call(functools.partial(cls.__call__, self), args, kwargs)
-
-    body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__, "__call__": call}
+    body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
     body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
     return type(kind.__name__, (cls, kind), body)
 

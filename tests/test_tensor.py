@@ -312,11 +312,13 @@ OF_SEVERAL = {
     "gcd_",
     "get_device",
     "index_put_",
+    "is_distributed",
     "is_same_size",
     "is_signed",
     "lcm_",
     "ldexp_",
     "resize_as_",
+    "slice_inverse",
     "xlogy_",
 }
 
@@ -340,6 +342,7 @@ def test_methods_as_functions() -> None:
     x = torch.tensor([0.5, -2.0], requires_grad=True)
     assert torch.detach(x).equal(x) and not torch.detach(x).requires_grad
     assert torch.get_device(torch.ones(1, device="cpu")) == -1 and torch.is_signed(x) and torch.is_same_size(x, x + 1)
+    assert torch.is_distributed(x) is False
     assert torch.fill(x, 3.0).tolist() == [3.0, 3.0] and x.tolist() == [0.5, -2.0]
     value = torch.tensor(2.0, requires_grad=True)
     torch.fill(x, value).sum().backward()

@@ -260,3 +260,25 @@ def test_views_that_are_made_after_the_capture_see_writes():
     compiled(torch.ones(3))
     assert all((view == CALLS + 1).all() and view._version == held._version for view in views)
     check_replayed(compiled)
+
+
+def test_a_result_whose_graph_is_freed_runs_eagerly():
+    """A training step that returns its loss undetached: it says so, and nothing fails."""
+    layer = nn.Linear(3, 2)
+
+    def step(x):
+        layer.zero_grad()
+        loss = layer(x).sum()
+        loss.backward()
+        return loss
+
+    compiled = torch.compile(step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(CALLS):
+            x = torch.randn(4, 3)
+            loss = compiled(x)
+            assert torch.equal(loss, step(x))
+            with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+                loss.backward()
+    assert "return its `detach" in compiled.compiled.reason

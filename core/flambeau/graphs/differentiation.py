@@ -40,7 +40,7 @@ def record_backward(recording: Recording, outputs: Sequence[Tensor]) -> Recorded
     """Record the backward from those of the new tensors that have a history; None if there are none.
 
     Raises:
-        NotCapturable: hooks would have to run in it, or the graph leads outside.
+        NotCapturable: hooks would have to run in it, the graph leads outside, or it has been freed.
     """
     positions = [i for i, output in enumerate(outputs) if output._node is not None]
     if not positions:
@@ -84,6 +84,8 @@ def _inputs_of(edges: Sequence[Any], recording: Recording, outputs: Sequence[Ten
             raise NotCapturable("gradients flow through a graph that was there before, to a tensor that is no longer there")
         if node.hooks is not None:
             raise NotCapturable("hooks of a node would have to run in the backward")
+        if any(getattr(node, name, None) is RELEASED for name in node.saves):
+            raise NotCapturable("a backward has freed the graph of a result; return its `detach()`")
         waiting += [edge for edge in node.edges if edge is not None]
     return list(found.values())
 

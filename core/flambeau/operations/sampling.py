@@ -221,7 +221,7 @@ def normal(
     pin_memory: bool | None = False,
 ) -> Tensor:
     """Normal numbers, of a mean and a standard deviation given as numbers (with `size`) or as tensors."""
-    if size is not None and (isinstance(mean, Tensor) or isinstance(std, Tensor)):
+    if size is not None and not (isinstance(mean, (int, float)) and isinstance(std, (int, float))):
         check("normal", {"mean": "float", "std": "float"}, {"mean": mean, "std": std})
         mean, std = float(mean), float(std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):

@@ -143,7 +143,7 @@ class GeneralizedRCNNTransform(nn.Module):
         )
 
 
-def losses_or_detections(model: nn.Module, losses: dict[str, Tensor], detections: list[Target]) -> Any:
+def losses_or_detections(model: nn.Module, losses: dict[str, Tensor], detections: list[dict[str, Tensor]]) -> Any:
     """What a detector gives: losses in training, detections in evaluation; a scripted one both, for it has one type."""
     if torch.jit.is_scripting():
         warnings.warn("a scripted detector always returns a (Losses, Detections) tuple in scripting", stacklevel=2)

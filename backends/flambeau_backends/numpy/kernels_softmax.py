@@ -105,7 +105,6 @@ def softmax(input: Any, dim: int) -> Any:
     return result if rows is input else result.reshape(input.shape)
 
 
-
 def _softmax_rows(out: Any, rows: Any) -> None:
     sums, _ = _exponentials(out, rows, _SAFE)
     np.multiply(out, np.reciprocal(sums, sums), out)
@@ -118,7 +117,6 @@ def log_softmax(input: Any, dim: int) -> Any:
     if result is None:
         return _by_rows(_log_softmax_rows, dim, input)
     return result if rows is input else result.reshape(input.shape)
-
 
 
 def _log_softmax_rows(out: Any, rows: Any) -> None:

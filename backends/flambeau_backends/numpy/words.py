@@ -114,10 +114,11 @@ class Words:
 
     def take_wide(self, count: int) -> Any:
         """The next `count` words of 64 bits, made of two words each with the high one first."""
-        if 2 * count > MANY and self._at == len(self._window):  # NumPy's own way of joining words, which has more overhead
+        if 2 * count > MANY:
             with self._lock:
-                self._forget()
-                return self._wide.integers(0, 2**64, count, np.uint64)
+                if self._at == len(self._window):  # NumPy's own way of joining words, which has more overhead
+                    self._forget()
+                    return self._wide.integers(0, 2**64, count, np.uint64)
         return self.take(2 * count).astype(">u4").view(">u8").astype(np.uint64)
 
     def uniform(self, count: int) -> Any:

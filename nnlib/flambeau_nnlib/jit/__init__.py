@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ._async import Future, fork, wait
 from ._freeze import freeze, optimize_for_inference
+from ._freeze import run_frozen_optimizations as run_frozen_optimizations
 from ._internal import _overload as _overload  # for torch-geometric, torchaudio
 from ._internal import _overload_method as _overload_method
 from ._loading import load

@@ -14,6 +14,8 @@ from typing import Any, BinaryIO, NamedTuple
 import flambeau as torch
 
 from ._archive import STORAGES, Archive, LoadedModule, LoadedObject
+from ._freeze import FrozenModule
+from ._frozen_program import FrozenProgram
 from ._operators import DTYPES
 from ._program import Described, Program
 
@@ -75,11 +77,20 @@ class _Content(NamedTuple):
 
 
 def _content_of(m: Any) -> _Content:
+    if isinstance(m, FrozenModule):
+        frozen = frozen_program(m)
+        return _Content(frozen.root, frozen.code(), frozen.constants, b"10\n", lambda module: frozen.described[id(module)])
     if isinstance(m, LoadedModule):
         archive: Archive = type(m)._archive
         return _Content(m, archive.code, list(archive.constants), archive.version, _described_as_read)
     program = Program(m)
     return _Content(program.root, program.code(), program.constants, b"10\n", lambda module: program.described[id(module)])
+
+
+def frozen_program(m: FrozenModule) -> FrozenProgram:
+    """The code, constants and attributes of a frozen module."""
+    content = _content_of(vars(m)["_module"])
+    return FrozenProgram(content.root, content.code, content.constants, content.describe, vars(m)["_preserved"])
 
 
 def code_of(m: Any) -> dict[str, bytes]:

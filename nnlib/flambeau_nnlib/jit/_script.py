@@ -18,6 +18,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ..nn.modules.module import MEMBER_KINDS
+from ._marks import enters_script
 from ._recording import current_recording
 
 __all__ = [
@@ -122,12 +123,17 @@ class ScriptFunction:
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
 
+    @enters_script
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recording = current_recording()
         if recording is not None:
             return recording.called(self, args, kwargs)
         with _raising_errors(self.function, args, kwargs):
             return self.function(*args, **kwargs)
+
+    @property
+    def _traced(self) -> bool:
+        return self.examples is not None
 
     @property
     def code(self) -> str:
@@ -163,7 +169,9 @@ class ScriptModule(nn.Module):
     """
 
     original_name: str = "Module"
+    _traced = False
 
+    @enters_script
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recording = current_recording()
         if recording is not None and recording.module is not self and self._runs_by_itself():
@@ -256,7 +264,22 @@ def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveSc
     own = {name: inspect.getattr_static(kind, name) for name in _OFFERED}
     body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
     body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
+    for name, member in inspect.getmembers_static(cls, inspect.isfunction):
+        if getattr(member, "_torchscript_modifier", "") == "export" and name != "forward":
+            body[name] = _exported(member)
     return type(kind.__name__, (cls, kind), body)
+
+
+def _exported(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method under `torch.jit.export`, which is scripted code as `forward` is."""
+
+    @enters_script
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _raising_errors(function, (self, *args), kwargs):
+            return function(self, *args, **kwargs)
+
+    return method
 
 
 _OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {"original_name"}

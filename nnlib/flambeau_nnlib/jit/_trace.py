@@ -22,6 +22,7 @@ class TopLevelTracedModule(ScriptModule):
     """A module that `torch.jit.trace` has given back."""
 
     example_inputs: Any = None
+    _traced = True
 
     @property
     def code(self) -> str:

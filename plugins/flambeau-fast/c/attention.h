@@ -46,10 +46,10 @@ static void transpose_queries(float *to, Rows queries, int64_t count, int64_t fe
         SIMD() for (int64_t i = 0; i < features * QUERIES; i++) to[i] *= scale;
 }
 
-/* Products of `count` rows, of `available` there are in memory, with queries, `lanes` of them; `panel` is memory for (features + 1) ROWS. */
-static void products_with_queries(float *scores, Rows rows, int64_t count, int64_t available, int64_t features, const float *queries,
-                                  int64_t lanes, float *panel) {
-    const Product keys = {.rows = available, .a = rows.at, .a_row = rows.step, .a_depth = 1};
+/* Products of `count` rows with queries, `lanes` of them; `panel` is memory for features * ROWS and LANES more. */
+static void products_with_queries(float *scores, Rows rows, int64_t count, int64_t features, const float *queries, int64_t lanes,
+                                  float *panel) {
+    const Product keys = {.a = rows.at, .a_row = rows.step, .a_depth = 1};
     for (int64_t i = 0; i < count; i += ROWS) {
         const int64_t some = smaller(ROWS, count - i);
         matrix_panel_of_a(&keys, i, some, 0, features, panel);
@@ -108,8 +108,8 @@ INLINE Queries queries_at(const Argument *a, int i, int64_t n, int64_t h, int64_
 }
 
 /* The scores of some of the keys. */
-static void scores_of(const Queries *q, float *scores, int64_t first, int64_t count, int64_t available, const float *queries, float *panel) {
-    products_with_queries(scores, rows_from(q->keys, first), count, available, q->features, queries, q->lanes, panel);
+static void scores_of(const Queries *q, float *scores, int64_t first, int64_t count, const float *queries, float *panel) {
+    products_with_queries(scores, rows_from(q->keys, first), count, q->features, queries, q->lanes, panel);
     if (q->bias.at) add_bias(scores, count, q->count, q->bias.at + first * q->bias_step, q->bias.step, q->bias_step);
     if (q->causal)
         for (int64_t k = larger(0, q->start + 1 - first); k < count; k++)
@@ -153,11 +153,11 @@ INLINE void invert(float *totals, int64_t lanes) {
 Where later keys have larger scores, what was summed before is made smaller (Milakov & Gimelshein 2018, Dao et al. 2022). */
 static void attention_block(void *context, int64_t number) {
     const Argument *a = context;
-    const int64_t heads = SIZE(1, 1), keys = SIZE(2, 2), blocks = pieces(SIZE(1, 2), QUERIES), n = number / (heads * blocks), h = number / blocks % heads;
+    const int64_t heads = SIZE(1, 1), blocks = pieces(SIZE(1, 2), QUERIES), n = number / (heads * blocks), h = number / blocks % heads;
     const Queries q = queries_at(a, 1, n, h, number % blocks * QUERIES);
     const Rows values = rows_at(a, 3, n, h, 0), out = rows_at(a, 0, n, h, q.start);
     const int64_t features = SIZE(3, 3), width = whole_vectors(features);
-    float *scores = scratch(1, (KEYS * QUERIES + q.features * QUERIES + (q.features + 1) * ROWS + LANES + QUERIES * width + KEYS * width) * sizeof(float));
+    float *scores = scratch(1, (KEYS * QUERIES + q.features * QUERIES + q.features * ROWS + LANES + QUERIES * width + KEYS * width) * sizeof(float));
     float *queries = scores + KEYS * QUERIES, *sums = queries + q.features * QUERIES, *some_values = sums + QUERIES * width, *panel = some_values + KEYS * width;
     float most[QUERIES], totals[QUERIES] = {0};
     for (int i = 0; i < QUERIES; i++) most[i] = -INFINITY;
@@ -165,7 +165,7 @@ static void attention_block(void *context, int64_t number) {
     for (int64_t first = 0; first < q.seen; first += KEYS) {
         const int64_t count = smaller(KEYS, q.seen - first);
         float before[QUERIES];
-        scores_of(&q, scores, first, count, keys - first, queries, panel);
+        scores_of(&q, scores, first, count, queries, panel);
         memcpy(before, most, sizeof before);
         raise_to_largest(most, scores, count, q.lanes);
         for (int64_t i = 0; first && i < q.count; i++) {
@@ -219,7 +219,7 @@ static void attention_head_gradients(void *context, int64_t number) {
     const int64_t of_values = SIZE(6, 3), width = whole_vectors(features), value_width = whole_vectors(of_values);
     float *weights = scratch(1, 2 * QUERIES * keys * sizeof(float)), *slopes = weights + QUERIES * keys;
     /* the sums; copies of rows; queries and their gradients, transposed */
-    float *key_sums = scratch(2, ((2 * keys + 2 * QUERIES) * width + (keys + QUERIES) * value_width + (QUERIES + ROWS) * (features + of_values + 1)) * sizeof(float));
+    float *key_sums = scratch(2, ((2 * keys + 2 * QUERIES) * width + (keys + QUERIES) * value_width + (QUERIES + ROWS) * (features + of_values) + LANES) * sizeof(float));
     float *value_sums = key_sums + keys * width, *copied_keys = value_sums + keys * value_width, *query_sums = copied_keys + keys * width;
     float *copied_queries = query_sums + QUERIES * width, *copied_grads = copied_queries + QUERIES * width;
     float *queries = copied_grads + QUERIES * value_width, *grads = queries + QUERIES * features, *panel = grads + QUERIES * of_values;
@@ -232,11 +232,11 @@ static void attention_head_gradients(void *context, int64_t number) {
         for (int i = 0; i < QUERIES; i++) most[i] = -INFINITY;
         transpose_queries(queries, q.queries, q.count, features, NUMBER_OF(10));
         transpose_queries(grads, g, q.count, of_values, 1.0f);
-        scores_of(&q, weights, 0, q.seen, keys, queries, panel);
+        scores_of(&q, weights, 0, q.seen, queries, panel);
         raise_to_largest(most, weights, q.seen, q.lanes);
         powers(weights, q.seen, q.lanes, most, shares);
         invert(shares, q.lanes);
-        products_with_queries(slopes, values, q.seen, keys, of_values, grads, q.lanes, panel);
+        products_with_queries(slopes, values, q.seen, of_values, grads, q.lanes, panel);
         gradients_of_scores(slopes, weights, q.seen, q.lanes, shares, NUMBER_OF(10));
         products_of_scores((Rows){query_sums, width}, slopes, true, q.count, q.seen, whole_keys, width, false);
         products_of_scores((Rows){key_sums, width}, slopes, false, q.seen, q.count, of_whole_vectors(q.queries, q.count, features, copied_queries), width, true);

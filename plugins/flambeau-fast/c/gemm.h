@@ -123,6 +123,7 @@ static MicroKernel *const micro_kernels[ROWS][7] = {EACH_ROW(NAMES)};
 
 /* --- panels of matrices --- */
 
+/* With room for LANES more: what is written beyond a line is overwritten by the next, or by the next panel. */
 static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
     const float *a = (const float *)p->a + row * p->a_row + k * p->a_depth;
     if (p->a_row == 1 && rows == ROWS && LANES >= ROWS && p->a_depth >= LANES) { /* what is written beyond a line is overwritten by the next */
@@ -137,8 +138,12 @@ static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64
     }
     int64_t done = 0;
 #if LANES >= ROWS
-    if (rows == ROWS && p->a_depth == 1 && row + LANES <= p->rows) /* rows beyond the panel are overwritten by the next store */
-        for (; done + LANES <= depth - 1; done += LANES) transpose_square(panel + done * ROWS, ROWS, a + done, p->a_row);
+    for (; p->a_depth == 1 && done + LANES <= depth; done += LANES) {
+        Vector line[LANES];
+        _Pragma("GCC unroll 16") for (int64_t i = 0; i < LANES; i++) line[i] = load(a + smaller(i, rows - 1) * p->a_row + done);
+        transpose_vectors(line);
+        _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) store(panel + (done + i) * rows, line[i]);
+    }
 #endif
     for (; done < depth; done++)
         for (int64_t i = 0; i < rows; i++) panel[done * rows + i] = a[i * p->a_row + done * p->a_depth];

@@ -30,15 +30,26 @@ def _product(shape: tuple[int, ...], a: Any, b: Any, bias: Any = None) -> Any:
 
 @fast(LEAST)
 def mm(a: Any, b: Any) -> Any:
-    return _product((a.shape[0], b.shape[1]), a, b) if a.ndim == 2 and _suit(a, b) else None
+    if not _suit(a, b):
+        return None
+    return _product((a.shape[0], b.shape[1]), a, b) if a.ndim == 2 else _products(a, b)
 
 
 @fast(LEAST)
 def bmm(a: Any, b: Any) -> Any:
-    if a.ndim != 3 or len(a) != len(b) or not _suit(a, b):
+    return _products(a, b) if a.ndim > 2 and _suit(a, b) else None
+
+
+def _products(a: Any, b: Any) -> Any:
+    """The products of matrices that lie in the last two of three or more dimensions."""
+    batch = a.shape[:-2]
+    if b.shape[:-2] != batch:
         return None
-    result = np.empty((*a.shape[:2], b.shape[2]), FLOAT)
-    kernels.products(result, a, b, False)
+    result = np.empty((*batch, a.shape[-2], b.shape[-1]), FLOAT)
+    arrays = [result, a, b]
+    if len(batch) != 2:
+        arrays = [array.reshape(-1, *array.shape[-3:]) for array in arrays]
+    kernels.products(*arrays)
     return result
 
 

@@ -55,7 +55,7 @@ def _products(a: Any, b: Any) -> Any:
 
 @fast(LEAST, of=1)
 def linear(bias: Any, input: Any, weight: Any) -> Any:
-    if bias.shape != weight.shape[:1] or not is_dense(bias, input):
+    if bias.shape != weight.shape[:1] or not is_dense(bias):
         return None
     rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
     return _product((*input.shape[:-1], len(weight)), rows, weight.T, bias) if _suit(rows, weight.T) else None

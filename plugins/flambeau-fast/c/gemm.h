@@ -123,27 +123,20 @@ static MicroKernel *const micro_kernels[ROWS][7] = {EACH_ROW(NAMES)};
 
 /* --- panels of matrices --- */
 
-/* With room for LANES more: what is written beyond a line is overwritten by the next, or by the next panel. */
+/* With room for LANES more: what is written beyond a line is overwritten by the next one, beyond the last one by the next panel. */
 static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
     const float *a = (const float *)p->a + row * p->a_row + k * p->a_depth;
-    if (p->a_row == 1 && rows == ROWS && LANES >= ROWS && p->a_depth >= LANES) { /* what is written beyond a line is overwritten by the next */
-        for (int64_t d = 0; d < depth - 1; d++) store(panel + d * ROWS, load(a + d * p->a_depth));
-        if (depth) memcpy(panel + (depth - 1) * ROWS, a + (depth - 1) * p->a_depth, ROWS * sizeof(float));
-        return;
-    }
-    if (p->a_row == 1) {
-        for (int64_t d = 0; d < depth; d++)
-            for (int64_t i = 0; i < rows; i++) panel[d * rows + i] = a[i + d * p->a_depth];
-        return;
-    }
     int64_t done = 0;
 #if LANES >= ROWS
-    for (; p->a_depth == 1 && done + LANES <= depth; done += LANES) {
-        Vector line[LANES];
-        _Pragma("GCC unroll 16") for (int64_t i = 0; i < LANES; i++) line[i] = load(a + smaller(i, rows - 1) * p->a_row + done);
-        transpose_vectors(line);
-        _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) store(panel + (done + i) * rows, line[i]);
-    }
+    if (p->a_row == 1 && p->a_depth >= LANES) {
+        for (; done < depth - 1; done++) store(panel + done * rows, load(a + done * p->a_depth));
+    } else if (p->a_depth == 1)
+        for (; done + LANES <= depth; done += LANES) {
+            Vector square[LANES];
+            _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) square[i] = load(a + smaller(i, rows - 1) * p->a_row + done);
+            transpose_vectors(square);
+            _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) store(panel + (done + i) * rows, square[i]);
+        }
 #endif
     for (; done < depth; done++)
         for (int64_t i = 0; i < rows; i++) panel[done * rows + i] = a[i * p->a_row + done * p->a_depth];
@@ -208,19 +201,20 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
 
 static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs), slack = LANES * WIDTH;
+    const int64_t height = pieces(rows, larger(1, pieces(rows, ROWS))); /* of panels of A: of about the same number of rows */
     float *b_panels = scratch(0, (pieces(columns, WIDTH) * panel_step(longest) + rows * longest + 2 * slack) * sizeof(float));
     float *a_panels = b_panels + pieces(columns, WIDTH) * panel_step(longest) + slack;
     const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses to copy B */
     const int64_t whole = direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
     for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* without any depth C is zeros, plus the bias */
         int64_t depth = smaller(longest, p->depth - k);
-        for (int64_t i = 0; i < rows; i += ROWS) p->panel_of_a(p, row + i, smaller(ROWS, rows - i), k, depth, a_panels + i * depth);
+        for (int64_t i = 0; i < rows; i += height) p->panel_of_a(p, row + i, smaller(height, rows - i), k, depth, a_panels + i * depth);
         float *panels = b_panels + whole / WIDTH * panel_step(depth);
         if (whole < columns) p->panels_of_b(p, column + whole, columns - whole, k, depth, panels);
-        for (int64_t i = 0; i < rows; i += ROWS)
+        for (int64_t i = 0; i < rows; i += height)
             for (int64_t j = 0; j < columns; j += WIDTH) {
                 const float *b = j < whole ? (const float *)p->b + k * p->b_depth + column + j : b_panels + j / WIDTH * panel_step(depth);
-                multiply_panel(p, row + i, smaller(ROWS, rows - i), column + j, smaller(WIDTH, columns - j), depth, a_panels + i * depth,
+                multiply_panel(p, row + i, smaller(height, rows - i), column + j, smaller(WIDTH, columns - j), depth, a_panels + i * depth,
                                b, j < whole ? p->b_depth : WIDTH, k == 0);
             }
         if (p->depth == 0) break;

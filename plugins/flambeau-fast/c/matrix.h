@@ -20,23 +20,26 @@ static void matrix_product(const Argument *a, int64_t first, int64_t last) {
     compute(&p, shared_blocks(rows * columns * depth));
 }
 
+/* The product of the matrices at one place of two dimensions that lie before them. */
 static void product_of_batch(const Argument *a, int64_t n, int64_t least) {
-    int64_t rows = SIZE(1, 1), depth = SIZE(1, 2), columns = SIZE(2, 2);
-    Product p = product(rows, columns, depth, FLOATS(1) + n * STEP(1, 0), STEP(1, 1), STEP(1, 2), FLOATS(2) + n * STEP(2, 0), STEP(2, 1),
-                        STEP(2, 2), FLOATS(0) + n * STEP(0, 0), STEP(0, 1), INTEGER(3));
+    int64_t outer = n / SIZE(0, 1), inner = n % SIZE(0, 1);
+#define MATRIX_OF(i) (FLOATS(i) + outer * STEP(i, 0) + inner * STEP(i, 1))
+    Product p = product(SIZE(1, 2), SIZE(2, 3), SIZE(1, 3), MATRIX_OF(1), STEP(1, 2), STEP(1, 3), MATRIX_OF(2), STEP(2, 2), STEP(2, 3),
+                        MATRIX_OF(0), STEP(0, 2), false);
+#undef MATRIX_OF
     compute(&p, least);
 }
 
 static void product_of_batch_alone(void *context, int64_t n) { product_of_batch(context, n, 1); }
 
-/* A product for each matrix of a batch: out, a, b, whether to add to out. */
+/* A product for each matrix of a batch, which has two dimensions: out, of contiguous rows, a, b. */
 static void matrix_products(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
-    int64_t batch = SIZE(0, 0), multiplications = SIZE(1, 1) * SIZE(1, 2) * SIZE(2, 2);
+    int64_t batch = SIZE(0, 0) * SIZE(0, 1), multiplications = SIZE(1, 2) * SIZE(1, 3) * SIZE(2, 3);
     if (batch >= 2 * thread_count() || multiplications < LEAST_SHARED)
         parallel(batch, product_of_batch_alone, (void *)a);
     else
         for (int64_t n = 0; n < batch; n++) product_of_batch(a, n, shared_blocks(multiplications));
 }
 
-#define MATRIX_KERNELS {"product", "FFFF", matrix_product, WHOLE}, {"products", "FFFi", matrix_products, WHOLE}
+#define MATRIX_KERNELS {"product", "FFFF", matrix_product, WHOLE}, {"products", "FFF", matrix_products, WHOLE}

@@ -30,21 +30,32 @@ def _product(shape: tuple[int, ...], a: Any, b: Any, bias: Any = None) -> Any:
 
 @fast(LEAST)
 def mm(a: Any, b: Any) -> Any:
-    return _product((a.shape[0], b.shape[1]), a, b) if a.ndim == 2 and _suit(a, b) else None
+    if not _suit(a, b):
+        return None
+    return _product((a.shape[0], b.shape[1]), a, b) if a.ndim == 2 else _products(a, b)
 
 
 @fast(LEAST)
 def bmm(a: Any, b: Any) -> Any:
-    if a.ndim != 3 or len(a) != len(b) or not _suit(a, b):
+    return _products(a, b) if a.ndim > 2 and _suit(a, b) else None
+
+
+def _products(a: Any, b: Any) -> Any:
+    """The products of matrices that lie in the last two of three or more dimensions."""
+    batch = a.shape[:-2]
+    if b.shape[:-2] != batch:
         return None
-    result = np.empty((*a.shape[:2], b.shape[2]), FLOAT)
-    kernels.products(result, a, b, False)
+    result = np.empty((*batch, a.shape[-2], b.shape[-1]), FLOAT)
+    arrays = [result, a, b]
+    if len(batch) != 2:
+        arrays = [array.reshape(-1, *array.shape[-3:]) for array in arrays]
+    kernels.products(*arrays)
     return result
 
 
 @fast(LEAST, of=1)
 def linear(bias: Any, input: Any, weight: Any) -> Any:
-    if bias.shape != weight.shape[:1] or not is_dense(bias, input):
+    if bias.shape != weight.shape[:1] or not is_dense(bias):
         return None
     rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
     return _product((*input.shape[:-1], len(weight)), rows, weight.T, bias) if _suit(rows, weight.T) else None

@@ -313,6 +313,13 @@ def relu_(target: Any) -> None:
 
 
 @kernel
+def relu_backward(g: Any, out: Any) -> Any:
+    passes = np.less_equal(out, _zero(out.dtype))
+    np.logical_not(passes, passes)  # rather than `out > 0`, which NaN is not
+    return masked(g, passes)
+
+
+@kernel
 def clone(input: Any, memory_format: Any = None) -> Any:
     preserving = memory_format is None or memory_format is preserve_format
     if preserving and 0 not in input.strides:

@@ -44,6 +44,7 @@ from ._script import (
     script_method,
 )
 from ._trace import TopLevelTracedModule, TracerWarning, TracingCheckError, is_tracing, trace, trace_module
+from ._trace import _get_trace_graph as _get_trace_graph  # for fvcore
 
 __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import flambeau as torch
 from flambeau import nn
 
+from ._graph_building import definitions
 from ._program import Described
 from ._types import NoType, literal
 
@@ -51,7 +52,7 @@ class FrozenProgram:
         preserved: Iterable[str] = (),
     ) -> None:
         self.root, self.constants, self._describe = root, list(constants), describe
-        self._definitions = _definitions(code)
+        self._definitions = definitions(code)
         self._attributes: dict[int, dict[str, Any]] = {}
         self._stays: set[Attribute] = set()
         self._modules = list(root.modules())
@@ -403,14 +404,3 @@ def _expression(text: str) -> ast.expr:
 
 def _is_module(definition: Any) -> bool:
     return [ast.unparse(base) for base in definition.bases] == ["Module"]
-
-
-def _definitions(code: dict[str, bytes]) -> dict[str, ast.stmt]:
-    """The classes and functions in the files of an archive, by their paths."""
-    found: dict[str, ast.stmt] = {}
-    for file, text in code.items():
-        if file.endswith(".py"):
-            package = file.removeprefix("code/").removesuffix(".py").replace("/", ".")
-            for statement in ast.parse(text).body:
-                found[f"{package}.{statement.name}"] = statement  # type: ignore[attr-defined]
-    return found

@@ -30,12 +30,13 @@ _onednn = False
 _strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
 
 
+Function = typing.TypeVar("Function", bound=Callable[..., Any])
 # The code of methods that enter scripted code, and of functions that leave it: the innermost of them decides.
 _SCRIPTED: set[CodeType] = set()
 _IGNORED: set[CodeType] = set()
 
 
-def enters_script(fn: Any) -> Any:
+def enters_script(fn: Function) -> Function:
     """Say of a method of scripted or traced functions and modules that it runs their code."""
     _SCRIPTED.add(fn.__code__)
     return fn

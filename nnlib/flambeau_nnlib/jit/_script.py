@@ -12,7 +12,7 @@ import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import flambeau as torch
 from flambeau import nn
@@ -91,8 +91,20 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
         raise RuntimeError(f"{name}() {reason}. Declaration: {name}{signature}") from cause
 
 
-def _no_graph() -> NoReturn:
-    raise RuntimeError("scripted code runs as Python here and has no TorchScript graph; see .code, or torch.fx.symbolic_trace")
+def _graph_of(code: Any, inline: bool) -> Any:
+    from ._saving import graph_of
+
+    return graph_of(code, inline)
+
+
+def _code_of(code: Any, function: Any) -> str:
+    """What `torch.jit.save` writes of a function or module; its Python source, if that cannot be written."""
+    from ._saving import text_of
+
+    try:
+        return text_of(code)
+    except RuntimeError:
+        return _source_of(function)
 
 
 def _source_of(function: Any) -> str:
@@ -137,19 +149,30 @@ class ScriptFunction:
 
     @property
     def code(self) -> str:
-        """The source of the function."""
-        return _source_of(self.function)
+        """What `torch.jit.save` writes of the function; its Python source, if that cannot be written."""
+        return _code_of(self, self.function)
 
     @property
     def graph(self) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """The function as a graph of operators.
 
-    inlined_graph = graph
+        Raises:
+            RuntimeError: its code cannot be written.
+        """
+        return _graph_of(self, False)
+
+    @property
+    def inlined_graph(self) -> Any:
+        """The function as a graph of operators, with those of the functions that it calls.
+
+        Raises:
+            RuntimeError: its code cannot be written.
+        """
+        return _graph_of(self, True)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """The `inlined_graph`, which is the same for all arguments."""
+        return self.inlined_graph
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
         """Write an archive: see `torch.jit.save`."""
@@ -185,31 +208,39 @@ class ScriptModule(nn.Module):
 
     @property
     def code(self) -> str:
-        """The source of `forward`."""
-        return _source_of(type(self).forward)
+        """What `torch.jit.save` writes of `forward`; its Python source, if that cannot be written."""
+        return _code_of(self, type(self).forward)
 
     @property
     def code_with_constants(self) -> tuple[str, dict[str, Any]]:
-        """The source of `forward`, and no constants beside it."""
+        """The code of `forward`, and no constants beside it."""
         return self.code, {}
 
     @property
     def graph(self) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """`forward` as a graph of operators and of calls of submodules.
+
+        Raises:
+            RuntimeError: its code cannot be written.
+        """
+        return _graph_of(self, False)
 
     @property
     def inlined_graph(self) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """`forward` as a graph of operators, with those of submodules.
+
+        Raises:
+            RuntimeError: its code cannot be written.
+        """
+        return _graph_of(self, True)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """The `inlined_graph`, which is the same for all arguments."""
+        return self.inlined_graph
 
     def get_debug_state(self, *args: Any, **kwargs: Any) -> Any:
         """There is none: RuntimeError."""
-        _no_graph()
+        raise RuntimeError("scripted code runs as Python here: there is no state of an executor; see .code and .graph")
 
     def forward_magic_method(self, method_name: str, *args: Any, **kwargs: Any) -> Any:
         """What a method such as `__len__` of the module returns.

@@ -70,7 +70,7 @@ def _elementwise(draw: _Draw) -> Iterator[Call]:
     shape = draw.shape(1 << 16)
     a, b = draw.normal(*shape), draw.normal(*shape)
     positive = np.abs(b) + FLOAT.type(0.5)
-    for name in ("add", "sub", "mul", "silu_backward", "gelu_backward", "gelu_tanh_backward"):
+    for name in ("add", "sub", "mul", "relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward"):
         yield Call(name, (a, b))
     for name in ("exp", "tanh", "sigmoid", "relu", "silu", "gelu", "gelu_tanh"):
         yield Call(name, (4 * a,))

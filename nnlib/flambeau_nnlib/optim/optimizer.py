@@ -364,7 +364,7 @@ def _unpack_params(group: Group) -> None:
 
 
 def _adapt(value: Any, param: Tensor, group: Group, key: str | None = None) -> Any:
-    """A saved state with its tensors in the dtype and on the device of the parameter they belong to: those that are, are not copied."""
+    """A saved state with its tensors in the dtype and on the device of their parameter; those that are already are not copied."""
     if isinstance(value, Tensor):
         if key == "step":  # counted on the host, in its own dtype, unless the device has to do the counting
             counted_on_device = group.get("capturable") or group.get("fused")

@@ -10,9 +10,10 @@ from ..backend import Backend, for_device_type
 from ..calls.inplace import regenerate
 from ..runtime.devices import get_default_device
 from ..tape.engine import edge_of, run
+from ..tape.grad_mode import is_grad_enabled
 from ..tensors.tensor import Tensor, wrap
 from ..values.trees import flatten, unflatten
-from .differentiation import CompiledFunctionBackward, RecordedBackward, record_backward
+from .differentiation import CompiledFunctionBackward, RecordedBackward, ones_like, record_backward
 from .effects import Effects
 from .guards import Aliasing, ArgumentGradient, Outside, describe, gradients_of_arguments, tensors_from_outside
 from .passes import needed_calls
@@ -26,12 +27,36 @@ __all__ = ["Captured", "Refused", "capture", "describe", "tensors_in"]
 
 
 @dataclass(slots=True)
+class _History:
+    """A node that some of the results get: its outputs among the new tensors, and its inputs.
+
+    Attributes:
+        program: what a backward runs; None if the step's own backward has freed the graph, so that another one is an error.
+        positions: of the gradients of the inputs, among the program's outputs.
+        watched: the tensors whose memory the program reads.
+    """
+
+    outputs: list[int]
+    inputs: list[Source]
+    program: Program | None = None
+    positions: list[int | None] = field(default_factory=list)
+    watched: list[Source] = field(default_factory=list)
+
+    def attach(self, tensors: Sequence[Tensor], saved: Sequence[Any], arguments: Sequence[Any]) -> None:
+        """Give the results of a replay this history."""
+        inputs = [source.tensor_in(arguments) for source in self.inputs]
+        node = CompiledFunctionBackward.attach(inputs, [tensors[position] for position in self.outputs])
+        if self.program is not None:
+            node.set_up(self.program, self.positions, saved, [source.tensor_in(arguments) for source in self.watched])
+
+
+@dataclass(slots=True)
 class Captured:
     """What one call of a function did, ready to be done again.
 
     Attributes:
         forward: the program of the call, with the step's backward and update if these were part of it.
-        backward: the program that a backward from the results runs; None if none of them requires a gradient.
+        backward: the program that a backward from the results runs; None if there is none.
         sources: where the forward's inputs come from.
         results: what the call returns.
         effects: what the call does to tensors that were there.
@@ -45,14 +70,12 @@ class Captured:
     places: list[tuple[dict[Any, Any], Any]]
     saved_from: int = 0  # where in the forward's outputs what the backward needs begins
     effects_from: int = 0
-    gradient_positions: list[int | None] = field(default_factory=list)
-    differentiable: list[int] = field(default_factory=list)  # among the new tensors
-    inputs: list[Source] = field(default_factory=list)
-    watched: list[Source] = field(default_factory=list)
+    histories: list[_History] = field(default_factory=list)
     generators: list[tuple[Any, Any]] = field(default_factory=list)  # random generators, and what each draws from
     outside: list[Outside] = field(default_factory=list)
     argument_gradients: list[ArgumentGradient] = field(default_factory=list)
     aliasing: Aliasing | None = None  # where it matters
+    device: int | None = None  # which one was current, where that matters
 
     def holds(self, arguments: Sequence[Any]) -> bool:
         """Whether tensors are still what they were: their shapes and dtypes, which want gradients, and which share memory."""
@@ -64,6 +87,8 @@ class Captured:
                 return False
         if self.aliasing is not None and not self.aliasing.holds(arguments):
             return False
+        if self.device is not None and self.device != self.forward.recorder.current_device():
+            return False
         return all(generator._raw is raw for generator, raw in self.generators)
 
     def replay(self, arguments: Sequence[Any]) -> Any:
@@ -74,16 +99,11 @@ class Captured:
         arrays = []
         self.effects.apply(values[self.effects_from : self.saved_from], arguments)
         tensors = self.results.make(values, arguments)
-        if self.backward is not None:
+        if self.histories:
             between = self.results.add_views(tensors)
-            CompiledFunctionBackward.attach(
-                self.backward,
-                self.gradient_positions,
-                values[self.saved_from :],
-                [source.tensor_in(arguments) for source in self.watched],
-                [source.tensor_in(arguments) for source in self.inputs],
-                [tensors[position] for position in self.differentiable],
-            )
+            if is_grad_enabled():
+                for history in self.histories:
+                    history.attach(tensors, values[self.saved_from :], arguments)
             for view in between:
                 regenerate(view)
         return self.results.result(tensors, values, arguments)
@@ -109,20 +129,18 @@ class Captured:
         """The tensors from outside that it reads or changes."""
         return [source.tensor for source in self.sources if source.tensor is not None] + self.effects.tensors()
 
-    def gradients_of_ones(self, leaves: Sequence[Any], arguments: Sequence[Tensor]) -> list[Any] | None:
-        """The gradients (arrays, or None) of what it leads to, if those of all results are ones; None if there is no backward."""
+    def gradients_of_ones(self, leaves: Sequence[Any], positions: Sequence[int], arguments: Sequence[Tensor]) -> list[Any] | None:
+        """The gradients (arrays, or None) of what the results at these positions lead to, if theirs are ones.
+
+        None if there is no backward.
+        """
         if self.backward is None:
             return None
-        outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf._node is not None]
-        roots = [(edge_of(output), wrap(one_like(output), output._key.materialized)) for output in outputs]
-        inputs = [source.tensor_in(arguments) for source in self.inputs]
+        outputs = [leaves[position] for position in positions]
+        roots = [(edge_of(output), wrap(ones_like(output), output._key.materialized)) for output in outputs]
+        inputs = [source.tensor_in(arguments) for source in self.histories[-1].inputs]
         gradients = run(roots, retain_graph=True, inputs=inputs, capture=True) if inputs and roots else []
         return [None if gradient is None else gradient._array for gradient in gradients or []]
-
-
-def one_like(tensor: Tensor) -> Any:
-    """An array of ones in the shape and dtype of a tensor."""
-    return tensor._key.backend.xp.ones(tensor._array.shape, dtype=tensor._key.raw_dtype)
 
 
 def tensors_in(args: Any, kwargs: Any) -> list[Tensor]:
@@ -136,6 +154,7 @@ def capture(
     kwargs: dict[str, Any] | None = None,
     *,
     backend: Backend | None = None,
+    nearby: Sequence[Tensor] = (),
     numbers: Sequence[tuple[dict[Any, Any], Any]] = (),
     strict: bool = False,
 ) -> tuple[Any, Captured]:
@@ -144,7 +163,9 @@ def capture(
     Args:
         function: the function; it is called once.
         args, kwargs: its arguments.
-        backend: whose arrays are recorded; by default, that of the default device.
+        backend: whose arrays are recorded, beside the CPU's; by default, the first one that arguments, the default device or
+            tensors nearby are on.
+        nearby: other tensors that the function may use.
         numbers: places of numbers that may change from call to call: dictionary and key.
         strict: raise where the program looks at a value.
 
@@ -176,7 +197,7 @@ def capture(
     """
     kwargs = kwargs or {}
     if backend is None:
-        backend = _backend_of(tensors_in(args, kwargs))
+        backend = _backend_of(tensors_in(args, kwargs), nearby)
     recording = Recording(backend, numbers, strict)
     with recording:
         result = function(*args, **kwargs)
@@ -189,7 +210,7 @@ def capture(
             failure = None
         result = _plain(result)
     if captured is None:
-        raise Refused(str(failure), result)
+        raise Refused(str(failure), result, recording.recorder.missed)
     return result, captured
 
 
@@ -198,15 +219,20 @@ class Refused(NotCapturable):
 
     Attributes:
         result: what the call returned.
+        missed: the backend that should have been recorded, if that is why.
     """
 
-    def __init__(self, reason: str, result: Any) -> None:
+    def __init__(self, reason: str, result: Any, missed: Backend | None = None) -> None:
         super().__init__(reason)
-        self.result = result
+        self.result, self.missed = result, missed
 
 
-def _backend_of(tensors: Sequence[Tensor]) -> Backend:
-    return tensors[0]._key.backend if tensors else for_device_type(get_default_device().type)
+def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backend:
+    """The first backend that is not the CPU's, whose arrays are recorded in any case."""
+    default, host = for_device_type(get_default_device().type), for_device_type("cpu")
+    of_arguments, others = ([tensor._key.backend for tensor in tensors] for tensors in (arguments, nearby))
+    found = [*of_arguments, default, *others]
+    return next((backend for backend in found if backend.recordable and backend is not host), found[0])
 
 
 def _plain(result: Any) -> Any:
@@ -226,22 +252,25 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     leaves, spec = flatten(result)
     sources = Sources(recording, arguments)
     results = Results.of(recording, leaves, spec, sources)
-    backward = record_backward(recording, results.tensors())
+    backwards = record_backward(recording, results.tensors())
     results.forget()
     effects = Effects.of(recording, sources, arguments)
     if recorder.spoiled:
         raise NotCapturable(recorder.spoiled)
+    if recording.device != recorder.current_device():
+        raise NotCapturable("another device has become the current one")
     if recording.spoiled_numbers():
         raise NotCapturable("a number that was to be followed, such as a learning rate, was replaced")
     outputs = list(results.outputs)
     effects_from = len(outputs)
     outputs += effects.references()
     saved_from = len(outputs)
-    forward_calls = recorder.calls if backward is None else recorder.calls[: backward.first]
+    end = next((backward.first for backward in backwards if backward.first is not None), len(recorder.calls))
+    forward_calls = recorder.calls[:end]
     captured = Captured(
         None, None, [], results, effects, recording.places, saved_from, effects_from,  # type: ignore[arg-type]  # set below
     )  # fmt: skip
-    if backward is not None:
+    for backward in backwards:
         _add_backward(captured, recording, backward, sources, outputs)
     sources.find_shared_memory(recorder.calls)
     made = {reference for call in forward_calls for reference in references_in(call.results)}
@@ -253,12 +282,13 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     read = {(source.position, id(source.tensor)) for source in captured.sources + changed_gradients if source.kind == "gradient"}
     for gradient in effects.gradients:
         gradient.replaces = (gradient.tensor.position, id(gradient.tensor.tensor)) not in read
-    used = captured.sources + captured.inputs + results.sources() + changed_gradients
+    of_histories = [source for history in captured.histories for source in history.inputs]
+    used = captured.sources + of_histories + results.sources() + changed_gradients
     captured.outside = tensors_from_outside(recording, used, effects)
     captured.argument_gradients = gradients_of_arguments(recording, arguments, used, effects)
     if effects.arrays or _writes_to(recorder, captured.forward.calls, inputs):
         captured.aliasing = Aliasing(arguments, captured.outside)
-    captured.generators = recording.generators
+    captured.generators, captured.device = recording.generators, recording.device
     recorder.forget_dictionaries()
     if not captured.forward.checks_before_effects:
         raise NotCapturable("it compares values after it has changed others")
@@ -280,7 +310,11 @@ def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
 def _add_backward(
     captured: Captured, recording: Recording, backward: RecordedBackward, sources: Sources, outputs: list[Reference]
 ) -> None:
-    """Make the program of the backward, and add to the forward's outputs what it needs."""
+    """Add the history that results get: the program of the backward, and to the forward's outputs what that needs."""
+    history = _History(backward.outputs, [sources.of_tensor(tensor) for tensor in backward.inputs])
+    captured.histories.append(history)
+    if backward.first is None:
+        return
     recorder = recording.recorder
     calls = _constant_calls(recorder, recorder.calls[: backward.first]) + recorder.calls[backward.first :]
     made = {reference for call in calls for reference in references_in(call.results)}
@@ -291,9 +325,7 @@ def _add_backward(
     gradients = set(backward.gradients)
     saved = [reference for reference in used if reference not in made and reference not in gradients]
     outputs += saved
-    captured.backward = Program(recorder, calls, [*saved, *backward.gradients], wanted, name="backward")
+    captured.backward = history.program = Program(recorder, calls, [*saved, *backward.gradients], wanted, name="backward")
     positions = iter(range(len(wanted)))
-    captured.gradient_positions = [None if reference is None else next(positions) for reference in backward.results]
-    captured.differentiable = backward.outputs
-    captured.inputs = [sources.of_tensor(tensor) for tensor in backward.inputs]
-    captured.watched = [sources.source_of(reference) for reference in saved if reference in sources.lifted]
+    history.positions = [None if reference is None else next(positions) for reference in backward.results]
+    history.watched = [sources.source_of(reference) for reference in saved if reference in sources.lifted]

@@ -12,7 +12,7 @@ from ..calls.op import composite, op
 from ..calls.record import Out
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
-from .formula import no_slope
+from .formula import formula, no_slope
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
 
@@ -283,6 +283,13 @@ sigmoid = _unary(
     lambda F, g, out: g * F.conj(out * (1 - out)),
     promote="float_accumulate",
 )
+
+
+@formula
+def relu_backward(F: Any, g: Any, out: Any) -> Any:
+    return F.masked(g, ~(out <= 0), out)  # as PyTorch's: the gradient of a NaN is passed on
+
+
 relu = op(
     "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True, out=False,
     dtypes="real numbers", check=refusing(dtypes.BOOL, "Boolean inputs not supported for relu"),
@@ -296,7 +303,7 @@ relu = op(
         >>> torch.relu(torch.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """,
-    input=lambda F, g, out: F.masked(g, ~(out <= 0), out),  # as PyTorch's: the gradient of a NaN is passed on
+    input=lambda F, g, out: relu_backward(F, g, out),
 )  # fmt: skip
 
 # --- predicates ---------------------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ OF_ONE(relu, x < 0.0f ? 0.0f : x)
 OF_ONE(silu, silu(x))
 OF_ONE(gelu, gelu(x))
 OF_ONE(gelu_tanh, gelu_tanh(x))
+OF_TWO(relu_backward, y <= 0.0f ? 0.0f : x)
 OF_TWO(silu_backward, silu_backward(x, y))
 OF_TWO(gelu_backward, gelu_backward(x, y))
 OF_TWO(gelu_tanh_backward, gelu_tanh_backward(x, y))
@@ -139,7 +140,8 @@ static void adam_step_loop(const Argument *a, int64_t first, int64_t last) {
         {"div", "FFF", div_loop, ITEMS}, {"add_row", "FFF", add_row_loop, ITEMS}, {"mul_row", "FFF", mul_row_loop, ITEMS},         \
         {"add_scaled", "FFFf", add_scaled_loop, ITEMS}, {"scale", "FFf", scale_loop, ITEMS}, {"sqrt", "FF", sqrt_loop, ITEMS},     \
         {"exp", "FF", exp_loop, ITEMS}, {"tanh", "FF", tanh_loop, ITEMS}, {"sigmoid", "FF", sigmoid_loop, ITEMS},                  \
-        {"relu", "FF", relu_loop, ITEMS}, {"masked", "FFB", masked_loop, ITEMS}, {"silu", "FF", silu_loop, ITEMS},                 \
+        {"relu", "VV", relu_loop, ITEMS}, {"relu_backward", "VVV", relu_backward_loop, ITEMS},                                    \
+        {"masked", "FFB", masked_loop, ITEMS}, {"silu", "FF", silu_loop, ITEMS},                                                  \
         {"silu_backward", "FFF", silu_backward_loop, ITEMS}, {"gelu", "FF", gelu_loop, ITEMS},                                     \
         {"gelu_backward", "FFF", gelu_backward_loop, ITEMS}, {"gelu_tanh", "FF", gelu_tanh_loop, ITEMS},                           \
         {"gelu_tanh_backward", "FFF", gelu_tanh_backward_loop, ITEMS}, {"leaky_relu", "FFf", leaky_relu_loop, ITEMS},              \

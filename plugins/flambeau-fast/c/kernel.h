@@ -19,8 +19,8 @@ typedef void Range(const Argument *a, int64_t first, int64_t last);
 typedef struct {
     const char *name;
     /* A letter for each argument: F, D, L, U, B for an array of float32, float64, int64, uint32, bool; i, f for a number.  C is a
-    contiguous array of float32, R the same seen as rows `(row, column)`, P as planes `(plane, row, column)`: with any others a call is
-    declined, as by `decline`. */
+    contiguous array of float32, V the same seen as a vector, R as rows `(row, column)`, P as planes `(plane, row, column)`: with any
+    others a call is declined, as by `decline`. */
     const char *signature;
     Range *range;
     int items; /* in dimension 0 of the first array: ITEMS; of the second: ITEMS_OF_SECOND; WHOLE: it shares its work itself */

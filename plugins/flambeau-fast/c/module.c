@@ -38,7 +38,7 @@ static const Kernel *choose(const char **name) {
 
 static const char *format_of(char letter) {
     switch (letter) {
-    case 'F': case 'C': case 'R': case 'P': return "f";
+    case 'F': case 'C': case 'V': case 'R': case 'P': return "f";
     case 'D': return "d";
     case 'L': return sizeof(long) == 8 ? "l" : "q";
     case 'U': return sizeof(long) == 4 ? "L" : "I";
@@ -119,8 +119,8 @@ static PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count
             arguments[i].shape = (const int64_t *)buffer->shape;
             arguments[i].strides = (const int64_t *)buffer->strides;
             elements = larger(elements, buffer->len / buffer->itemsize);
-            if (letter == 'C' || letter == 'R' || letter == 'P')
-                if (!merge(&arguments[i], buffer, letter == 'R' ? 2 : letter == 'P' ? 3 : 0, shapes[i])) {
+            if (strchr("CVRP", letter))
+                if (!merge(&arguments[i], buffer, (int)(strchr("CVRP", letter) - "CVRP"), shapes[i])) {
                     PyErr_Format(PyExc_BufferError, "%s: argument %zd is not contiguous", kernel->name, i);
                     goto done;
                 }

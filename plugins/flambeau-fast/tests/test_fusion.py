@@ -1,6 +1,9 @@
 """Chains of element-wise operations in captured steps: one loop each, with the bits of the single operations."""
 
+import os
 import random
+import subprocess
+import sys
 
 import pytest
 from flambeau.nn import functional as F
@@ -96,3 +99,17 @@ def test_small_arrays_keep_their_operations():
     for _ in range(3):
         compiled(torch.randn(10))
     assert not loops_of(compiled) and len(compiled.compiled.programs[0].calls) == 3
+
+
+def test_loops_use_as_many_threads_as_kernels():
+    code = """
+import flambeau as torch
+triple = torch.compile(lambda x: x + x * 2)
+for _ in range(3):
+    triple(torch.ones(200, 200))
+import numba
+print(numba.get_num_threads())
+"""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == "1\n"

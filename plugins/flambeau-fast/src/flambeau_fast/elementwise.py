@@ -12,6 +12,7 @@ from .kernels import kernels
 
 ARITHMETIC = 1 << 16  # elements from which on threads and fewer temporary arrays gain more than the call costs
 FUNCTIONS = 1 << 13
+RECTIFIED = 1 << 6
 STRIP = 1 << 14  # elements of a partial sum
 
 
@@ -93,9 +94,20 @@ def sigmoid(input: Any) -> Any:
     return _apply(kernels.sigmoid, input)
 
 
-@fast(ARITHMETIC)
+@fast(RECTIFIED)
 def relu(input: Any) -> Any:
-    return _apply(kernels.relu, input)
+    result = np.empty(input.shape, FLOAT)
+    kernels.relu(result, input)
+    return result
+
+
+@fast(RECTIFIED)
+def relu_backward(g: Any, out: Any) -> Any:
+    if out.shape != g.shape or out.dtype is not FLOAT:
+        return None
+    result = np.empty(g.shape, FLOAT)
+    kernels.relu_backward(result, g, out)
+    return result
 
 
 @fast(ARITHMETIC)

@@ -39,6 +39,7 @@ _OPERATIONS = {
     "tanh": ("f>f", "tanh({0})"),
     "sigmoid": ("f>f", "sigmoid({0})"),
     "relu": ("f>f", "f32(0) if {0} < f32(0) else {0}"),
+    "relu_backward": ("ff>f", "f32(0) if {1} <= f32(0) else {0}"),
     "silu": ("f>f", "silu({0})"),
     "silu_backward": ("ff>f", "silu_backward({0}, {1})"),
     "gelu": ("f>f", "gelu({0})"),

@@ -69,7 +69,7 @@ def _elementwise(draw: _Draw) -> Iterator[Call]:
     shape = draw.shape(1 << 16)
     a, b = draw.normal(*shape), draw.normal(*shape)
     positive = np.abs(b) + FLOAT.type(0.5)
-    for name in ("add", "sub", "mul", "silu_backward", "gelu_backward", "gelu_tanh_backward"):
+    for name in ("add", "sub", "mul", "relu_backward", "silu_backward", "gelu_backward", "gelu_tanh_backward"):
         yield Call(name, (a, b))
     for name in ("exp", "tanh", "sigmoid", "relu", "silu", "gelu", "gelu_tanh"):
         yield Call(name, (4 * a,))
@@ -210,11 +210,14 @@ def _recurrent(draw: _Draw) -> Iterator[Call]:
 
 def _convolutions(draw: _Draw) -> Iterator[Call]:
     some, few, many = ((2, 16, 16), (5, 80, 80)), ((16, 8, 1), (70, 16, 40)), ((4, 128, 128), (6, 140, 140))
+    middling = (3, 33, 33), (7, 90, 90)
     for kernel, stride, padding, space, sizes in (
         (3, 1, 1, (17, 22), some),
         (3, 1, 0, (19, 18), some),
         (3, 2, 1, (9, 12), some),
-        (3, 2, 0, (26, 19), some),
+        (3, 2, 0, (26, 19), middling),
+        (3, 2, 1, (16, 23), middling),
+        (3, 2, 2, (17, 18), middling),
         (1, 1, 0, (8, 7), some),
         (1, 2, 0, (9, 9), some),
         (5, 1, 2, (9, 8), some),

@@ -12,6 +12,8 @@ from numba.core.codegen import get_host_cpu_features
 
 from flambeau_backends.numpy.packs import follow
 
+from ..kernels import kernels
+
 __all__ = ["exactly"]
 
 if numba.config.THREADING_LAYER == "default":
@@ -20,7 +22,13 @@ if numba.config.THREADING_LAYER == "default":
 if numba.config.CPU_FEATURES is None and llvm.get_host_cpu_features().get("avx512f"):
     numba.config.CPU_FEATURES = get_host_cpu_features() + ",-prefer-256-bit"  # LLVM's default, made for older processors
 
-follow(lambda count: numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS)))
+
+def _set_thread_count(count: int) -> None:
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+
+
+_set_thread_count(kernels.thread_count())  # numba's own number is that of the processors, whatever OMP_NUM_THREADS says
+follow(_set_thread_count)
 
 exactly = numba.njit(parallel=True, cache=True, nogil=True, error_model="numpy")  # each operation rounds, as if it stood alone
 

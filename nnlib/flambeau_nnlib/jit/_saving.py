@@ -19,7 +19,8 @@ from ._frozen_program import FrozenProgram
 from ._graph import Graph, Note
 from ._graph_building import build_graph
 from ._operators import DTYPES
-from ._program import Described, Program
+from ._program import Program
+from ._types import Described
 
 __all__ = ["save"]
 
@@ -54,7 +55,7 @@ def save(m: Any, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, A
             f"torch.jit.save: expected what torch.jit.script, torch.jit.trace or torch.jit.load gave back, but "
             f"'{type(m).__name__}' object has no attribute 'save_to_buffer'"
         )
-    content = _content_of(m)
+    content = content_of(m)
     if not isinstance(f, (str, os.PathLike)):
         _write(content, f, "archive", _extra_files or {})
         return
@@ -79,7 +80,7 @@ class _Content(NamedTuple):
     notes: dict[tuple[int, str], dict[str, Note]] = {}
 
 
-def _content_of(m: Any) -> _Content:
+def content_of(m: Any) -> _Content:
     if isinstance(m, FrozenModule):
         frozen = frozen_program(m)
         return _Content(frozen.root, frozen.code(), frozen.constants, b"10\n", lambda module: frozen.described[id(module)])
@@ -111,7 +112,7 @@ def graph_of(m: Any, inline: bool) -> Graph:
     Raises:
         RuntimeError: its code cannot be written.
     """
-    content = _content_of(m)
+    content = content_of(m)
     return build_graph(
         content.root, "forward", content.code, content.constants, content.describe, content.notes, inline,
         has_self=not isinstance(m, torch.jit.ScriptFunction),
@@ -120,13 +121,13 @@ def graph_of(m: Any, inline: bool) -> Graph:
 
 def frozen_program(m: FrozenModule) -> FrozenProgram:
     """The code, constants and attributes of a frozen module."""
-    content = _content_of(vars(m)["_module"])
+    content = content_of(vars(m)["_module"])
     return FrozenProgram(content.root, content.code, content.constants, content.describe, vars(m)["_preserved"])
 
 
 def code_of(m: Any) -> dict[str, bytes]:
     """The files with code that `save` writes of a module or function."""
-    return _content_of(m).code
+    return content_of(m).code
 
 
 def _described_as_read(value: Any) -> Described:
@@ -200,10 +201,17 @@ class _Pickler:
             self.write_int(DTYPES.index(value))
         elif isinstance(value, torch.device):
             self.write_call("torch", "device", (str(value),))
-        elif isinstance(value, (torch.nn.Module, LoadedObject)):
+        elif isinstance(value, (torch.nn.Module, LoadedObject)) or self.is_described(value):
             self.write_object(value)
         else:
             raise RuntimeError(f"torch.jit.save: an attribute is a {type(value).__name__}, which archives cannot hold")
+
+    def is_described(self, value: Any) -> bool:
+        """Whether it is an object of a class of the program's own."""
+        try:
+            return bool(self.describe(value))
+        except (AttributeError, KeyError):
+            return False
 
     def write_int(self, value: int) -> None:
         if -(2**31) <= value < 2**31:

@@ -339,8 +339,8 @@ def _operator(path: str) -> Callable[..., Any]:
 _STRINGS = frozenset({
     "capitalize", "center", "count", "endswith", "expandtabs", "find", "isalnum", "isalpha", "isdecimal", "isdigit",
     "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join", "ljust", "lower", "lstrip",
-    "partition", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip",
-    "swapcase", "title", "upper", "zfill",
+    "partition", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith",
+    "strip", "swapcase", "title", "upper", "zfill",
 })  # fmt: skip
 
 

@@ -206,9 +206,7 @@ class Program:
         """Take over the classes, functions and constants of a module that has them from an archive, or that is frozen."""
         if id(module) in self.described:
             return
-        from ._saving import content_of
-
-        content = content_of(module)
+        content = torch.jit._content_of(module)
         key = id(content.code)
         if key not in self._adopted:
             self._adopted[key] = self._renaming(content.code, content.constants)

@@ -75,3 +75,32 @@ def test_arguments_that_do_not_fit_scripted_code():
             scripted()
         with pytest.raises(RuntimeError, match="too many positional arguments"):
             scripted(torch.ones(1), torch.ones(1))
+
+
+@torch.jit.ignore
+def asks_outside(x):
+    return x if torch.jit.is_scripting() else x + 10
+
+
+class Asking(nn.Module):
+    def forward(self, x):
+        if not torch.jit.is_scripting():
+            return x - 1
+        return asks_outside(x)
+
+    @torch.jit.export
+    def exported(self, x):
+        return x + 1 if torch.jit.is_scripting() else x
+
+
+def test_scripted_code_knows_that_it_is():
+    module, x = nn.Sequential(Asking()), torch.zeros(1)
+    scripted = torch.jit.script(module)
+    assert (module(x), scripted(x), module(x)) == (-1, 10, -1)
+    assert (module[0].exported(x), scripted[0].exported(x)) == (0, 1)
+    traced = torch.jit.trace(module, x)
+    assert traced(x) == -1, "a trace keeps what the module itself does"
+    assert torch.jit.trace(nn.Sequential(scripted), x)(x) == 10
+    assert torch.jit.script(lambda: torch.jit.is_scripting())() and not torch.jit.is_scripting()
+    with pytest.raises(RuntimeError, match="exported"):
+        torch.jit.script(Asking()).exported(x, x)

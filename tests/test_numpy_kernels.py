@@ -497,3 +497,63 @@ def test_rows_that_are_added_up(shape, places):
     np.testing.assert_allclose(leaf.grad.numpy(), wanted - x, 1e-9, 1e-12)
     with pytest.raises(IndexError, match="out of bounds"):
         torch.tensor(x).index_put((torch.tensor([5]),), torch.tensor(1.0, dtype=torch.float64), accumulate=True)
+
+
+# --- few elements -------------------------------------------------------------------------------------------------
+
+
+@few
+@given(
+    st.lists(st.integers(1, 7), min_size=0, max_size=2),
+    st.integers(1, 33),
+    st.sampled_from([0.0, 1.0, 30.0, 200.0]),
+    st.integers(0, 9),
+)
+def test_rows_of_few_elements(leading, length, shift, seed):
+    shape = (*leading, length)
+    x = normal(*shape, seed=seed) + shift * normal(*shape[:-1], 1, seed=seed + 1)
+    for name in ("softmax", "log_softmax"):
+        agree(name, [x], -1, tolerance=1e-6)
+    if len(shape) == 2:
+        parts = kernels.KERNELS["log_sum_exp"](x, 1)
+        np.testing.assert_allclose(parts.sum(1), np.logaddexp.reduce(x, 1), rtol=1e-9, atol=1e-9)
+    singles = x.astype(np.float32)
+    for dim, keepdim in ((-1, False), ((len(shape) - 1,), True), (None, False), (None, True), (0, False)):
+        count = singles.size if dim is None else shape[dim if isinstance(dim, int) else dim[0]]
+        for correction in {0, min(1, count - 1)}:
+            got = kernels.KERNELS["var"](singles, dim, correction, keepdim)
+            wanted = np.var(singles.astype(float), dim, ddof=correction, keepdims=keepdim)
+            assert got.dtype == np.float32 and np.shape(got) == np.shape(wanted)
+            np.testing.assert_allclose(got, wanted, rtol=2e-7, atol=1e-12)
+    weight, bias = normal(length, seed=seed + 2), normal(length, seed=seed + 3)
+    deviations = x - x.mean(-1, keepdims=True)
+    normalized = deviations / np.sqrt(np.square(deviations).mean(-1, keepdims=True) + 1e-5)
+    for scale, offset in ((weight, bias), (None, bias), (weight, None), (None, None)):
+        got = kernels.KERNELS["layer_norm"](x, scale, offset, None, None, (-1,), 1e-5, None)
+        wanted = normalized * (1 if scale is None else scale) + (0 if offset is None else offset)
+        np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_rows_of_one_value():
+    x = np.full((3, 5), 1000.1, np.float32)
+    out = kernels.KERNELS["layer_norm"](x, None, None, None, None, (-1,), 1e-5, None)
+    np.testing.assert_allclose(out, 0, atol=1e-6)
+    np.testing.assert_allclose(kernels.KERNELS["var"](x, -1, 1, False), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int64, np.int8, np.uint8, np.bool_])
+def test_descending_order_is_stable(dtype):
+    x = np.random.default_rng(0).integers(-3, 4, (6, 9)).astype(dtype)
+    x[0, :2] = np.iinfo(dtype).min if np.dtype(dtype).kind in "iu" else x[0, :2]
+    if np.dtype(dtype).kind == "f":
+        x[1, 3], x[2, ::4], x[3, 5] = np.inf, np.nan, -np.inf
+    for dim in (0, 1):
+        values, indices = kernels.KERNELS["sort"](x, dim, True)
+        wanted = np.flip(x.shape[dim] - 1 - np.flip(x, dim).argsort(dim, kind="stable"), dim)
+        np.testing.assert_array_equal(indices, wanted)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, wanted, dim))
+        for largest in (True, False):
+            values, indices = kernels.KERNELS["topk"](x, 2, dim, largest)
+            order = wanted if largest else x.argsort(dim, kind="stable")
+            np.testing.assert_array_equal(indices, order[:2] if dim == 0 else order[:, :2])
+            assert indices.flags.c_contiguous

@@ -259,10 +259,16 @@ def in_half(do, function):
     return kernel
 def refuse():
     assert numpy.pi > 4
+def once():
+    crashed = os.environ['XDG_CACHE_HOME'] + '/crashed'
+    if not os.path.exists(crashed):
+        open(crashed, 'w').close()
+        os._exit(4)
 Mine.kernels = {
     'maximum': in_half(lambda: os._exit(3), numpy.maximum),
     'minimum': in_half(lambda: time.sleep(600), numpy.minimum),
     'ge': in_half(refuse, numpy.greater_equal),
+    'le': in_half(once, numpy.less_equal),
 }
 """
 
@@ -282,6 +288,9 @@ def test_the_conformance_kit_survives_crashes_and_says_what_is_expected(plugin: 
     lines = found.splitlines()
     assert not any(line.startswith("FAILED maximum ") for line in lines)
     assert any(line.startswith("FAILED minimum ") and line.endswith(" values: no result within 4 s") for line in lines), found
+    repeated = [line for line in lines if line.startswith("REPEATED ")]
+    assert len(repeated) == 1 and repeated[0].startswith("REPEATED le ")
+    assert repeated[0].endswith(" values: its process ended with exit code 4 at the first attempt")
     assert any(line.startswith("FAILED ge ") and "(arguments: [2, 3] float16, " in line for line in lines), found
     passed, failed, _, expected = map(int, next(line for line in lines if line.startswith("comparison ")).split()[1:5])
     assert passed > 40 and failed >= 2 and expected == 1

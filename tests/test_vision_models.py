@@ -493,6 +493,17 @@ def test_targets_that_cannot_be_learned(targets, error, message):
         tiny_ssd()([torch.zeros(3, 64, 64)], targets)
 
 
+def test_scripted_detectors_give_losses_and_detections():
+    model, images = tiny_ssd().eval(), [torch.rand(3, 64, 64)]
+    with pytest.warns(UserWarning, match="always returns a .Losses, Detections. tuple"):
+        losses, detections = torch.jit.script(model)(images)
+    assert losses == {} and torch.equal(detections[0]["boxes"], model(images)[0]["boxes"])
+    targets = [{"boxes": torch.tensor([[5.0, 5.0, 40.0, 40.0]]), "labels": torch.tensor([1])}]
+    with pytest.warns(UserWarning, match="always returns a .Losses, Detections. tuple"):
+        losses, detections = torch.jit.script(model.train())(images, targets)
+    assert set(losses) == set(model(images, targets)) and detections == []
+
+
 def test_keys_of_faster_rcnn():
     model = models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights_backbone=None)
     norms = sum(module.weight.numel() * 2 for module in model.modules() if isinstance(module, nn.BatchNorm2d))

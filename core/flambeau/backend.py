@@ -73,6 +73,7 @@ class Backend:
     arithmetic_errors: tuple[
         type[Exception], ...
     ] = ()  # what the library raises for infinities and NaN, if its user enabled that
+    refuses_indices: frozenset[str] = frozenset()  # operations whose kernels raise for an index out of range: nobody looks before
     takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and accumulate in float32 themselves
 
     @property

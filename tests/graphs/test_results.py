@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import pytest
@@ -262,23 +263,150 @@ def test_views_that_are_made_after_the_capture_see_writes():
     check_replayed(compiled)
 
 
-def test_a_result_whose_graph_is_freed_runs_eagerly():
-    """A training step that returns its loss undetached: it says so, and nothing fails."""
-    layer = nn.Linear(3, 2)
+# --- results whose graph the step's own backward has freed -------------------------------------------------------------------
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * gradient
+
+
+def loss_of_a_step(net, x):
+    loss = net(x).square().mean()
+    loss.backward()
+    return loss
+
+
+def loss_and_what_it_is_made_of(net, x):
+    hidden = net[0](x).tanh()
+    loss = net[2](hidden).square().sum()
+    loss.backward()
+    return loss, hidden, hidden.T, {"loss": loss}
+
+
+def loss_and_another(net, x):
+    loss = loss_of_a_step(net, x)
+    return loss, (net[0](x) * 2).sum(), loss.detach()
+
+
+def loss_of_a_function(net, x):
+    loss = Cube.apply(net(x)).sum()
+    loss.backward()
+    return loss
+
+
+def losses_by_grad(net, x):
+    hidden = net[0](x)
+    loss = net[2](hidden).exp().sum()
+    return loss, torch.autograd.grad(loss, [hidden, net[2].weight])
+
+
+STEPS = {
+    function.__name__: function
+    for function in (loss_of_a_step, loss_and_what_it_is_made_of, loss_and_another, loss_of_a_function, losses_by_grad)
+}
+
+
+def backward_twice(result, parameters):
+    """What can be seen of a result, and what two backwards from it do: gradients, or the words of the error."""
+    found = [result.detach().clone(), result.shape, result.requires_grad, result.is_leaf, result.grad_fn is None]
+    for _ in range(2):
+        for parameter in parameters:
+            parameter.grad = None
+        if not result.requires_grad:
+            break
+        try:
+            result.sum().backward()
+        except RuntimeError as error:
+            found.append(str(error)[:40])
+        else:
+            found += [None if parameter.grad is None else parameter.grad.clone() for parameter in parameters]
+    return found
+
+
+def same(one, other):
+    return torch.equal(one, other) if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) else one == other
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_may_return_what_its_backward_has_freed(name):
+    """As in an eager call, such a result requires a gradient, and a second backward through it is an error."""
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 
     def step(x):
+        optimizer.zero_grad()
+        result = STEPS[name](net, x)
+        if name != "loss_and_another":  # where the update would write to what the other one has saved
+            optimizer.step()
+        return result
+
+    compiled, parameters, start = torch.compile(step), list(net.parameters()), copy.deepcopy(net.state_dict())
+    histories = []
+    for call in (step, compiled):
+        net.load_state_dict(start)
+        torch.manual_seed(0)
+        history = []
+        for _ in range(CALLS):
+            leaves, _ = torch.utils._pytree.tree_flatten(call(torch.randn(5, 3)))
+            history += [fact for leaf in leaves for fact in backward_twice(leaf, parameters)]
+        histories.append(history)
+    assert len(histories[0]) == len(histories[1]) and all(map(same, *histories))
+    assert "Trying to backward through the graph a s" in histories[1]
+    check_replayed(compiled)
+
+
+def test_the_graph_of_a_freed_result_leads_to_the_parameters():
+    layer = nn.Linear(3, 2)
+    compiled = torch.compile(lambda x: loss_of_a_step(layer, x))
+    for _ in range(CALLS):
         layer.zero_grad()
-        loss = layer(x).sum()
-        loss.backward()
+        loss = compiled(torch.ones(4, 3))
+        with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+            torch.autograd.grad(2 * loss, layer.weight)
+        with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+            torch.autograd.grad(loss, layer.bias, create_graph=True)
+    check_replayed(compiled)
+    assert {node.variable for node, _ in loss.grad_fn.next_functions} == {layer.weight, layer.bias}
+    assert loss.item() == loss.detach().item() and "grad_fn=<CompiledFunctionBackward>" in repr(loss)
+
+
+@pytest.mark.parametrize("update", [False, True])
+def test_a_graph_that_the_step_retains(update):
+    """A backward from the result adds the gradients again; if the step has written to the weights that it needs, it says so."""
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = net(x).square().mean()
+        loss.backward(retain_graph=True)
+        if update:
+            optimizer.step()
         return loss
 
     compiled = torch.compile(step)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore" if update else "error")
         for _ in range(CALLS):
-            x = torch.randn(4, 3)
-            loss = compiled(x)
-            assert torch.equal(loss, step(x))
-            with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+            loss = compiled(torch.randn(5, 3))
+            once = [parameter.grad.clone() for parameter in net.parameters()]
+            if update:
+                with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                    loss.backward()
+            else:
                 loss.backward()
-    assert "return its `detach" in compiled.compiled.reason
+                assert all(torch.equal(parameter.grad, 2 * grad) for parameter, grad in zip(net.parameters(), once, strict=True))
+                with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+                    loss.backward()
+    if update:
+        assert "modified by an inplace operation" in compiled.compiled.reason
+    else:
+        check_replayed(compiled)

@@ -260,3 +260,30 @@ def test_what_pytorch_wrote_is_written_again(tmp_path):
     torch.jit.load(tmp_path / "theirs.pt").save(tmp_path / "again.pt")
     x = pytorch.randn(5, 3)
     pytorch.testing.assert_close(pytorch.jit.load(tmp_path / "again.pt")(x), network(x))
+
+
+@pytest.mark.parametrize("name", ["lenet", "autoencoder", "encoder", "lstm"])
+@pytest.mark.parametrize("how", ["script", "trace"])
+def test_frozen_networks(name, how, tmp_path):
+    make, shape = NETWORKS[name]
+    network, x = make().eval(), example(shape)
+    frozen = torch.jit.freeze(torch.jit.script(network) if how == "script" else torch.jit.trace(network, x))
+    frozen.save(tmp_path / "net.pt")
+    loaded = pytorch.jit.load(tmp_path / "net.pt")
+    pytorch.testing.assert_close(loaded(theirs(x)), theirs(frozen(x)), rtol=1e-5, atol=2e-6)
+    assert not loaded.state_dict() and not list(loaded.children()) and not hasattr(loaded, "training")
+
+
+def test_what_pytorch_froze_and_what_it_wrote_is_frozen(tmp_path):
+    network = pytorch.nn.Sequential(pytorch.nn.Linear(3, 4), pytorch.nn.BatchNorm1d(4), pytorch.nn.Dropout()).eval()
+    x = pytorch.randn(5, 3)
+    pytorch.jit.freeze(pytorch.jit.script(network)).save(tmp_path / "theirs.pt")
+    ours = torch.jit.load(tmp_path / "theirs.pt")
+    assert not ours.state_dict() and not hasattr(ours, "training")
+    pytorch.testing.assert_close(theirs(ours(torch.tensor(x.numpy()))), network(x).detach())
+    for number, theirs_written in enumerate((pytorch.jit.script(network), pytorch.jit.trace(network, x))):
+        theirs_written.save(tmp_path / f"{number}.pt")
+        torch.jit.freeze(torch.jit.load(tmp_path / f"{number}.pt")).save(tmp_path / "again.pt")
+        again = pytorch.jit.load(tmp_path / "again.pt")
+        assert not again.state_dict()
+        pytorch.testing.assert_close(again(x), network(x).detach())

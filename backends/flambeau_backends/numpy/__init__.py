@@ -68,6 +68,7 @@ class NumpyBackend(Backend):
     complete = True
     recordable = True
     inplace_kernels = kernels.INPLACE
+    refuses_indices = frozenset({"gather_along"})
     chosen = staticmethod(chosen)
     program = staticmethod(quiet)
 

@@ -447,28 +447,6 @@ def index_backward(input: Any, shape: Any, index: Any) -> Any:
 # --- order --------------------------------------------------------------------------------------------------------
 
 
-def _argsort(input: Any, dim: int, descending: bool) -> Any:
-    """Indices that sort stably, ascending or descending; NaN counts as the largest."""
-    if input.dtype.kind == "V":  # sorting bfloat16 does not order NaN
-        input = input.astype(np.float32)
-    if not descending:
-        return input.argsort(dim, "stable")
-    backwards = (slice(None),) * dim + (slice(None, None, -1),)
-    return np.ascontiguousarray(input.shape[dim] - 1 - input[backwards].argsort(dim, "stable")[backwards])
-
-
-@kernel
-def sort(input: Any, dim: int, descending: bool) -> Any:
-    indices = _argsort(input, dim, descending)
-    return KERNELS["gather_along"](input, indices, dim), indices
-
-
-@kernel
-def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
-    indices = np.ascontiguousarray(_argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)])
-    return KERNELS["gather_along"](input, indices, dim), indices
-
-
 @kernel
 def search(input: Any, values: Any, side: str) -> Any:
     if input.dtype.kind == "V":

@@ -9,10 +9,10 @@ import numpy as np
 
 from flambeau.operations import error_function
 
+from .constants import number
 from .kernels import kernel
 from .pieces import by_pieces, select, wide
 from .quiet import quiet
-from .sums import number
 
 # --- rectifiers ---------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import prod
+from math import isnan, prod
 from typing import Any
 
 import numpy as np
@@ -72,11 +72,6 @@ _extreme("max_dim", "argmax", np.maximum.reduce)
 _extreme("min_dim", "argmin", np.minimum.reduce)
 
 
-@lru_cache(64)
-def _remembered(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> Any:
-    return _starts(shape, array_shape, dim)
-
-
 def _starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> Any:
     """In a contiguous array, the flat positions of the elements with index 0 along `dim`, for each position in the other
     dimensions of an index of this shape."""
@@ -87,19 +82,39 @@ def _starts(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> A
     return starts
 
 
+@lru_cache(64)
+def _remembered(shape: tuple[int, ...], array_shape: tuple[int, ...], dim: int) -> tuple[Any, int]:
+    """`_starts` in the whole shape, which is added faster than what has to be broadcast; and the stride of `dim`."""
+    return np.broadcast_to(_starts(shape, array_shape, dim), shape).copy(), prod(array_shape[dim + 1 :])
+
+
 def _places(array: Any, index: Any, dim: int) -> Any:
     """Flat positions, in a contiguous array, of the elements that `index` selects along `dim`."""
-    starts = (_remembered if index.size <= _SMALL else _starts)(index.shape, array.shape, dim)
-    stride = prod(array.shape[dim + 1 :])
+    if index.size <= _SMALL:
+        starts, stride = _remembered(index.shape, array.shape, dim)
+    else:
+        starts, stride = _starts(index.shape, array.shape, dim), prod(array.shape[dim + 1 :])
     return np.add(index, starts) if stride == 1 else np.multiply(index, stride, dtype=np.intp) + starts
+
+
+def _elements(input: Any, index: Any, dim: int) -> Any:
+    """`take_along_axis`, by a single index into the flattened array."""
+    if not input.flags.c_contiguous:
+        return OPS["gather_along"].forward(namespace, input, index, dim)
+    return input.take(_places(input, index, dim) if input.ndim > 1 else index)
+
+
+_UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dtype(np.uint32)}
 
 
 @kernel
 def gather_along(input: Any, index: Any, dim: int) -> Any:
-    """`take_along_axis`, by a single index into the flattened array."""
-    if not input.flags.c_contiguous:
-        return OPS["gather_along"].forward(namespace, input, index, dim)
-    return input.take(_places(input, index, dim))
+    if index.size:
+        seen = index.view(_UNSIGNED[index.dtype])  # negative numbers are larger than any length
+        worst = seen.argmax()
+        if seen.item(worst) >= input.shape[dim]:
+            raise RuntimeError(f"index {index.item(worst)} is out of bounds for dimension {dim} with size {input.shape[dim]}")
+    return _elements(input, index, dim)
 
 
 @kernel
@@ -120,3 +135,32 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 @kernel
 def repeated_positions(repeats: Any, total: int) -> Any:
     return np.arange(len(repeats)).repeat(repeats)
+
+
+# --- order --------------------------------------------------------------------------------------------------------
+
+
+def _argsort(input: Any, dim: int, descending: bool) -> Any:
+    """Indices that sort stably, ascending or descending; NaN counts as the largest."""
+    if input.dtype.kind == "V":  # sorting bfloat16 does not order NaN
+        input = input.astype(np.float32)
+    if not descending:
+        return input.argsort(dim, "stable")
+    if input.dtype.kind in "iub":
+        return np.invert(input).argsort(dim, "stable")  # unlike the negative, in range
+    if input.size and not isnan(input.item(input.argmax())):  # the first NaN is found, if there is one
+        return np.negative(input).argsort(dim, "stable")
+    backwards = (slice(None),) * dim + (slice(None, None, -1),)
+    return np.ascontiguousarray(input.shape[dim] - 1 - input[backwards].argsort(dim, "stable")[backwards])
+
+
+@kernel
+def sort(input: Any, dim: int, descending: bool) -> Any:
+    indices = _argsort(input, dim, descending)
+    return _elements(input, indices, dim), indices
+
+
+@kernel
+def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
+    indices = _argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)].copy()
+    return _elements(input, indices, dim), indices

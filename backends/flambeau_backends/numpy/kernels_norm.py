@@ -71,7 +71,7 @@ def _one_row_each(dims: Dims, weight: Any, bias: Any) -> bool:
 
 def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
     if _one_row_each(dims, weight, bias):
-        output, statistics = row_norm.normalize(input, weight, bias, _length(input, dims), eps)
+        output, statistics = row_norm.normalize(input, weight, bias, _length(input, dims), eps, workspace is not None)
         if workspace is not None:
             workspace["means and scales"] = statistics
         return output

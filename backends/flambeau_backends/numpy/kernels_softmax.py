@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from . import few
+from .constants import ones
 from .kernels import kernel
 from .pieces import PIECE, pieces, wide
 from .quiet import quiet
-from .sums import ones
 
 _SAFE = 46.0  # magnitude up to which exponentials can be summed without overflow and with negligible underflow
 _EXACT = 24.0  # magnitude up to which the logarithm of such a sum is precise enough for a small loss
@@ -97,7 +98,11 @@ def _compute_pieces(compute: Callable[..., None], result: Any, *matrices: Any) -
 
 @kernel
 def softmax(input: Any, dim: int) -> Any:
-    return _by_rows(_softmax_rows, dim, input)
+    rows = few.rows_of(input, dim)
+    result = None if rows is None else few.softmax(rows)
+    if result is None:
+        return _by_rows(_softmax_rows, dim, input)
+    return result if rows is input else result.reshape(input.shape)
 
 
 def _softmax_rows(out: Any, rows: Any) -> None:
@@ -107,7 +112,11 @@ def _softmax_rows(out: Any, rows: Any) -> None:
 
 @kernel
 def log_softmax(input: Any, dim: int) -> Any:
-    return _by_rows(_log_softmax_rows, dim, input)
+    rows = few.rows_of(input, dim)
+    result = None if rows is None else few.log_softmax(rows)
+    if result is None:
+        return _by_rows(_log_softmax_rows, dim, input)
+    return result if rows is input else result.reshape(input.shape)
 
 
 def _log_softmax_rows(out: Any, rows: Any) -> None:
@@ -140,6 +149,8 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 @kernel
 def log_sum_exp(input: Any, dim: int) -> Any:
     """Two entries along `dim`: the shift that was subtracted (0 if none), and the logarithm of the sum of exponentials."""
+    if input.ndim == 2 and (rows := few.rows_of(input, dim)) is not None and (sums := few.log_sums(rows)) is not None:
+        return np.concatenate((np.zeros(sums.shape, sums.dtype), sums), 1)
     rows = _last(input, dim)
     result = np.zeros((2, len(rows)), input.dtype)
     if not rows.size:

@@ -20,7 +20,8 @@ from itertools import chain
 
 import numpy as np
 
-from .box_muller import directions, radii
+from . import box_muller
+from .constants import number
 from .quiet import quiet
 from .words import MANY, Words, singles
 
@@ -31,6 +32,7 @@ Uniform = Callable[[], float]
 
 DEFAULT_SEED = 67280421310721
 _WORD = 2**32 - 1  # mask of one word
+_SINGLE, _LONG, _WORD_TYPE = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.uint32)
 _CHUNK = 2**15  # values drawn at a time, so that temporaries stay in the processor's cache
 
 # A double keeps as many low bits of its two words as its mantissa holds; a float (words.py) 24 of one.
@@ -116,6 +118,8 @@ class Generator:
 
     def uniform(self, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Uniform on `[low, high)`; a complex dtype draws both parts."""
+        if dtype is _SINGLE and low == 0 and high == 1 and (count := math.prod(shape)) <= MANY:
+            return self._words.uniform(count).reshape(shape)
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
             return _as_complex(self.uniform((*shape, 2), _real(dtype), low, high), dtype)
@@ -134,14 +138,18 @@ class Generator:
 
         return _in_chunks_quietly(draw_between, shape, dtype)
 
-    @quiet
     def integers(self, shape: Shape, dtype: np.dtype, low: int | None = None, high: int | None = None) -> np.ndarray:
         """Integers on `[low, high)`, in any dtype.
 
         Without `high`, up to the largest of the dtype; of a float, the one up to which it has all integers.
         Without `low` too, from 0 to there: what `random_()` draws.
         """
-        dtype = np.dtype(dtype)
+        if dtype is _LONG and low == 0 and high is not None and 0 < high < 2**28 and (count := math.prod(shape)) <= MANY:
+            return np.remainder(self._words.take(count), number(high, _WORD_TYPE)).astype(np.int64).reshape(shape)
+        return self._integers(shape, np.dtype(dtype), low, high)
+
+    @quiet
+    def _integers(self, shape: Shape, dtype: np.dtype, low: int | None, high: int | None) -> np.ndarray:
         if low is None:
             wide = dtype.itemsize == 8
             low, high = 0, _largest_integer(dtype) + 1
@@ -255,6 +263,10 @@ class Generator:
         Arrays of means and deviations shift and scale standard normal values. `contiguous=False` draws what
         PyTorch draws into a tensor that is not contiguous.
         """
+        if dtype is _SINGLE and contiguous and type(mean) is type(std) is float and mean == 0 and std == 1:
+            count = math.prod(shape)
+            if 16 <= count <= MANY:
+                return self._words.normal(count).reshape(shape)
         dtype = np.dtype(dtype)
         is_standard = type(mean) is float and mean == 0 and type(std) is float and std == 1
         draw = self._normal if is_standard and dtype.itemsize > 2 else self._normal_quietly  # standard values do not overflow
@@ -440,8 +452,8 @@ def _box_muller(unit: np.ndarray) -> np.ndarray:
     eight = np.dtype((np.void, 8 * unit.itemsize))  # moved as one item
     halves = unit.view(eight).reshape(-1, 2)
     radius, angle = (halves[:, side].copy().view(unit.dtype) for side in (0, 1))
-    radii(radius)
-    for side, direction in enumerate(directions(angle)):
+    box_muller.radii(radius)
+    for side, direction in enumerate(box_muller.directions(angle)):
         direction *= radius
         halves[:, side] = direction.view(eight)
     return unit

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from . import few
+from .constants import number, ones
 from .pieces import PIECE, pieces
-from .sums import number, ones
 
 __all__ = ["normalize", "normalize_backward"]
 
@@ -39,7 +40,8 @@ class _RankTwo:
 
 
 def _as_rows(array: Any, length: int) -> Any:
-    return np.ascontiguousarray(array).reshape(-1, length)
+    rows = np.ascontiguousarray(array)
+    return rows if rows.ndim == 2 and rows.shape[1] == length else rows.reshape(-1, length)
 
 
 def _rows_at_a_time(rows: Any) -> int:
@@ -71,9 +73,13 @@ def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tupl
     return part, near
 
 
-def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float) -> tuple[Any, Any]:
-    """The normalized rows of `length`, and their means and scales for the backward."""
+def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float, saving: bool = True) -> tuple[Any, Any]:
+    """The normalized rows of `length`, and, where it is `saving` them, their means and scales for the backward."""
     rows, dtype = _as_rows(input, length), input.dtype
+    if few.are_few(rows.size, length):
+        normalized, scale = few.normalize(rows, weight, bias, eps)
+        moments = np.concatenate((few.means(rows), scale), 1).T if saving else None
+        return normalized if rows is input else normalized.reshape(input.shape), moments
     output, moments = np.empty(input.shape, dtype), np.empty((2, len(rows)), dtype)
     output_rows = output.reshape(rows.shape)
     if rows.size <= _SMALL:

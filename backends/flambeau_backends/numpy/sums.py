@@ -7,7 +7,6 @@ recursively.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -15,9 +14,11 @@ import numpy as np
 
 from flambeau.operations.reductions import axis_of
 
+from . import few
+from .constants import number, ones
 from .kernels import KERNELS, kernel
 
-__all__ = ["column_sums", "number", "ones", "total"]
+__all__ = ["column_sums", "total"]
 
 _SMALL = 1 << 13  # elements up to which NumPy's sum is accurate enough
 _RUN = 256  # sequential additions that are accurate enough
@@ -101,20 +102,6 @@ def column_sums(matrix: Any) -> Any:
     return column_sums(sums)
 
 
-def ones(count: int, dtype: Any) -> Any:
-    """A vector of ones, for sums by matrix products.  It may be cached and must not be written to."""
-    return _few_ones(count, dtype) if count < _SMALL else np.ones(count, dtype)
-
-
-_few_ones = lru_cache(32)(np.ones)
-
-
-@lru_cache(256)
-def number(value: float, dtype: Any) -> Any:
-    """A Python number as a 0-d array, which ufuncs take faster.  It is cached and must not be written to."""
-    return np.array(value, dtype)
-
-
 @kernel
 def mean(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     result = total(input, dim, keepdim)
@@ -137,7 +124,15 @@ def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
 
 def _var_of_few(input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
     """Like `var`, in double precision: fewer calls, whose overhead is what counts for few elements."""
-    axes = axis_of(dim, input)
+    shape, axes = input.shape, axis_of(dim, input)
+    length = input.size if axes is None else shape[-1] if axes in (-1, (-1,), len(shape) - 1, (len(shape) - 1,)) else 0
+    if length and few.are_few(input.size, length):
+        rows = input if len(shape) == 2 and axes is not None else input.reshape(-1, length)
+        result = few.variances(rows, length - correction).astype(np.float32)
+        if len(shape) == 2 and axes is not None and not keepdim:
+            return result
+        leading = (1,) * len(shape) if axes is None else (*shape[:-1], 1)
+        return result.reshape(leading if keepdim else leading[:0] if axes is None else leading[:-1])
     centre = _add(input, axes, np.float64, None, True)
     count = input.size // centre.size
     np.divide(centre, number(count, np.float64), centre)

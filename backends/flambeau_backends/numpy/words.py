@@ -1,17 +1,18 @@
 """MT19937's words (Matsumoto & Nishimura 1998), drawn ahead of where the stream is.
 
-A call to NumPy costs as much as hundreds of words, so small requests are served from a window that is drawn at once. Normal
-values of a few blocks are, too: radii and directions are computed for all words of the window, when they are first asked for.
+A call to NumPy costs as much as hundreds of words, so small requests are served from a window that is drawn at once. Uniform and
+normal values are, too: they are computed for all words of the window when they are first asked for, wherever blocks may start.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from .box_muller import directions, radii
+from . import box_muller
 
 __all__ = ["MANY", "Words", "singles"]
 
@@ -25,6 +26,29 @@ def singles(words: Any) -> Any:
     values = np.bitwise_and(words, _MASK).view(np.int32).astype(np.float32)
     values *= _SCALE
     return values
+
+
+def _normal_pairs(unit: Any) -> Any:
+    """For each uniform value but the last 8, the two normal values of its radius and the direction 8 places on, in turns."""
+    radius, directions = box_muller.radii(unit[:-8].copy()), box_muller.directions(unit[8:].copy())
+    values = np.empty((len(radius), 2), np.float32)
+    for part, direction in enumerate(directions):
+        np.multiply(radius, direction, values[:, part])
+    values += _ZERO  # leaves no negative zeros
+    return values.reshape(-1)
+
+
+@lru_cache(64)
+def _places_of_blocks(count: int) -> Any:
+    """Where in those pairs `count` values are: blocks of 16, of which the first 8 are by cosines and the last 8 by sines."""
+    value = np.arange(count)
+    block = value // 16
+    if count % 16:  # then the last 16 values are drawn anew
+        value[-16:], block[-16:] = np.arange(16), 0
+    place = 2 * (block * 16 + value % 8) + value % 16 // 8
+    if count % 16:
+        place[-16:] += 2 * count
+    return place
 
 
 class Words:
@@ -45,7 +69,8 @@ class Words:
         self._window = np.empty(0, np.uint32)
         self._at = 0  # how many words of the window are used
         self._starts: list[tuple[int, Any]] = []  # places in the window, and the engine's state there
-        self._normal: Any = None  # radii and directions of the window's words
+        self._uniform: Any = None  # the window's words as uniform values
+        self._normal: Any = None  # and what these give as normal ones
 
     def seed(self, seed: int) -> None:
         """Restart from 32 bits."""
@@ -89,33 +114,35 @@ class Words:
 
     def take_wide(self, count: int) -> Any:
         """The next `count` words of 64 bits, made of two words each with the high one first."""
-        if 2 * count > MANY and self._at == len(self._window):  # NumPy's own way of joining words, which has more overhead
+        if 2 * count > MANY:
             with self._lock:
-                self._forget()
-                return self._wide.integers(0, 2**64, count, np.uint64)
+                if self._at == len(self._window):  # NumPy's own way of joining words, which has more overhead
+                    self._forget()
+                    return self._wide.integers(0, 2**64, count, np.uint64)
         return self.take(2 * count).astype(">u4").view(">u8").astype(np.uint64)
+
+    def uniform(self, count: int) -> Any:
+        """At most `MANY` values of `singles`."""
+        with self._lock:
+            at = self._at
+            if at + count > len(self._window):
+                at = self._draw_ahead(count)
+            if self._uniform is None:
+                self._uniform = singles(self._window)
+            self._at = at + count
+            return self._uniform[at : at + count].copy()
 
     def normal(self, count: int) -> Any:
         """At least 16 and at most `MANY` standard normal values, in float32."""
-        whole = count // 16 * 16
-        words = whole if whole == count else count + 16  # the last 16 values are drawn anew if a block is incomplete
+        words = count + 16 if count % 16 else count
         with self._lock:
             at = self._at
             if at + words > len(self._window):
                 at = self._draw_ahead(words)
             if self._normal is None:
-                unit = singles(self._window)
-                self._normal = radii(unit.copy()), np.stack(directions(unit))
-            radius, direction = self._normal
+                self._normal = _normal_pairs(singles(self._window))
             self._at = at + words
-        values = np.empty(count, np.float32)
-        blocks = radius[at : at + whole].reshape(-1, 2, 8), direction[:, at : at + whole].reshape(2, -1, 2, 8)
-        np.multiply(blocks[0][:, :1], blocks[1][:, :, 1].swapaxes(0, 1), values[:whole].reshape(-1, 2, 8))
-        if whole != count:
-            at += count
-            np.multiply(radius[at : at + 8], direction[:, at + 8 : at + 16], values[-16:].reshape(2, 8))
-        values += _ZERO  # leaves no negative zeros
-        return values
+            return self._normal[2 * at :].take(_places_of_blocks(count))
 
     def _draw_ahead(self, count: int) -> int:
         """Extend what is left of the window to at least `count` words; returns 0, the place in the new one."""
@@ -126,5 +153,5 @@ class Words:
         self._window = np.concatenate([rest, self._bits.random_raw(max(count, self._size)).astype(np.uint32)])
         self._window.flags.writeable = False
         self._size = min(2 * self._size, _MOST)
-        self._at, self._normal = 0, None
+        self._at, self._uniform, self._normal = 0, None, None
         return 0

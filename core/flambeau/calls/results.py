@@ -28,16 +28,14 @@ def view_of(array: Any, key: DispatchKey, record: Operation, base: Tensor, param
 def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
     """Wrap the results of an operation that has several."""
     keys = keys if type(keys) is tuple else (keys,) * len(arrays)
-    arrays = [
-        array if type(array) is key.array_type else key.backend.wrap(array) for array, key in zip(arrays, keys, strict=True)
-    ]
     tracked = False
-    for tensor in tensors if record.differentiable else ():
-        tracked = tracked or (tensor is not None and tensor._requires_grad)
+    if record.differentiable:
+        for tensor in tensors:
+            tracked = tracked or (tensor is not None and tensor._requires_grad)
     if tracked:
-        results = record.record(arrays, keys, *tensors, *params)
+        results = record.record(list(map(_in_array, arrays, keys)), keys, *tensors, *params)
     else:
-        results = list(map(wrap, arrays, keys))
+        results = list(map(wrap, map(_in_array, arrays, keys), keys))
     if record.view:
         storage = tensors[0]._storage or tensors[0]._own_storage()
         for number, result in enumerate(results):
@@ -48,14 +46,18 @@ def several(record: Operation, arrays: Sequence[Any], keys: Any, tensors: Sequen
     return tuple.__new__(result_type(record), results)
 
 
+def _in_array(array: Any, key: DispatchKey) -> Any:
+    """What a kernel returned as an array: some libraries have scalars of their own."""
+    return array if type(array) is key.array_type else key.backend.wrap(array)
+
+
 _result_types: dict[str, Any] = {}
 
 
 def result_type(record: Operation) -> Any:
     """The type that holds several results: `tuple`, or a named tuple that prints as PyTorch's."""
-    if not record.results:
-        return tuple
     cls = _result_types.get(record.name)
     if cls is None:
-        cls = _result_types[record.name] = make(record.name.removesuffix("_dim"), record.results)
+        cls = make(record.name.removesuffix("_dim"), record.results) if record.results else tuple
+        _result_types[record.name] = cls
     return cls

@@ -43,6 +43,8 @@ class Report:
             self._print(f"FAILED {result.name}: {result.reason[:1000]}")
             if self._tracebacks and result.trace:
                 self._print(result.trace)
+        elif result.outcome == "passed" and result.reason:
+            self._print(f"REPEATED {result.name}: {result.reason}")
 
     def done(self, family: str, seconds: float) -> None:
         """Print the line of a family."""

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from queue import Empty, Queue
 from typing import Any, NamedTuple
@@ -61,12 +62,8 @@ def _work(waiting: Queue[tuple[str, int]], events: Queue[Any], options: Options)
     try:
         for family, start in iter(partial(_next, waiting), None):
             begin = time.perf_counter()
-            position: int | list[str] = start
-            while isinstance(position, int):
-                worker = worker or _Worker(options)
-                position = worker.check(family, position, events)
-                worker = worker if worker.alive else None
-            events.put((family, Done(time.perf_counter() - begin, position)))
+            worker, on_host = _check(family, start, worker or _Worker(options), events, options)
+            events.put((family, Done(time.perf_counter() - begin, on_host)))
         if worker is not None:
             worker.end()
     except BaseException as error:  # for the thread that reads the events
@@ -74,11 +71,36 @@ def _work(waiting: Queue[tuple[str, int]], events: Queue[Any], options: Options)
     events.put(None)
 
 
+def _check(family: str, start: int, worker: _Worker, events: Queue[Any], options: Options) -> tuple[_Worker, list[str]]:
+    """Check a family; returns the last process, and the operations that the CPU has computed.
+
+    A check that gave no result is tried once more in a new process: libraries crash and hang now and then.
+    """
+    lost = _Lost(start)
+    while True:
+        found = worker.check(family, lost, events)
+        if not isinstance(found, _Lost):
+            return worker, found
+        worker = _Worker(options)
+        if found[:2] == lost[:2]:
+            events.put((family, Result(found.name, "failed", found.reason)))
+            found = _Lost(found.position + 1)
+        lost = found
+
+
 def _next(waiting: Queue[tuple[str, int]]) -> tuple[str, int] | None:
     try:
         return waiting.get_nowait()
     except Empty:
         return None
+
+
+class _Lost(NamedTuple):
+    """A check that gave no result, by its position in its family; without a name, the position to begin at."""
+
+    position: int
+    name: str = ""
+    reason: str = ""
 
 
 class _Worker:
@@ -94,17 +116,16 @@ class _Worker:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "FLAMBEAU_CONFORMANCE": "quick" if options.quick else "full"},
         )  # fmt: skip
-        self.alive = True
 
-    def check(self, family: str, position: int, events: Queue[Any]) -> int | list[str]:
-        """Run the checks of a family from a position on.
+    def check(self, family: str, lost: _Lost, events: Queue[Any]) -> _Lost | list[str]:
+        """Run the checks of a family from where one was lost.
 
-        Returns the position at which to go on if the process ended; else the operations that the CPU has computed.
+        Returns the check during which the process ended; if it did not, the operations that the CPU has computed.
         """
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps([family, position]) + "\n")
+        self._process.stdin.write(json.dumps([family, lost.position]) + "\n")
         self._process.stdin.flush()
-        current, hung = "", threading.Event()
+        position, current, hung = lost.position - 1, "", threading.Event()
         timer = self._timer(hung, max(self._limit, 120.0))  # libraries may take long to import
         for line in self._process.stdout:
             kind, value = json.loads(line)
@@ -117,15 +138,16 @@ class _Worker:
                 timer = self._timer(hung, self._limit)
                 events.put((family, value))
             else:
-                events.put((family, Result(*value)))
+                result = Result(*value)
+                if result.name == lost.name and result.outcome == "passed":
+                    result = replace(result, reason=f"{lost.reason} at the first attempt")
+                events.put((family, result))
         timer.cancel()
-        self.alive = False
         code = self._process.wait()
         reason = f"no result within {self._limit:g} s" if hung.is_set() else f"its process ended with exit code {code}"
         if not current:
             raise RuntimeError(f"the process that was to check {family!r} ended before its first check: {reason}")
-        events.put((family, Result(current, "failed", reason)))
-        return position
+        return _Lost(position, current, reason)
 
     def _timer(self, hung: threading.Event, seconds: float) -> threading.Timer:
         def kill() -> None:

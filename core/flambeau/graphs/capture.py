@@ -10,6 +10,7 @@ from ..backend import Backend, for_device_type
 from ..calls.inplace import regenerate
 from ..runtime.devices import get_default_device
 from ..tape.engine import edge_of, run
+from ..tape.grad_mode import is_grad_enabled
 from ..tensors.tensor import Tensor, wrap
 from ..values.trees import flatten, unflatten
 from .differentiation import CompiledFunctionBackward, RecordedBackward, record_backward
@@ -26,12 +27,36 @@ __all__ = ["Captured", "Refused", "capture", "describe", "tensors_in"]
 
 
 @dataclass(slots=True)
+class _History:
+    """A node that some of the results get: its outputs among the new tensors, and its inputs.
+
+    Attributes:
+        program: what a backward runs; None if the step's own backward has freed the graph, so that another one is an error.
+        positions: of the gradients of the inputs, among the program's outputs.
+        watched: the tensors whose memory the program reads.
+    """
+
+    outputs: list[int]
+    inputs: list[Source]
+    program: Program | None = None
+    positions: list[int | None] = field(default_factory=list)
+    watched: list[Source] = field(default_factory=list)
+
+    def attach(self, tensors: Sequence[Tensor], saved: Sequence[Any], arguments: Sequence[Any]) -> None:
+        """Give the results of a replay this history."""
+        inputs = [source.tensor_in(arguments) for source in self.inputs]
+        node = CompiledFunctionBackward.attach(inputs, [tensors[position] for position in self.outputs])
+        if self.program is not None:
+            node.set_up(self.program, self.positions, saved, [source.tensor_in(arguments) for source in self.watched])
+
+
+@dataclass(slots=True)
 class Captured:
     """What one call of a function did, ready to be done again.
 
     Attributes:
         forward: the program of the call, with the step's backward and update if these were part of it.
-        backward: the program that a backward from the results runs; None if none of them requires a gradient.
+        backward: the program that a backward from the results runs; None if there is none.
         sources: where the forward's inputs come from.
         results: what the call returns.
         effects: what the call does to tensors that were there.
@@ -45,10 +70,7 @@ class Captured:
     places: list[tuple[dict[Any, Any], Any]]
     saved_from: int = 0  # where in the forward's outputs what the backward needs begins
     effects_from: int = 0
-    gradient_positions: list[int | None] = field(default_factory=list)
-    differentiable: list[int] = field(default_factory=list)  # among the new tensors
-    inputs: list[Source] = field(default_factory=list)
-    watched: list[Source] = field(default_factory=list)
+    histories: list[_History] = field(default_factory=list)
     generators: list[tuple[Any, Any]] = field(default_factory=list)  # random generators, and what each draws from
     outside: list[Outside] = field(default_factory=list)
     argument_gradients: list[ArgumentGradient] = field(default_factory=list)
@@ -74,16 +96,11 @@ class Captured:
         arrays = []
         self.effects.apply(values[self.effects_from : self.saved_from], arguments)
         tensors = self.results.make(values, arguments)
-        if self.backward is not None:
+        if self.histories:
             between = self.results.add_views(tensors)
-            CompiledFunctionBackward.attach(
-                self.backward,
-                self.gradient_positions,
-                values[self.saved_from :],
-                [source.tensor_in(arguments) for source in self.watched],
-                [source.tensor_in(arguments) for source in self.inputs],
-                [tensors[position] for position in self.differentiable],
-            )
+            if is_grad_enabled():
+                for history in self.histories:
+                    history.attach(tensors, values[self.saved_from :], arguments)
             for view in between:
                 regenerate(view)
         return self.results.result(tensors, values, arguments)
@@ -109,13 +126,16 @@ class Captured:
         """The tensors from outside that it reads or changes."""
         return [source.tensor for source in self.sources if source.tensor is not None] + self.effects.tensors()
 
-    def gradients_of_ones(self, leaves: Sequence[Any], arguments: Sequence[Tensor]) -> list[Any] | None:
-        """The gradients (arrays, or None) of what it leads to, if those of all results are ones; None if there is no backward."""
+    def gradients_of_ones(self, leaves: Sequence[Any], positions: Sequence[int], arguments: Sequence[Tensor]) -> list[Any] | None:
+        """The gradients (arrays, or None) of what the results at these positions lead to, if theirs are ones.
+
+        None if there is no backward.
+        """
         if self.backward is None:
             return None
-        outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf._node is not None]
+        outputs = [leaves[position] for position in positions]
         roots = [(edge_of(output), wrap(one_like(output), output._key.materialized)) for output in outputs]
-        inputs = [source.tensor_in(arguments) for source in self.inputs]
+        inputs = [source.tensor_in(arguments) for source in self.histories[-1].inputs]
         gradients = run(roots, retain_graph=True, inputs=inputs, capture=True) if inputs and roots else []
         return [None if gradient is None else gradient._array for gradient in gradients or []]
 
@@ -226,7 +246,7 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     leaves, spec = flatten(result)
     sources = Sources(recording, arguments)
     results = Results.of(recording, leaves, spec, sources)
-    backward = record_backward(recording, results.tensors())
+    backwards = record_backward(recording, results.tensors())
     results.forget()
     effects = Effects.of(recording, sources, arguments)
     if recorder.spoiled:
@@ -237,11 +257,12 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     effects_from = len(outputs)
     outputs += effects.references()
     saved_from = len(outputs)
-    forward_calls = recorder.calls if backward is None else recorder.calls[: backward.first]
+    end = next((backward.first for backward in backwards if backward.first is not None), len(recorder.calls))
+    forward_calls = recorder.calls[:end]
     captured = Captured(
         None, None, [], results, effects, recording.places, saved_from, effects_from,  # type: ignore[arg-type]  # set below
     )  # fmt: skip
-    if backward is not None:
+    for backward in backwards:
         _add_backward(captured, recording, backward, sources, outputs)
     sources.find_shared_memory(recorder.calls)
     made = {reference for call in forward_calls for reference in references_in(call.results)}
@@ -253,7 +274,8 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     read = {(source.position, id(source.tensor)) for source in captured.sources + changed_gradients if source.kind == "gradient"}
     for gradient in effects.gradients:
         gradient.replaces = (gradient.tensor.position, id(gradient.tensor.tensor)) not in read
-    used = captured.sources + captured.inputs + results.sources() + changed_gradients
+    of_histories = [source for history in captured.histories for source in history.inputs]
+    used = captured.sources + of_histories + results.sources() + changed_gradients
     captured.outside = tensors_from_outside(recording, used, effects)
     captured.argument_gradients = gradients_of_arguments(recording, arguments, used, effects)
     if effects.arrays or _writes_to(recorder, captured.forward.calls, inputs):
@@ -280,7 +302,11 @@ def _constant_calls(recorder: Recorder, calls: Sequence[Call]) -> list[Call]:
 def _add_backward(
     captured: Captured, recording: Recording, backward: RecordedBackward, sources: Sources, outputs: list[Reference]
 ) -> None:
-    """Make the program of the backward, and add to the forward's outputs what it needs."""
+    """Add the history that results get: the program of the backward, and to the forward's outputs what that needs."""
+    history = _History(backward.outputs, [sources.of_tensor(tensor) for tensor in backward.inputs])
+    captured.histories.append(history)
+    if backward.first is None:
+        return
     recorder = recording.recorder
     calls = _constant_calls(recorder, recorder.calls[: backward.first]) + recorder.calls[backward.first :]
     made = {reference for call in calls for reference in references_in(call.results)}
@@ -291,9 +317,7 @@ def _add_backward(
     gradients = set(backward.gradients)
     saved = [reference for reference in used if reference not in made and reference not in gradients]
     outputs += saved
-    captured.backward = Program(recorder, calls, [*saved, *backward.gradients], wanted, name="backward")
+    captured.backward = history.program = Program(recorder, calls, [*saved, *backward.gradients], wanted, name="backward")
     positions = iter(range(len(wanted)))
-    captured.gradient_positions = [None if reference is None else next(positions) for reference in backward.results]
-    captured.differentiable = backward.outputs
-    captured.inputs = [sources.of_tensor(tensor) for tensor in backward.inputs]
-    captured.watched = [sources.source_of(reference) for reference in saved if reference in sources.lifted]
+    history.positions = [None if reference is None else next(positions) for reference in backward.results]
+    history.watched = [sources.source_of(reference) for reference in saved if reference in sources.lifted]

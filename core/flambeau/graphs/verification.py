@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..tape.engine import node_of
 from ..tape.grad_mode import no_grad
+from ..tape.node import RELEASED
 from ..tensors.tensor import Tensor
 from ..values.trees import flatten
 from .capture import Captured
@@ -83,7 +85,8 @@ def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Te
     snapshot = _Snapshot(captured, arguments)
     replayed = flatten(captured.replay(arguments))[0]
     replayed_values = [_value(leaf) for leaf in replayed]
-    replayed_gradients = captured.gradients_of_ones(replayed, arguments)
+    positions = [position for position, leaf in enumerate(replayed) if _has_backward(leaf)]
+    replayed_gradients = captured.gradients_of_ones(replayed, positions, arguments)
     state = snapshot.arrays_now()
     wanting = [_wants_gradient(leaf) for leaf in replayed]
     del replayed
@@ -101,10 +104,15 @@ def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Te
         return result, "what it did to tensors or random generators"
     if replayed_gradients is not None:
         with no_grad():
-            gradients = captured.gradients_of_ones(leaves, arguments) or []
+            gradients = captured.gradients_of_ones(leaves, positions, arguments) or []
         if not all(equal(backend, *pair) for pair in zip(replayed_gradients, gradients, strict=True)):
             return result, "its gradients"
     return result, None
+
+
+def _has_backward(leaf: Any) -> bool:
+    """Whether a replay's result has a history that has not been freed."""
+    return isinstance(leaf, Tensor) and leaf._node is not None and getattr(node_of(leaf._node), "saved", None) is not RELEASED
 
 
 def _wants_gradient(leaf: Any) -> bool:

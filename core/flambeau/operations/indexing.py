@@ -561,7 +561,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     _check_index_dtype("gather", index)
     if not (shape and index_shape) and len(shape) < 2 and len(index_shape) < 2:
         return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
-    _check_gather("gather", input, dim, index)
+    _check_gather("gather_along", input, dim, index)
     if sparse_grad is True and input._requires_grad and is_grad_enabled() and not input._key.levels:
         gathered: Tensor = hooks.sparse("gather")(input, index, dim)
         return gathered
@@ -578,7 +578,7 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
                 f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
                 f"than self {list(input.shape)} apart from dimension {dim}"
             )
-    bad = out_of_range(input, dim, index)
+    bad = None if name in input._key.backend.refuses_indices else out_of_range(input, dim, index)
     if bad is not None:
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim]}")
 

@@ -154,10 +154,14 @@ def _along_channels(parameter: Tensor | None, ndim: int) -> Any:
 
 def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
     """Refuse parameters of another dtype, except single beside half precision, unless a mode is about to cast them."""
+    for parameter in parameters:
+        if parameter is not None and parameter._key is not input._key:
+            break
+    else:
+        return
     other_dtypes = [parameter.dtype for parameter in parameters if parameter is not None and parameter._key is not input._key]
     if (
-        not other_dtypes
-        or wanted((input, *parameters))
+        wanted((input, *parameters))
         or (input.dtype in dtypes.HALF and {*other_dtypes} <= {input.dtype, dtypes.float32})
     ):
         return
@@ -272,12 +276,12 @@ def instance_norm(
 # --- layers and groups --------------------------------------------------------------------------------------------
 
 
-def _check_layer(name: str, input: Tensor, shape: tuple[int, ...], **parameters: Tensor | None) -> None:
-    for parameter, tensor in parameters.items():
-        if tensor is not None and tensor._array.shape != shape:
+def _check_layer(input: Tensor, shape: tuple[int, ...], weight: Tensor | None, bias: Tensor | None) -> None:
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter._array.shape != shape:
             raise RuntimeError(
-                f"Expected {parameter} to be of same shape as normalized_shape, but got {parameter} of shape "
-                f"{list(tensor.shape)} and normalized_shape = {list(shape)}"
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(parameter.shape)} and normalized_shape = {list(shape)}"
             )
     if not shape:
         raise RuntimeError(
@@ -307,7 +311,7 @@ def layer_norm(
     tensor([[-1.0000,  1.0000]])
     """
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    _check_layer("layer_norm", input, shape, weight=weight, bias=bias)
+    _check_layer(input, shape, weight, bias)
     _check_dtypes(input, weight, bias)
     dims = tuple(range(-len(shape), 0))
     return _layer_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
@@ -353,7 +357,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if input.ndim < len(shape):
         raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {input.ndim}")
-    _check_layer("rms_norm", input, shape, weight=weight)
+    _check_layer(input, shape, weight, None)
     require_dtype("rms_norm", input, "inexact")
     wide = input.float() if input.dtype in dtypes.HALF else input
     eps = dtypes.finfo(wide.dtype).eps if eps is None else eps

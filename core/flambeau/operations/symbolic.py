@@ -104,14 +104,7 @@ def sym_max(a: Any, b: Any) -> Any:
 
 @_recorded
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller of two numbers: see `sym_max`.
-
-    Args:
-        a: a number.
-        b: another one.
-
-    Raises:
-        AssertionError: one is no number.
+    """The smaller of two numbers `a` and `b`; the rest is as in `sym_max`.
 
     Example:
         >>> import flambeau as torch

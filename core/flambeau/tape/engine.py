@@ -144,10 +144,10 @@ class Task:
         if inputs is not None:
             targets, needed = {edge_of(tensor) for tensor in inputs}, set[Node]()
             for node in nodes:
-                if any(edge in targets or _node_of(edge) in needed for edge in node.edges if edge is not None):
+                if any(edge in targets or node_of(edge) in needed for edge in node.edges if edge is not None):
                     needed.add(node)
             if not capture:  # a non-leaf input retains its gradient when its node runs
-                needed.update(node for node in map(_node_of, targets) if isinstance(node, Node))
+                needed.update(node for node in map(node_of, targets) if isinstance(node, Node))
             nodes = [node for node in nodes if node in needed]
             self.targets, self.needed = targets, needed
         for node in nodes:
@@ -159,7 +159,7 @@ class Task:
 
     def will_reach(self, tensor: Tensor) -> bool:
         """Whether this pass computes a gradient for the tensor.  Only known after `survey`."""
-        return _node_of(edge_of(tensor)) in self.reached
+        return node_of(edge_of(tensor)) in self.reached
 
     # --- the pass ---
 
@@ -260,7 +260,7 @@ class Task:
 
     def is_needed(self, edge: Any) -> bool:
         """Whether a gradient has to be delivered along this edge."""
-        return self.needed is None or edge in self.targets or _node_of(edge) in self.needed  # type: ignore[operator]  # a set where there are targets
+        return self.needed is None or edge in self.targets or node_of(edge) in self.needed  # type: ignore[operator]  # a set where there are targets
 
     def count_down(self, node: Node) -> None:
         """A node has run: finish the leaves that no further gradient can reach."""
@@ -648,17 +648,17 @@ def key_of_edge(edge: Any) -> DispatchKey:
     return edge.dispatch_key if isinstance(edge, (Node, Output)) else edge._key
 
 
-def _node_of(edge: Any) -> Any:
+def node_of(edge: Any) -> Any:
     return edge.node if type(edge) is Output else edge
 
 
 def reachable(roots: Iterable[Any]) -> set[Node]:
     """All nodes that can be reached from the edges `roots`."""
     nodes: set[Node] = set()
-    stack = [_node_of(edge) for edge in roots if edge is not None]
+    stack = [node_of(edge) for edge in roots if edge is not None]
     while stack:
         node = stack.pop()
         if isinstance(node, Node) and node not in nodes:
             nodes.add(node)
-            stack.extend(_node_of(edge) for edge in node.edges if edge is not None)
+            stack.extend(node_of(edge) for edge in node.edges if edge is not None)
     return nodes

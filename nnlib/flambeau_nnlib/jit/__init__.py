@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ._async import Future, fork, wait
 from ._freeze import freeze, optimize_for_inference
+from ._freeze import run_frozen_optimizations as run_frozen_optimizations
 from ._internal import _overload as _overload  # for torch-geometric, torchaudio
 from ._internal import _overload_method as _overload_method
 from ._loading import load
@@ -43,6 +44,7 @@ from ._script import (
     script_method,
 )
 from ._trace import TopLevelTracedModule, TracerWarning, TracingCheckError, is_tracing, trace, trace_module
+from ._trace import _get_trace_graph as _get_trace_graph  # for fvcore
 
 __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",

@@ -232,6 +232,8 @@ class LoadedModule(RecursiveScriptModule, ScriptObject):
     def __new__(cls, *args: Any) -> LoadedModule:
         module = object.__new__(cls)
         nn.Module.__init__(module)
+        if "training" not in cls._declared:  # it is frozen
+            del module.__dict__["training"]
         return module
 
     def __init__(self, *args: Any) -> None:

@@ -1,13 +1,15 @@
-"""Marks that say how PyTorch's compiler is to treat something; for Python they mean nothing, and are kept."""
+"""Marks that say how PyTorch's compiler is to treat something, which are kept, and what scripted code asks of itself."""
 
 from __future__ import annotations
 
 import builtins
 import collections
 import functools
+import sys
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CodeType, FrameType
 from typing import Any
 
 __all__ = [
@@ -28,12 +30,40 @@ _onednn = False
 _strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
 
 
-def is_scripting() -> bool:
-    """False: scripted code runs as Python.
+Function = typing.TypeVar("Function", bound=Callable[..., Any])
+# The code of methods that enter scripted code, and of functions that leave it: the innermost of them decides.
+_SCRIPTED: set[CodeType] = set()
+_IGNORED: set[CodeType] = set()
 
-    >>> is_scripting()
-    False
+
+def enters_script(fn: Function) -> Function:
+    """Say of a method of scripted or traced functions and modules that it runs their code."""
+    _SCRIPTED.add(fn.__code__)
+    return fn
+
+
+def _leaves_script(fn: Any) -> None:
+    if builtins.isinstance(getattr(fn, "__code__", None), CodeType):
+        _IGNORED.add(fn.__code__)
+
+
+def is_scripting() -> bool:
+    """Whether scripted code runs, which `torch.jit.ignore` leaves again.
+
+    >>> import flambeau as torch
+    >>> @torch.jit.script
+    ... def scripted():
+    ...     return torch.jit.is_scripting()
+    >>> is_scripting(), scripted()
+    (False, True)
     """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in _SCRIPTED:  # methods of what `script` or `trace` has made; a trace keeps what an unscripted run does
+            return not frame.f_locals["self"]._traced
+        if frame.f_code in _IGNORED:
+            return False
+        frame = frame.f_back
     return False
 
 
@@ -71,6 +101,7 @@ def unused(fn: Any) -> Any:
     for function in functions:
         if function is not None:
             function._torchscript_modifier = "unused"
+            _leaves_script(function)
     return fn
 
 
@@ -85,12 +116,14 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
     """
     if callable(drop):
         drop._torchscript_modifier = "ignore"
+        _leaves_script(drop)
         return drop
     if not builtins.isinstance(drop, bool):
         raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
 
     def mark(fn: Any) -> Any:
         fn._torchscript_modifier = "unused" if drop else "ignore"
+        _leaves_script(fn)
         return fn
 
     return mark

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import flambeau as torch
 
 from ..fx.node import Node
+from ._graph import Note, Type
 from ._types import literal, quoted
 
 if TYPE_CHECKING:
     from ._program import Program
     from ._recording import TraceRecording
 
-__all__ = ["attribute_path", "input_type", "printed"]
+__all__ = ["attribute_path", "input_type", "notes_of", "printed"]
 
 # Operators of Python on sizes, which are numbers.
 _NUMBERS = {
@@ -187,3 +188,25 @@ def printed(recording: TraceRecording, program: Program, inputs: dict[int, str])
         inputs: the code for each of the examples' leaves, by its place: `x`, `x[1]`.
     """
     return _Printer(recording, program, inputs).lines_of()
+
+
+def notes_of(recording: TraceRecording, inputs: dict[int, str]) -> dict[str, Note]:
+    """What a trace knows of its values: types for the examples, and where they were computed.
+
+    Args:
+        recording: the graph.
+        inputs: the code for each of the examples' leaves, by its place.
+    """
+    notes: dict[str, Note] = {}
+    for node in recording.graph.nodes:
+        spec: Any = node.meta.get("val")
+        if not hasattr(spec, "shape"):
+            continue
+        sizes = [getattr(size, "value", size) for size in spec.shape]
+        stack = [path for path, _ in node.meta.get("nn_module_stack", {}).values() if path]
+        scope = "/".join(f"__module.{path}" for path in stack)
+        lines = [line.strip() for line in node.meta.get("stack_trace", "").splitlines() if line.startswith("  File ")]
+        source = lines[-1].replace('File "', "").replace('", line ', ":").partition(",")[0] if lines else ""
+        name = inputs[node.meta["input"]] if "input" in node.meta else node.name
+        notes[name] = Note(Type("Tensor", sizes, spec.dtype, spec.device, spec.requires_grad), scope, source)
+    return notes

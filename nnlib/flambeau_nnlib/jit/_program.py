@@ -13,7 +13,7 @@ from flambeau.utils import _pytree as pytree
 
 from ._compiling import compile_function, compile_method, exported_methods
 from ._expressions import annotations_of, constants_of
-from ._printing import attribute_path, input_type, printed
+from ._printing import attribute_path, input_type, notes_of, printed
 from ._recording import TraceRecording, record
 from ._types import NoType, class_path, literal, type_of_annotation, type_of_value
 
@@ -53,9 +53,10 @@ class Program:
         self._functions: dict[int, str] = {}
         self._kept: list[Any] = []
         self._in_trace: set[int] = set()
+        self.notes: dict[tuple[int, str], dict[str, Any]] = {}  # what traces know of their values
         if isinstance(root, torch.jit.ScriptFunction):
             function, root = root, PlaceholderModule()
-            self._methods[id(root)] = {"forward": self._text_of_function(function, f"self: {_CLASS}")}
+            self._methods[id(root)] = {"forward": self._text_of_function(function, f"self: {_CLASS}", owner=root)}
         else:
             self._add_root(root)
         self.root: nn.Module = root
@@ -101,9 +102,12 @@ class Program:
         recording = record(module, called, args, kwargs)
         parameters, inputs = _parameters(function, args, kwargs)
         lines, kind = printed(recording, self, inputs)
+        self.notes[id(module), name] = notes_of(recording, inputs)
         return _definition(name, [f"self: {_CLASS}", *parameters], kind, lines)
 
-    def _text_of_function(self, function: Any, first: str | None = None, name: str = "forward") -> list[str]:
+    def _text_of_function(
+        self, function: Any, first: str | None = None, name: str = "forward", owner: nn.Module | None = None
+    ) -> list[str]:
         if function.examples is None:
             return compile_function(self, function.function, name, first)
         args, kwargs = function.examples
@@ -111,6 +115,8 @@ class Program:
         recording = record(holder, function.function, args, kwargs)
         parameters, inputs = _parameters(function.function, args, kwargs)
         lines, kind = printed(recording, self, inputs)
+        if owner is not None:
+            self.notes[id(owner), name] = notes_of(recording, inputs)
         return _definition(name, [*([first] if first else []), *parameters], kind, lines)
 
     def _describe(self, module: nn.Module) -> Described:

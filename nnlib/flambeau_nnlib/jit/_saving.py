@@ -14,6 +14,10 @@ from typing import Any, BinaryIO, NamedTuple
 import flambeau as torch
 
 from ._archive import STORAGES, Archive, LoadedModule, LoadedObject
+from ._freeze import FrozenModule
+from ._frozen_program import FrozenProgram
+from ._graph import Graph, Note
+from ._graph_building import build_graph
 from ._operators import DTYPES
 from ._program import Described, Program
 
@@ -72,14 +76,52 @@ class _Content(NamedTuple):
     constants: list[Any]
     version: bytes
     describe: Callable[[Any], Described]
+    notes: dict[tuple[int, str], dict[str, Note]] = {}
 
 
 def _content_of(m: Any) -> _Content:
+    if isinstance(m, FrozenModule):
+        frozen = frozen_program(m)
+        return _Content(frozen.root, frozen.code(), frozen.constants, b"10\n", lambda module: frozen.described[id(module)])
     if isinstance(m, LoadedModule):
         archive: Archive = type(m)._archive
         return _Content(m, archive.code, list(archive.constants), archive.version, _described_as_read)
     program = Program(m)
-    return _Content(program.root, program.code(), program.constants, b"10\n", lambda module: program.described[id(module)])
+    return _Content(program.root, program.code(), program.constants, b"10\n", lambda module: program.described[id(module)],
+                    program.notes)  # fmt: skip
+
+
+def text_of(m: Any) -> str:
+    """The code of `forward` that `save` writes of a module or function."""
+    program = Program(m)
+    if isinstance(m, torch.jit.ScriptFunction):
+        text = program.method_text(program.root, "forward")
+        first = f"self: {program.described[id(program.root)].path}"
+        return text.replace(f"def forward({first}, ", f"def {m.name}(", 1).replace(f"def forward({first}", f"def {m.name}(", 1)
+    return program.method_text(m, "forward")
+
+
+def graph_of(m: Any, inline: bool) -> Graph:
+    """The graph of `forward` of a module, or of a function.
+
+    Args:
+        m: the module or function.
+        inline: read what it calls in the place of the calls.
+
+    Raises:
+        RuntimeError: its code cannot be written.
+    """
+    content = _content_of(m)
+    return build_graph(
+        content.root, "forward", content.code, content.constants, content.describe, content.notes, inline,
+        has_self=not isinstance(m, torch.jit.ScriptFunction),
+    )  # fmt: skip
+
+
+def frozen_program(m: FrozenModule) -> FrozenProgram:
+    """The code, constants and attributes of a frozen module."""
+    content = _content_of(vars(m)["_module"])
+    return FrozenProgram(content.root, content.code, content.constants, content.describe, vars(m)["_preserved"])
 
 
 def code_of(m: Any) -> dict[str, bytes]:

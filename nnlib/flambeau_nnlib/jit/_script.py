@@ -12,12 +12,13 @@ import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import flambeau as torch
 from flambeau import nn
 
 from ..nn.modules.module import MEMBER_KINDS
+from ._marks import enters_script
 from ._recording import current_recording
 
 __all__ = [
@@ -90,8 +91,20 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
         raise RuntimeError(f"{name}() {reason}. Declaration: {name}{signature}") from cause
 
 
-def _no_graph() -> NoReturn:
-    raise RuntimeError("scripted code runs as Python here and has no TorchScript graph; see .code, or torch.fx.symbolic_trace")
+def _graph_of(code: Any, inline: bool) -> Any:
+    from ._saving import graph_of
+
+    return graph_of(code, inline)
+
+
+def _code_of(code: Any, function: Any) -> str:
+    """What `torch.jit.save` writes of a function or module; its Python source, if that cannot be written."""
+    from ._saving import text_of
+
+    try:
+        return text_of(code)
+    except RuntimeError:
+        return _source_of(function)
 
 
 def _source_of(function: Any) -> str:
@@ -122,6 +135,7 @@ class ScriptFunction:
         self.name = getattr(function, "__name__", "forward")
         self.qualified_name = f"__torch__.{getattr(function, '__module__', '')}.{self.name}"
 
+    @enters_script
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recording = current_recording()
         if recording is not None:
@@ -130,20 +144,35 @@ class ScriptFunction:
             return self.function(*args, **kwargs)
 
     @property
+    def _traced(self) -> bool:
+        return self.examples is not None
+
+    @property
     def code(self) -> str:
-        """The source of the function."""
-        return _source_of(self.function)
+        """What `torch.jit.save` writes of the function; its Python source, if that cannot be written."""
+        return _code_of(self, self.function)
 
     @property
     def graph(self) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """The function as a graph of operators.
 
-    inlined_graph = graph
+        Raises:
+            RuntimeError: its code cannot be written.
+        """
+        return _graph_of(self, False)
+
+    @property
+    def inlined_graph(self) -> Any:
+        """The function as a graph of operators, with those of the functions that it calls.
+
+        Raises:
+            RuntimeError: its code cannot be written.
+        """
+        return _graph_of(self, True)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """The `inlined_graph`, which is the same for all arguments."""
+        return self.inlined_graph
 
     def save(self, f: str | os.PathLike[str] | BinaryIO, _extra_files: dict[str, Any] | None = None) -> None:
         """Write an archive: see `torch.jit.save`."""
@@ -163,7 +192,9 @@ class ScriptModule(nn.Module):
     """
 
     original_name: str = "Module"
+    _traced = False
 
+    @enters_script
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recording = current_recording()
         if recording is not None and recording.module is not self and self._runs_by_itself():
@@ -177,31 +208,39 @@ class ScriptModule(nn.Module):
 
     @property
     def code(self) -> str:
-        """The source of `forward`."""
-        return _source_of(type(self).forward)
+        """What `torch.jit.save` writes of `forward`; its Python source, if that cannot be written."""
+        return _code_of(self, type(self).forward)
 
     @property
     def code_with_constants(self) -> tuple[str, dict[str, Any]]:
-        """The source of `forward`, and no constants beside it."""
+        """The code of `forward`, and no constants beside it."""
         return self.code, {}
 
     @property
     def graph(self) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """`forward` as a graph of operators and of calls of submodules.
+
+        Raises:
+            RuntimeError: its code cannot be written.
+        """
+        return _graph_of(self, False)
 
     @property
     def inlined_graph(self) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """`forward` as a graph of operators, with those of submodules.
+
+        Raises:
+            RuntimeError: its code cannot be written.
+        """
+        return _graph_of(self, True)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Any:
-        """There is none: RuntimeError."""
-        _no_graph()
+        """The `inlined_graph`, which is the same for all arguments."""
+        return self.inlined_graph
 
     def get_debug_state(self, *args: Any, **kwargs: Any) -> Any:
         """There is none: RuntimeError."""
-        _no_graph()
+        raise RuntimeError("scripted code runs as Python here: there is no state of an executor; see .code and .graph")
 
     def forward_magic_method(self, method_name: str, *args: Any, **kwargs: Any) -> Any:
         """What a method such as `__len__` of the module returns.
@@ -256,7 +295,22 @@ def _scripted_class(cls: type[nn.Module], kind: type[ScriptModule] = RecursiveSc
     own = {name: inspect.getattr_static(kind, name) for name in _OFFERED}
     body = {**own, "original_name": cls.__name__, "__module__": cls.__module__, "__repr__": kind.__repr__}
     body = {name: member for name, member in body.items() if name not in _OFFERED or not hasattr(cls, name)}
+    for name, member in inspect.getmembers_static(cls, inspect.isfunction):
+        if getattr(member, "_torchscript_modifier", "") == "export" and name != "forward":
+            body[name] = _exported(member)
     return type(kind.__name__, (cls, kind), body)
+
+
+def _exported(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method under `torch.jit.export`, which is scripted code as `forward` is."""
+
+    @enters_script
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _raising_errors(function, (self, *args), kwargs):
+            return function(self, *args, **kwargs)
+
+    return method
 
 
 _OFFERED = {name for name in vars(ScriptModule) if not name.startswith("_")} - {"original_name"}

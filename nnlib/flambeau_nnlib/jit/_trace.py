@@ -22,16 +22,7 @@ class TopLevelTracedModule(ScriptModule):
     """A module that `torch.jit.trace` has given back."""
 
     example_inputs: Any = None
-
-    @property
-    def code(self) -> str:
-        """What `torch.jit.save` writes of `forward`; its source, if no `forward` was traced."""
-        return self._program().method_text(self, "forward") if "forward" in vars(self).get("_examples", ()) else super().code
-
-    def _program(self) -> Any:
-        from ._program import Program
-
-        return Program(self)
+    _traced = True
 
     def __repr__(self) -> str:
         return super().__repr__()
@@ -137,3 +128,10 @@ def trace_module(mod: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: A
     traced = scripted(mod, kind=TopLevelTracedModule)
     traced.__dict__["_examples"] = examples
     return traced
+
+
+def _get_trace_graph(f: Any, args: Any = (), kwargs: dict[str, Any] | None = None, *rest: Any, **options: Any) -> tuple[Any, Any]:
+    """The graph of a traced function or module, with those of its submodules in it, and what it gives: for fvcore."""
+    traced = trace(f, args, example_kwarg_inputs=kwargs)
+    args = (args,) if isinstance(args, torch.Tensor) else args
+    return traced.inlined_graph, f(*args, **(kwargs or {}))

@@ -1,13 +1,17 @@
-/* Attention, a block of queries of one head at a time, so that its scores stay in the thread's cache.
+/* Attention, a block of queries of one head at a time, and of its keys some at a time, so that scores stay in the thread's cache.
 
 Arrays are `(sample, head, position, feature)`, of any strides but contiguous features: queries, keys and values may be parts of one
-projection, and a bias be broadcast. */
+projection, and a bias be broadcast.
+
+Scores are `(key, query)`, of PIECE queries: vectors are of queries, so that softmax needs no sums over lanes, and products take scores
+from where they are, whether as rows or as columns. */
 #pragma once
 
 #include "matrix.h"
-#include "rows.h"
+#include "scalar.h"
 
-#define QUERIES (3 * ROWS) /* in a block */
+#define QUERIES PIECE    /* in a block */
+#define KEYS (8 * ROWS) /* at a time in the forward */
 
 typedef struct {
     float *at;
@@ -19,51 +23,164 @@ INLINE Rows rows_at(const Argument *a, int i, int64_t n, int64_t h, int64_t posi
     return (Rows){FLOATS(i) + n * STEP(i, 0) + h * STEP(i, 1) + position * STEP(i, 2), STEP(i, 2)};
 }
 
-INLINE void multiply(int64_t rows, int64_t columns, int64_t depth, Rows a, bool a_transposed, Rows b, bool b_transposed, Rows out, bool add) {
-    Product p = product(rows, columns, depth, a.at, a_transposed ? 1 : a.step, a_transposed ? a.step : 1, b.at, b_transposed ? 1 : b.step,
-                        b_transposed ? b.step : 1, out.at, out.step, add);
-    compute(&p, 1);
+INLINE Rows rows_from(Rows rows, int64_t first) { return (Rows){rows.at + first * rows.step, rows.step}; }
+
+INLINE int64_t whole_vectors(int64_t count) { return pieces(count, LANES) * LANES; }
+
+/* Rows of whole vectors: these, or a copy with zeros at its end. */
+static Rows of_whole_vectors(Rows rows, int64_t count, int64_t features, float *memory) {
+    const int64_t width = whole_vectors(features);
+    if (width == features) return rows;
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(memory + i * width, rows.at + i * rows.step, features * sizeof(float));
+        memset(memory + i * width + features, 0, (width - features) * sizeof(float));
+    }
+    return (Rows){memory, width};
 }
 
-/* The softmax of the scores of a block whose first query is `start`; zeros where a row may see nothing. */
-static void attention_weights(Rows scores, int64_t count, int64_t seen_by_all, int64_t features, Rows queries, Rows keys, Rows bias,
-                              int64_t bias_step, int64_t start, bool causal, float scale) {
-    multiply(count, seen_by_all, features, queries, false, keys, true, scores, false);
-    for (int64_t i = 0; i < count; i++) {
-        float *row = scores.at + i * scores.step, total = 0.0f;
-        int64_t seen = causal ? smaller(seen_by_all, start + i + 1) : seen_by_all;
-        if (bias.at && bias_step == 1) {
-            const float *added = bias.at + i * bias.step;
-            SIMD() for (int64_t j = 0; j < seen; j++) row[j] = row[j] * scale + added[j];
-        } else {
-            const float *added = bias.at + i * bias.step;
-            SIMD() for (int64_t j = 0; j < seen; j++) row[j] *= scale;
-            if (bias.at) for (int64_t j = 0; j < seen; j++) row[j] += added[j * bias_step];
+/* `(feature, query)`, multiplied by a number. */
+static void transpose_queries(float *to, Rows queries, int64_t count, int64_t features, float scale) {
+    if (count < QUERIES) memset(to, 0, features * QUERIES * sizeof(float));
+    transpose(to, QUERIES, queries.at, queries.step, count, features);
+    if (scale != 1.0f)
+        SIMD() for (int64_t i = 0; i < features * QUERIES; i++) to[i] *= scale;
+}
+
+/* Products of `count` rows with queries, `lanes` of them; `panel` is memory for features * ROWS and LANES more. */
+static void products_with_queries(float *scores, Rows rows, int64_t count, int64_t features, const float *queries, int64_t lanes,
+                                  float *panel) {
+    const Product keys = {.a = rows.at, .a_row = rows.step, .a_depth = 1};
+    for (int64_t i = 0; i < count; i += ROWS) {
+        const int64_t some = smaller(ROWS, count - i);
+        matrix_panel_of_a(&keys, i, some, 0, features, panel);
+        for (int64_t j = 0; j < lanes; j += WIDTH) {
+            Panels p = {.depth = features, .a = panel, .b = queries + j, .b_step = QUERIES, .out = scores + i * QUERIES + j, .out_row = QUERIES};
+            micro_kernels[some - 1][lanes - j > LANES ? WIDE : NARROW](&p);
         }
-        float shift = seen ? largest_of(row, seen) : 0.0f;
-        shift = shift == -INFINITY ? 0.0f : shift;
-        SIMD(reduction(+ : total)) for (int64_t j = 0; j < seen; j++) {
-            float power = exp_below(row[j] - shift);
-            row[j] = power;
-            total += power;
-        }
-        float share = total == 0.0f ? 1.0f : 1.0f / total;
-        SIMD() for (int64_t j = 0; j < seen; j++) row[j] *= share;
-        for (int64_t j = seen; j < seen_by_all; j++) row[j] = 0.0f;
     }
 }
 
-/* Context: out, query, key, value, bias, whether there is a bias, whether causal, scale. */
+/* Products of scores with rows of `width` numbers: one for each key, over all queries, or `across`, one for each query, over all keys. */
+static void products_of_scores(Rows out, const float *scores, bool across, int64_t rows, int64_t depth, Rows b, int64_t width, bool add) {
+    const int64_t panels = pieces(rows, ROWS);
+    const int wide = across ? COLUMNS_OF_PIECE : ROWS_OF_PIECE, narrow = across ? COLUMNS_NARROW : ROWS_NARROW;
+    for (int64_t panel = 0; panel < panels; panel++) {
+        const int64_t start = panel * rows / panels, count = (panel + 1) * rows / panels - start;
+        for (int64_t j = 0; j < width; j += WIDTH) {
+            Panels p = {.depth = depth, .a = scores + start * (across ? 1 : QUERIES), .b = b.at + j, .b_step = b.step,
+                        .out = out.at + start * out.step + j, .out_row = out.step, .add = add};
+            micro_kernels[count - 1][width - j > LANES ? wide : narrow](&p);
+        }
+    }
+}
+
+/* What is added to the scores of some keys and queries; the steps are from query to query and from key to key. */
+static void add_bias(float *scores, int64_t keys, int64_t queries, const float *bias, int64_t query_step, int64_t key_step) {
+    for (int64_t first = 0; first < keys; first += LANES) {
+        const int64_t some = smaller(LANES, keys - first);
+        const float *from = bias + first * key_step;
+        float added[LANES * QUERIES];
+        if (key_step == 1 && query_step) transpose(added, QUERIES, from, query_step, queries, some);
+        else
+            for (int64_t k = 0; k < some; k++)
+                for (int64_t i = 0; i < queries; i++) added[k * QUERIES + i] = from[k * key_step + i * query_step];
+        for (int64_t k = 0; k < some; k++) {
+            float *row = scores + (first + k) * QUERIES;
+            SIMD() for (int64_t i = 0; i < queries; i++) row[i] += added[k * QUERIES + i];
+        }
+    }
+}
+
+/* A block of queries of one head. */
+typedef struct {
+    Rows queries, keys, bias;
+    int64_t start, count, lanes, features, seen; /* the first query, how many, in whole vectors; how many keys they see */
+    int64_t bias_step;
+    bool causal;
+} Queries;
+
+/* Arguments from number `i` on: queries, keys, values, bias, whether there is a bias, whether causal. */
+INLINE Queries queries_at(const Argument *a, int i, int64_t n, int64_t h, int64_t start) {
+    const int64_t count = smaller(QUERIES, SIZE(i, 2) - start), keys = SIZE(i + 1, 2);
+    return (Queries){rows_at(a, i, n, h, start), rows_at(a, i + 1, n, h, 0),
+                     INTEGER(i + 4) ? rows_at(a, i + 3, n, h, start) : (Rows){NULL, 0}, start, count, whole_vectors(count), SIZE(i, 3),
+                     INTEGER(i + 5) ? smaller(keys, start + count) : keys, STEP(i + 3, 3), INTEGER(i + 5)};
+}
+
+/* The scores of some of the keys. */
+static void scores_of(const Queries *q, float *scores, int64_t first, int64_t count, const float *queries, float *panel) {
+    products_with_queries(scores, rows_from(q->keys, first), count, q->features, queries, q->lanes, panel);
+    if (q->bias.at) add_bias(scores, count, q->count, q->bias.at + first * q->bias_step, q->bias.step, q->bias_step);
+    if (q->causal)
+        for (int64_t k = larger(0, q->start + 1 - first); k < count; k++)
+            for (int64_t i = 0; i < smaller(first + k - q->start, q->lanes); i++) scores[k * QUERIES + i] = -INFINITY;
+}
+
+/* Raise `most` to the largest scores of each query, but for NaN; which become NaN by `powers`. */
+static void raise_to_largest(float *most, const float *scores, int64_t keys, int64_t lanes) {
+    for (int64_t j = 0; j < lanes; j += LANES) {
+        Vector largest[2] = {load(most + j), load(most + j)};
+        for (int64_t k = 0; k < keys; k++) largest[k % 2] = larger_lanes(load(scores + k * QUERIES + j), largest[k % 2]);
+        store(most + j, larger_lanes(largest[0], largest[1]));
+    }
+}
+
+/* Scores to the powers of e, which are added to `totals`, those of KEYS together; zeros where a query may see nothing. */
+static void powers(float *scores, int64_t keys, int64_t lanes, const float *most, float *totals) {
+    for (int64_t first = 0; first < keys; first += KEYS)
+        for (int64_t j = 0; j < lanes; j += LANES) {
+            float shifts[LANES], sums[LANES] = {0};
+            for (int lane = 0; lane < LANES; lane++) shifts[lane] = most[j + lane] == -INFINITY ? 0.0f : most[j + lane];
+            for (int64_t k = first; k < smaller(first + KEYS, keys); k++) {
+                float *row = scores + k * QUERIES + j;
+                SIMD() for (int lane = 0; lane < LANES; lane++) {
+                    const float power = exp_below(row[lane] - shifts[lane]);
+                    row[lane] = power;
+                    sums[lane] += power;
+                }
+            }
+            for (int lane = 0; lane < LANES; lane++) totals[j + lane] += sums[lane];
+        }
+}
+
+/* One over the totals. */
+INLINE void invert(float *totals, int64_t lanes) {
+    for (int64_t i = 0; i < lanes; i++) totals[i] = totals[i] == 0.0f ? 1.0f : 1.0f / totals[i];
+}
+
+/* Context: out, query, key, value, bias, whether there is a bias, whether causal, scale.
+
+Where later keys have larger scores, what was summed before is made smaller (Milakov & Gimelshein 2018, Dao et al. 2022). */
 static void attention_block(void *context, int64_t number) {
     const Argument *a = context;
-    int64_t heads = SIZE(1, 1), length = SIZE(1, 2), features = SIZE(1, 3), keys = SIZE(2, 2), blocks = pieces(length, QUERIES);
-    int64_t n = number / (heads * blocks), h = number / blocks % heads, start = number % blocks * QUERIES;
-    int64_t stop = smaller(start + QUERIES, length), seen = INTEGER(6) ? smaller(keys, stop) : keys;
-    Rows scores = {scratch(1, QUERIES * seen * sizeof(float)), seen}, bias = {NULL, 0};
-    if (INTEGER(5)) bias = rows_at(a, 4, n, h, start);
-    attention_weights(scores, stop - start, seen, features, rows_at(a, 1, n, h, start), rows_at(a, 2, n, h, 0), bias, STEP(4, 3), start,
-                      INTEGER(6), NUMBER_OF(7));
-    multiply(stop - start, SIZE(3, 3), seen, scores, false, rows_at(a, 3, n, h, 0), false, rows_at(a, 0, n, h, start), false);
+    const int64_t heads = SIZE(1, 1), blocks = pieces(SIZE(1, 2), QUERIES), n = number / (heads * blocks), h = number / blocks % heads;
+    const Queries q = queries_at(a, 1, n, h, number % blocks * QUERIES);
+    const Rows values = rows_at(a, 3, n, h, 0), out = rows_at(a, 0, n, h, q.start);
+    const int64_t features = SIZE(3, 3), width = whole_vectors(features);
+    float *scores = scratch(1, (KEYS * QUERIES + q.features * QUERIES + q.features * ROWS + LANES + QUERIES * width + KEYS * width) * sizeof(float));
+    float *queries = scores + KEYS * QUERIES, *sums = queries + q.features * QUERIES, *some_values = sums + QUERIES * width, *panel = some_values + KEYS * width;
+    float most[QUERIES], totals[QUERIES] = {0};
+    for (int i = 0; i < QUERIES; i++) most[i] = -INFINITY;
+    transpose_queries(queries, q.queries, q.count, q.features, NUMBER_OF(7));
+    for (int64_t first = 0; first < q.seen; first += KEYS) {
+        const int64_t count = smaller(KEYS, q.seen - first);
+        float before[QUERIES];
+        scores_of(&q, scores, first, count, queries, panel);
+        memcpy(before, most, sizeof before);
+        raise_to_largest(most, scores, count, q.lanes);
+        for (int64_t i = 0; first && i < q.count; i++) {
+            if (before[i] == most[i]) continue;
+            const float share = exp_below(before[i] - most[i]);
+            totals[i] *= share;
+            SIMD() for (int64_t j = 0; j < width; j++) sums[i * width + j] *= share;
+        }
+        powers(scores, count, q.lanes, most, totals);
+        products_of_scores((Rows){sums, width}, scores, true, q.count, count,
+                           of_whole_vectors(rows_from(values, first), count, features, some_values), width, first > 0);
+    }
+    invert(totals, q.lanes);
+    for (int64_t i = 0; i < q.count; i++)
+        SIMD() for (int64_t j = 0; j < features; j++) out.at[i * out.step + j] = sums[i * width + j] * totals[i];
 }
 
 static void attention(const Argument *a, int64_t first, int64_t last) {
@@ -71,30 +188,63 @@ static void attention(const Argument *a, int64_t first, int64_t last) {
     parallel(SIZE(1, 0) * SIZE(1, 1) * pieces(SIZE(1, 2), QUERIES), attention_block, (void *)a);
 }
 
-/* Context: grad_query, grad_key, grad_value (zeros before, as each block adds to the last two), g, query, key, value, bias, whether
-there is a bias, whether causal, scale. */
+/* From weights, which are to be multiplied by `shares`, and their gradients to the gradients of scores. */
+static void gradients_of_scores(float *slopes, float *weights, int64_t keys, int64_t lanes, const float *shares, float scale) {
+    for (int64_t j = 0; j < lanes; j += LANES) {
+        const Vector share = load(shares + j);
+        Vector means[2] = {{0}};
+        for (int64_t k = 0; k < keys; k++) {
+            const Vector weight = load(weights + k * QUERIES + j) * share;
+            store(weights + k * QUERIES + j, weight);
+            means[k % 2] += weight * load(slopes + k * QUERIES + j);
+        }
+        const Vector mean = means[0] + means[1];
+        for (int64_t k = 0; k < keys; k++) {
+            float *to = slopes + k * QUERIES + j;
+            store(to, (load(to) - mean) * load(weights + k * QUERIES + j) * scale);
+        }
+    }
+}
+
+/* Rows of whole vectors back to where they belong. */
+static void copy_rows(Rows to, const float *from, int64_t count, int64_t features) {
+    const int64_t width = whole_vectors(features);
+    for (int64_t i = 0; i < count; i++) memcpy(to.at + i * to.step, from + i * width, features * sizeof(float));
+}
+
+/* Context: grad_query, grad_key, grad_value, g, query, key, value, bias, whether there is a bias, whether causal, scale. */
 static void attention_head_gradients(void *context, int64_t number) {
     const Argument *a = context;
-    int64_t heads = SIZE(4, 1), length = SIZE(4, 2), features = SIZE(4, 3), keys = SIZE(5, 2), values = SIZE(6, 3);
-    int64_t n = number / heads, h = number % heads;
-    const float scale = NUMBER_OF(10);
-    Rows key = rows_at(a, 5, n, h, 0), value = rows_at(a, 6, n, h, 0);
+    const int64_t heads = SIZE(4, 1), length = SIZE(4, 2), features = SIZE(4, 3), keys = SIZE(5, 2), n = number / heads, h = number % heads;
+    const int64_t of_values = SIZE(6, 3), width = whole_vectors(features), value_width = whole_vectors(of_values);
+    float *weights = scratch(1, 2 * QUERIES * keys * sizeof(float)), *slopes = weights + QUERIES * keys;
+    /* the sums; copies of rows; queries and their gradients, transposed */
+    float *key_sums = scratch(2, ((2 * keys + 2 * QUERIES) * width + (keys + QUERIES) * value_width + (QUERIES + ROWS) * (features + of_values) + LANES) * sizeof(float));
+    float *value_sums = key_sums + keys * width, *copied_keys = value_sums + keys * value_width, *query_sums = copied_keys + keys * width;
+    float *copied_queries = query_sums + QUERIES * width, *copied_grads = copied_queries + QUERIES * width;
+    float *queries = copied_grads + QUERIES * value_width, *grads = queries + QUERIES * features, *panel = grads + QUERIES * of_values;
+    const Rows whole_keys = of_whole_vectors(rows_at(a, 5, n, h, 0), keys, features, copied_keys), values = rows_at(a, 6, n, h, 0);
+    memset(key_sums, 0, keys * width * sizeof(float)), memset(value_sums, 0, keys * value_width * sizeof(float));
     for (int64_t start = 0; start < length; start += QUERIES) {
-        int64_t count = smaller(QUERIES, length - start), seen = INTEGER(9) ? smaller(keys, start + count) : keys;
-        Rows weights = {scratch(1, 2 * QUERIES * seen * sizeof(float)), seen}, slopes = {weights.at + QUERIES * seen, seen};
-        Rows queries = rows_at(a, 4, n, h, start), g = rows_at(a, 3, n, h, start), bias = {NULL, 0};
-        if (INTEGER(8)) bias = rows_at(a, 7, n, h, start);
-        attention_weights(weights, count, seen, features, queries, key, bias, STEP(7, 3), start, INTEGER(9), scale);
-        multiply(count, seen, values, g, false, value, true, slopes, false);
-        for (int64_t i = 0; i < count; i++) {
-            float *row = slopes.at + i * seen;
-            const float *shares = weights.at + i * seen, mean = sum_of_products(row, shares, 0.0f, seen);
-            SIMD() for (int64_t j = 0; j < seen; j++) row[j] = (row[j] - mean) * shares[j] * scale;
-        }
-        multiply(count, features, seen, slopes, false, key, false, rows_at(a, 0, n, h, start), false);
-        multiply(seen, features, count, slopes, true, queries, false, rows_at(a, 1, n, h, 0), true);
-        multiply(seen, values, count, weights, true, g, false, rows_at(a, 2, n, h, 0), true);
+        const Queries q = queries_at(a, 4, n, h, start);
+        const Rows g = rows_at(a, 3, n, h, start);
+        float most[QUERIES], shares[QUERIES] = {0};
+        for (int i = 0; i < QUERIES; i++) most[i] = -INFINITY;
+        transpose_queries(queries, q.queries, q.count, features, NUMBER_OF(10));
+        transpose_queries(grads, g, q.count, of_values, 1.0f);
+        scores_of(&q, weights, 0, q.seen, queries, panel);
+        raise_to_largest(most, weights, q.seen, q.lanes);
+        powers(weights, q.seen, q.lanes, most, shares);
+        invert(shares, q.lanes);
+        products_with_queries(slopes, values, q.seen, of_values, grads, q.lanes, panel);
+        gradients_of_scores(slopes, weights, q.seen, q.lanes, shares, NUMBER_OF(10));
+        products_of_scores((Rows){query_sums, width}, slopes, true, q.count, q.seen, whole_keys, width, false);
+        products_of_scores((Rows){key_sums, width}, slopes, false, q.seen, q.count, of_whole_vectors(q.queries, q.count, features, copied_queries), width, true);
+        products_of_scores((Rows){value_sums, value_width}, weights, false, q.seen, q.count, of_whole_vectors(g, q.count, of_values, copied_grads), value_width, true);
+        copy_rows(rows_at(a, 0, n, h, start), query_sums, q.count, features);
     }
+    copy_rows(rows_at(a, 1, n, h, 0), key_sums, keys, features);
+    copy_rows(rows_at(a, 2, n, h, 0), value_sums, keys, of_values);
 }
 
 static void attention_gradients(const Argument *a, int64_t first, int64_t last) {

@@ -76,27 +76,72 @@ static void affine_of_channels(const Argument *a, int64_t first, int64_t last) {
     }
 }
 
+#define MOST_TOGETHER 64 /* channels */
+
+/* The sums of g and of g (x - mean) over the runs of some channels, run by run of all of them, as those of one lie pages apart. */
+INLINE void gradient_sums(const float *g, const float *x, const float *mean, int64_t channels, int64_t runs, int64_t step, int64_t places,
+                          double *totals, double *projections) {
+    memset(totals, 0, channels * sizeof(double)), memset(projections, 0, channels * sizeof(double));
+    if (places >= 32 * LANES) {
+        for (int64_t n = 0; n < runs; n++)
+            for (int64_t c = 0; c < channels; c++) {
+                const float *grad = g + n * step + c * places;
+                totals[c] += sum_of(grad, places);
+                projections[c] += sum_of_products(grad, x + n * step + c * places, mean[c], places);
+            }
+        return;
+    }
+    const int64_t together = 4096 / larger(places, 1); /* runs that are added in single precision */
+    for (int64_t n = 0, stop; n < runs; n = stop) {
+        Vector of_grads[MOST_TOGETHER], of_products[MOST_TOGETHER];
+        memset(of_grads, 0, channels * sizeof(Vector)), memset(of_products, 0, channels * sizeof(Vector));
+        for (int64_t run = n; stop = smaller(n + together, runs), run < stop; run++)
+            for (int64_t c = 0; c < channels; c++) {
+                const float *grads = g + run * step + c * places, *xs = x + run * step + c * places, centre = mean[c];
+                Vector grad_sums[2] = {of_grads[c], {0}}, product_sums[2] = {of_products[c], {0}};
+                int64_t j = 0;
+                for (; j + 2 * LANES <= places; j += 2 * LANES)
+                    for (int i = 0; i < 2; i++) {
+                        const Vector grad = load(grads + j + i * LANES);
+                        grad_sums[i] += grad, product_sums[i] += grad * (load(xs + j + i * LANES) - centre);
+                    }
+                if (j + LANES <= places) {
+                    const Vector grad = load(grads + j);
+                    grad_sums[0] += grad, product_sums[0] += grad * (load(xs + j) - centre);
+                    j += LANES;
+                }
+                for (; j < places; j++) grad_sums[1][0] += grads[j], product_sums[1][0] += grads[j] * (xs[j] - centre);
+                of_grads[c] = grad_sums[0] + grad_sums[1], of_products[c] = product_sums[0] + product_sums[1];
+            }
+        for (int64_t c = 0; c < channels; c++) totals[c] += sum_of_lanes(of_grads[c]), projections[c] += sum_of_lanes(of_products[c]);
+    }
+}
+
 /* Arguments: grad_weight, grad_bias, grad_input, g, x, mean, scale (one over the standard deviation), factor (that times the
 weight), whether the moments are fixed. */
 static void norm_backward_channels(const Argument *a, int64_t first, int64_t last) {
-    int64_t batch = SIZE(3, 0), channels = SIZE(3, 1), places = SIZE(3, 2);
-    for (int64_t c = first; c < last; c++) {
-        const float mean = FLOATS(5)[c], scale = FLOATS(6)[c], factor = FLOATS(7)[c], *grads = FLOATS(3) + c * places, *xs = FLOATS(4) + c * places;
-        const double total = sum_over_runs(grads, grads, 0.0f, batch, channels * places, places, ELEMENTS);
-        const double projection = sum_over_runs(grads, xs, mean, batch, channels * places, places, PRODUCTS);
-        FLOATS(1)[c] = (float)total;
-        FLOATS(0)[c] = (float)projection * scale;
-        float tilt = 0.0f, offset = 0.0f;
-        if (!INTEGER(8)) {
-            float share = 1.0f / (float)(batch * places);
-            tilt = -factor * (float)projection * scale * scale * share;
-            offset = -factor * (float)total * share - tilt * mean;
+    const int64_t batch = SIZE(3, 0), places = SIZE(3, 2), step = SIZE(3, 1) * places;
+    const int64_t together = larger(1, smaller(MOST_TOGETHER, 1024 / larger(places, 1)));
+    for (int64_t start = first, count; start < last; start += count) {
+        count = smaller(together, last - start);
+        const float *grads = FLOATS(3) + start * places, *xs = FLOATS(4) + start * places, share = 1.0f / (float)(batch * places);
+        double totals[MOST_TOGETHER], projections[MOST_TOGETHER];
+        float tilts[MOST_TOGETHER], offsets[MOST_TOGETHER];
+        gradient_sums(grads, xs, FLOATS(5) + start, count, batch, step, places, totals, projections);
+        for (int64_t c = 0; c < count; c++) {
+            const float mean = FLOATS(5)[start + c], scale = FLOATS(6)[start + c], factor = FLOATS(7)[start + c];
+            FLOATS(1)[start + c] = (float)totals[c];
+            FLOATS(0)[start + c] = (float)projections[c] * scale;
+            tilts[c] = INTEGER(8) ? 0.0f : -factor * (float)projections[c] * scale * scale * share;
+            offsets[c] = INTEGER(8) ? 0.0f : -factor * (float)totals[c] * share - tilts[c] * mean;
         }
-        for (int64_t n = 0; n < batch; n++) {
-            float *out = FLOATS(2) + (n * channels + c) * places;
-            const float *grad = FLOATS(3) + (n * channels + c) * places, *x = FLOATS(4) + (n * channels + c) * places;
-            SIMD() for (int64_t j = 0; j < places; j++) out[j] = grad[j] * factor + x[j] * tilt + offset;
-        }
+        for (int64_t n = 0; n < batch; n++)
+            for (int64_t c = 0; c < count; c++) {
+                float *out = FLOATS(2) + n * step + (start + c) * places;
+                const float *grad = grads + n * step + c * places, *x = xs + n * step + c * places;
+                const float factor = FLOATS(7)[start + c], tilt = tilts[c], offset = offsets[c];
+                SIMD() for (int64_t j = 0; j < places; j++) out[j] = grad[j] * factor + x[j] * tilt + offset;
+            }
     }
 }
 

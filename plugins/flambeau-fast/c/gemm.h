@@ -109,17 +109,21 @@ typedef void MicroKernel(const Panels *);
     static void multiply_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, i + 1); }                        \
     static void multiply_offsets_##i(const Panels *p) { multiply_panels(p, i + 1, true, true, 1, i + 1); }                         \
     static void multiply_rows_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, PIECE, 1); }                            \
-    static void multiply_columns_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, PIECE); }
-#define NAMES(i) {multiply_wide_##i, multiply_narrow_##i, multiply_offsets_##i, multiply_rows_##i, multiply_columns_##i},
-enum { WIDE, NARROW, BY_OFFSETS, ROWS_OF_PIECE, COLUMNS_OF_PIECE };
+    static void multiply_columns_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, PIECE); }                         \
+    static void multiply_rows_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, PIECE, 1); }                    \
+    static void multiply_columns_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, PIECE); }
+#define NAMES(i)                                                                                                                   \
+    {multiply_wide_##i, multiply_narrow_##i,      multiply_offsets_##i,       multiply_rows_##i, multiply_columns_##i,              \
+     multiply_rows_narrow_##i, multiply_columns_narrow_##i},
+enum { WIDE, NARROW, BY_OFFSETS, ROWS_OF_PIECE, COLUMNS_OF_PIECE, ROWS_NARROW, COLUMNS_NARROW };
 EACH_ROW(KERNELS_OF_ROWS)
-static MicroKernel *const micro_kernels[ROWS][5] = {EACH_ROW(NAMES)};
+static MicroKernel *const micro_kernels[ROWS][7] = {EACH_ROW(NAMES)};
 #undef KERNELS_OF_ROWS
 #undef NAMES
 
 /* --- panels of matrices --- */
 
-/* What is written beyond a line is overwritten by the next one, and beyond the last line by the next panel. */
+/* With room for LANES more: what is written beyond a line is overwritten by the next, or by the next panel. */
 static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
     const float *a = (const float *)p->a + row * p->a_row + k * p->a_depth;
     int64_t done = 0;

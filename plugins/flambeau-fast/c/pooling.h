@@ -49,7 +49,6 @@ static void max_pool_backward_images(const Argument *a, int64_t first, int64_t l
 typedef float Four __attribute__((vector_size(16)));
 typedef float LooseFour __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t FourBits __attribute__((vector_size(16)));
-typedef int32_t Bits __attribute__((vector_size(4 * LANES)));
 
 #if LANES == 16
 #define EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)

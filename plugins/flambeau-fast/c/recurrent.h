@@ -3,11 +3,22 @@
 A thread takes a strip of the samples through the whole sequence, so that threads need not wait for each other at every step. */
 #pragma once
 
-#include "attention.h"
+#include "matrix.h"
+#include "scalar.h"
 
-#define NARROW 8 /* least samples of a strip */
+#define LEAST_STRIP 8 /* samples */
 
-INLINE int64_t strips_of(int64_t batch) { return larger(1, smaller(thread_count(), batch / NARROW)); }
+typedef struct {
+    float *at;
+    int64_t step;
+} Matrix;
+
+INLINE void multiply(int64_t rows, int64_t columns, int64_t depth, Matrix a, Matrix b, Matrix out) {
+    Product p = product(rows, columns, depth, a.at, a.step, 1, b.at, b.step, 1, out.at, out.step, false);
+    compute(&p, 1);
+}
+
+INLINE int64_t strips_of(int64_t batch) { return larger(1, smaller(thread_count(), batch / LEAST_STRIP)); }
 
 /* Accurate to one ulp of 1: one tanh is faster than an exponential and a division. */
 INLINE float sigmoid_of_gate(float x) { return 0.5f * hyperbolic_tangent(0.5f * x) + 0.5f; }
@@ -23,8 +34,8 @@ static void lstm_strip(void *context, int64_t strip) {
         int64_t step = INTEGER(7) ? steps - 1 - number : number;
         float *active = FLOATS(0) + step % kept * batch * 4 * size;
         float *new_cell = FLOATS(1) + step * batch * size, *new_state = FLOATS(2) + step * batch * size;
-        multiply(last - first, 4 * size, size, (Rows){(float *)state + first * size, size}, false, (Rows){FLOATS(6), 4 * size}, false,
-                 (Rows){active + first * 4 * size, 4 * size}, false);
+        multiply(last - first, 4 * size, size, (Matrix){(float *)state + first * size, size}, (Matrix){FLOATS(6), 4 * size},
+                 (Matrix){active + first * 4 * size, 4 * size});
         for (int64_t n = first; n < last; n++) {
             float *row = active + n * 4 * size, *to_cell = new_cell + n * size, *to_state = new_state + n * size;
             const float *entered = FLOATS(3) + (step * batch + n) * 4 * size, *before = cell + n * size;
@@ -73,8 +84,8 @@ static void lstm_backward_strip(void *context, int64_t strip) {
                 to_cell[j] = d_cell * f[j];
             }
         }
-        multiply(last - first, size, 4 * size, (Rows){FLOATS(0) + (step * batch + first) * 4 * size, 4 * size}, false,
-                 (Rows){FLOATS(9), size}, false, (Rows){FLOATS(1) + first * size, size}, false);
+        multiply(last - first, size, 4 * size, (Matrix){FLOATS(0) + (step * batch + first) * 4 * size, 4 * size},
+                 (Matrix){FLOATS(9), size}, (Matrix){FLOATS(1) + first * size, size});
     }
 }
 

@@ -18,10 +18,17 @@
 #define SIMD(...) PRAGMA(omp simd __VA_ARGS__)
 
 typedef float Vector __attribute__((vector_size(4 * LANES)));
+typedef int32_t Bits __attribute__((vector_size(4 * LANES)));
 typedef float LooseVector __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* anywhere in memory */
 
 INLINE Vector load(const float *from) { return *(const LooseVector *)from; }
 INLINE void store(float *to, Vector value) { *(LooseVector *)to = value; }
+
+/* a where a is larger, else b; thus b for NaN. */
+INLINE Vector larger_lanes(Vector a, Vector b) {
+    const Bits is_larger = a > b;
+    return (Vector)((is_larger & (Bits)a) | (~is_larger & (Bits)b));
+}
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -6,7 +6,8 @@ Weights are transformed again by each task, which costs a few hundredths of its 
 as large, and to fetch them would cost more.
 
 With a stride of 2, the even rows of an image meet two taps and the odd ones one: five products for four results, and four more. Tiles
-are 9 x 9 then, of 81 places, which share 36 transformed weights: 81 products for the 144.
+are 9 x 9 then, of 81 places, which share 36 transformed weights: 81 products for the 144.  The gradient of such an image is made of
+tiles of 8 x 8, of 81 places as well: four rows in which two taps meet, and four in which one does.
 
 Vectors are of channels or of outputs, so images are transposed on the way in and out, a row of tiles at a time. */
 #pragma once
@@ -71,15 +72,37 @@ INLINE void pass_weight_back(Vector *to, int step, const Vector *m, int from_ste
     to[2 * step] = (m3 + m4 - m1 - m2) * (1.0f / 6) + m5;
 }
 
-/* The same for a stride of 2: of nine numbers the five even ones by the points 0, 1, -1, 2 and infinity, and the four odd ones as they are. */
+/* The same for two taps: five numbers for five, by the points 0, 1, -1, 2 and infinity. */
+INLINE void pass_of_two_taps(Vector *to, int step, const Vector *d, int64_t from_step) {
+    Vector d0 = d[0], d1 = d[from_step], d2 = d[2 * from_step], d3 = d[3 * from_step], d4 = d[4 * from_step];
+    to[0] = 2.0f * (d0 - d2) + (d3 - d1);
+    to[step] = (d3 - d2) - 2.0f * d1;
+    to[2 * step] = d3 - 3.0f * d2 + 2.0f * d1;
+    to[3 * step] = d3 - d1;
+    to[4 * step] = 2.0f * (d1 - d3) + (d4 - d2);
+}
+
+/* With a stride of 2: of nine numbers the five even ones so, and the four odd ones as they are. */
 INLINE void pass_input_by_2(Vector *to, int step, const Vector *d, int64_t from_step) {
-    Vector d0 = d[0], d2 = d[2 * from_step], d4 = d[4 * from_step], d6 = d[6 * from_step], d8 = d[8 * from_step];
-    to[0] = 2.0f * (d0 - d4) + (d6 - d2);
-    to[step] = (d6 - d4) - 2.0f * d2;
-    to[2 * step] = d6 - 3.0f * d4 + 2.0f * d2;
-    to[3 * step] = d6 - d2;
-    to[4 * step] = 2.0f * (d2 - d6) + (d8 - d4);
+    pass_of_two_taps(to, step, d, 2 * from_step);
     for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(2 * i + 1) * from_step];
+}
+
+/* Five numbers of a gradient, for the gradient of an image: the row with one tap is `after` the first with two. */
+INLINE void pass_input_back(Vector *to, int step, const Vector *d, int64_t from_step, bool after) {
+    pass_of_two_taps(to, step, d, from_step);
+    for (int i = 0; i < 4; i++) to[(5 + i) * step] = d[(i + after) * from_step];
+}
+
+/* Four numbers of a gradient, for the gradient of the weight. */
+INLINE void pass_gradient_by_2(Vector *to, int step, const Vector *s, int64_t from_step) {
+    Vector s0 = s[0], s1 = s[from_step], s2 = s[2 * from_step], s3 = s[3 * from_step];
+    to[0] = s0;
+    to[step] = (s0 + s2) + (s1 + s3);
+    to[2 * step] = (s0 + s2) - (s1 + s3);
+    to[3 * step] = (s0 + 4.0f * s2) + (2.0f * s1 + 8.0f * s3);
+    to[4 * step] = s3;
+    for (int i = 0; i < 4; i++) to[(5 + i) * step] = s[i * from_step];
 }
 
 INLINE void pass_weight_by_2(Vector *to, int step, const Vector *w, int from_step) {
@@ -92,12 +115,30 @@ INLINE void pass_weight_by_2(Vector *to, int step, const Vector *w, int from_ste
     to[5 * step] = w1;
 }
 
+INLINE void pass_weight_back_by_2(Vector *to, int step, const Vector *m, int from_step) {
+    Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
+    to[0] = (m0 - m1) * (1.0f / 2) + (m3 - m2) * (1.0f / 6);
+    to[step] = m[5 * from_step];
+    to[2 * step] = m2 * (1.0f / 6) - m1 * (1.0f / 2) + m3 * (1.0f / 3) + m4;
+}
+
 INLINE void pass_result_by_2(Vector *to, int step, const Vector *m, int64_t from_step) {
     Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
     to[0] = m0 + (m1 + m2) + m3 + m[5 * from_step];
     to[step] = (m1 - m2) + 2.0f * m3 + m[6 * from_step];
     to[2 * step] = (m1 + m2) + 4.0f * m3 + m[7 * from_step];
     to[3 * step] = (m1 - m2) + 8.0f * m3 + m4 + m[8 * from_step];
+}
+
+/* Nine numbers for eight: results of two taps and of one in turns. */
+INLINE void pass_result_back(Vector *to, int step, const Vector *m, int64_t from_step, bool after) {
+    Vector m0 = m[0], m1 = m[from_step], m2 = m[2 * from_step], m3 = m[3 * from_step], m4 = m[4 * from_step];
+    Vector *of_two = to + (after ? 0 : step), *of_one = to + (after ? step : 0);
+    of_two[0] = m0 + (m1 + m2) + m3;
+    of_two[2 * step] = (m1 - m2) + 2.0f * m3;
+    of_two[4 * step] = (m1 + m2) + 4.0f * m3;
+    of_two[6 * step] = (m1 - m2) + 8.0f * m3 + m4;
+    for (int i = 0; i < 4; i++) of_one[2 * i * step] = m[(5 + i) * from_step];
 }
 
 INLINE void store_some(float *to, Vector value, int64_t count) {
@@ -114,6 +155,7 @@ typedef struct {
     int64_t down, right;                        /* tiles of an image */
     float *tiles;
     int64_t first, place_step, piece_step; /* rows of tiles, of all images one after the other, of which `first` is this chunk's first */
+    bool row_after, column_after;          /* for INPUT_BACK: whether one tap comes after two */
 } Tiles;
 
 /* Rows of an image with channels last, in vectors: `(row, column, channel)`, with zeros outside of the image. */
@@ -159,11 +201,12 @@ INLINE float *tile_at(const Tiles *t, int64_t channel, int64_t place, int64_t ti
     return t->tiles + channel / PIECE * t->piece_step + place * t->place_step + tile * PIECE + channel % PIECE;
 }
 
-enum { INPUT, GRADIENT, INPUT_BY_2 };
+enum { INPUT, GRADIENT, INPUT_BY_2, GRADIENT_BY_2, INPUT_BACK };
 
 INLINE void transform_tiles(const Tiles *t, int64_t number, const int kind) {
     const int64_t row = t->first + number, i = row % t->down, vectors = pieces(t->channels, LANES);
-    const int size = kind == INPUT ? 6 : kind == GRADIENT ? 4 : 9, step = kind == INPUT_BY_2 ? 8 : 4;
+    const int size = kind == INPUT ? 6 : kind == INPUT_BY_2 ? 9 : kind == INPUT_BACK ? 5 : 4, step = kind == INPUT_BY_2 ? 8 : 4;
+    const int places = kind == INPUT || kind == GRADIENT ? PLACES : PLACES_BY_2;
     const int64_t columns = step * (t->right - 1) + size;
     const Vector *strip = strip_of(t, row / t->down, step * i - t->top, t->left, size, columns);
     for (int64_t j = 0; j < t->right; j++)
@@ -173,6 +216,12 @@ INLINE void transform_tiles(const Tiles *t, int64_t number, const int kind) {
             if (kind == INPUT_BY_2) {
                 for (int s = 0; s < 9; s++) pass_input_by_2(half + s, 9, from + s * vectors, columns * vectors);
                 for (int r = 0; r < 9; r++) pass_input_by_2(whole + 9 * r, 1, half + 9 * r, 1);
+            } else if (kind == INPUT_BACK) {
+                for (int s = 0; s < 5; s++) pass_input_back(half + s, 5, from + s * vectors, columns * vectors, t->row_after);
+                for (int r = 0; r < 9; r++) pass_input_back(whole + 9 * r, 1, half + 5 * r, 1, t->column_after);
+            } else if (kind == GRADIENT_BY_2) {
+                for (int s = 0; s < 4; s++) pass_gradient_by_2(half + s, 4, from + s * vectors, columns * vectors);
+                for (int r = 0; r < 9; r++) pass_gradient_by_2(whole + 9 * r, 1, half + 4 * r, 1);
             } else if (kind == INPUT) {
                 for (int s = 0; s < 6; s++) pass_input(half + s, 6, from + s * vectors, (int)(columns * vectors));
                 for (int r = 0; r < 6; r++) pass_input(whole + 6 * r, 1, half + 6 * r, 1);
@@ -181,19 +230,21 @@ INLINE void transform_tiles(const Tiles *t, int64_t number, const int kind) {
                 for (int r = 0; r < 6; r++) pass_gradient(whole + 6 * r, 1, half + 4 * r, 1);
             }
             float *to = tile_at(t, v * LANES, 0, number * t->right + j);
-            for (int place = 0; place < (kind == INPUT_BY_2 ? PLACES_BY_2 : PLACES); place++) *(Vector *)(to + place * t->place_step) = whole[place];
+            for (int place = 0; place < places; place++) *(Vector *)(to + place * t->place_step) = whole[place];
         }
 }
 
 static void input_tiles(void *context, int64_t number) { transform_tiles(context, number, INPUT); }
 static void input_tiles_by_2(void *context, int64_t number) { transform_tiles(context, number, INPUT_BY_2); }
+static void input_tiles_back(void *context, int64_t number) { transform_tiles(context, number, INPUT_BACK); }
 static void gradient_tiles(void *context, int64_t number) { transform_tiles(context, number, GRADIENT); }
+static void gradient_tiles_by_2(void *context, int64_t number) { transform_tiles(context, number, GRADIENT_BY_2); }
 
 /* Images of argument `i`, with memory for some rows of tiles: for an even number of lines, places would be multiples of 4096 bytes apart. */
 static Tiles tiles_of(const Argument *a, int i, int64_t down, int64_t right, int64_t top, int64_t left, int64_t rows, int places, int use) {
     int64_t channels = SIZE(i, 1), height = SIZE(i, 2), width = SIZE(i, 3), place_step = (rows * right | 1) * PIECE;
     return (Tiles){FLOATS(i), FLOATS(i) + SIZE(i, 0) * channels * height * width, channels, height, width, top, left, down, right,
-                   scratch(use, pieces(channels, PIECE) * places * place_step * sizeof(float)), 0, place_step, places * place_step};
+                   scratch(use, pieces(channels, PIECE) * places * place_step * sizeof(float)), 0, place_step, places * place_step, false, false};
 }
 
 /* How many rows of tiles are transformed at a time; a fixed number for a shape, as all divisions of work here. */
@@ -257,8 +308,11 @@ typedef struct {
     const Argument *a;
     const Tiles *tiles;
     int64_t rows, rows_of_task, tasks_of_rows; /* of tiles */
-    bool by_2;                                 /* the stride */
+    bool by_2, back;                           /* the stride; whether this is the gradient of an image with stride 2 */
 } Convolution;
+
+/* The transformed weight of a place, where the four that one tap meets share one. */
+INLINE int weight_of(int place) { return (int)(smaller(place / 9, 5) * 6 + smaller(place % 9, 5)); }
 
 /* Transposed: `(position, output)` to planes of the outputs. */
 INLINE void write_planes(float *to, int64_t plane, const Vector *from, int64_t positions, int64_t outputs) {
@@ -279,27 +333,30 @@ INLINE void write_planes(float *to, int64_t plane, const Vector *from, int64_t p
 /* A row of tiles of results, from sums `(place, tile, output)`. */
 static void write_results(const Convolution *w, int64_t row, const float *sums, int64_t sum_step, int64_t output, int64_t outputs) {
     const Argument *a = w->a;
-    const int64_t height = SIZE(0, 2), width = SIZE(0, 3), right = w->tiles->right, i = row % w->tiles->down, columns = 4 * right;
-    Vector *strip = scratch(1, (4 * columns + LANES) * VECTORS * sizeof(Vector)), bias[VECTORS] = {{0}};
+    const int64_t height = SIZE(0, 2), width = SIZE(0, 3), right = w->tiles->right, i = row % w->tiles->down, edge = w->back ? 8 : 4, columns = edge * right;
+    Vector *strip = scratch(1, (edge * columns + LANES) * VECTORS * sizeof(Vector)), bias[VECTORS] = {{0}};
     if (SIZE(3, 0)) memcpy(bias, FLOATS(3) + output, outputs * sizeof(float));
     for (int64_t j = 0; j < right; j++)
         for (int64_t v = 0; v < VECTORS; v++) {
-            Vector tile[PLACES_BY_2], half[36];
+            Vector tile[PLACES_BY_2], half[72];
             for (int place = 0; place < (w->by_2 ? PLACES_BY_2 : PLACES); place++)
                 tile[place] = load(sums + place * sum_step + j * WIDTH + v * LANES);
-            if (w->by_2)
+            if (w->back)
+                for (int s = 0; s < 9; s++) pass_result_back(half + s, 9, tile + s, 9, w->tiles->row_after);
+            else if (w->by_2)
                 for (int s = 0; s < 9; s++) pass_result_by_2(half + s, 9, tile + s, 9);
             else
                 for (int s = 0; s < 6; s++) pass_result(half + s, 6, tile + s, 6);
-            for (int r = 0; r < 4; r++) {
-                Vector *to = strip + (r * columns + 4 * j) * VECTORS + v;
-                if (w->by_2) pass_result_by_2(to, VECTORS, half + 9 * r, 1);
+            for (int r = 0; r < edge; r++) {
+                Vector *to = strip + (r * columns + edge * j) * VECTORS + v;
+                if (w->back) pass_result_back(to, VECTORS, half + 9 * r, 1, w->tiles->column_after);
+                else if (w->by_2) pass_result_by_2(to, VECTORS, half + 9 * r, 1);
                 else pass_result(to, VECTORS, half + 6 * r, 1);
-                for (int s = 0; s < 4; s++) to[s * VECTORS] += bias[v];
+                for (int s = 0; s < edge; s++) to[s * VECTORS] += bias[v];
             }
         }
-    float *to = FLOATS(0) + (row / w->tiles->down * SIZE(0, 1) + output) * height * width + 4 * i * width;
-    const int64_t inside = smaller(4, height - 4 * i);
+    float *to = FLOATS(0) + (row / w->tiles->down * SIZE(0, 1) + output) * height * width + edge * i * width;
+    const int64_t inside = smaller(edge, height - edge * i);
     if (width == columns) write_planes(to, height * width, strip, inside * width, outputs);
     else
         for (int64_t r = 0; r < inside; r++) write_planes(to + r * width, height * width, strip + r * columns * VECTORS, width, outputs);
@@ -317,7 +374,7 @@ static void convolve_block(void *context, int64_t number) {
         const int64_t depth = smaller(PIECE, channels - channel);
         transform_weights(weights, FLOATS(2) + channel * STEP(2, 0) + output * STEP(2, 1), depth, STEP(2, 0), outputs, STEP(2, 1), INTEGER(4), w->by_2);
         for (int place = 0; place < places; place++) {
-            const float *b = weights + (w->by_2 ? smaller(place / 9, 5) * 6 + smaller(place % 9, 5) : place) * WEIGHT_STEP;
+            const float *b = weights + (w->by_2 ? weight_of(place) : place) * WEIGHT_STEP;
             for (int64_t panel = 0; panel < panels; panel++) {
                 const int64_t start = panel * tiles / panels, count = (panel + 1) * tiles / panels - start;
                 Panels p = {.depth = depth, .a = tile_at(w->tiles, channel, place, first * right + start), .b = b,
@@ -331,19 +388,22 @@ static void convolve_block(void *context, int64_t number) {
 }
 
 /* Arguments: out, images, weights `(channel, output, 3, 3)`, the last two dimensions dense, and one of the first two, bias (empty for
-none), whether kernels are flipped, padding at top and left, the stride, 1 or 2. */
+none), whether kernels are flipped, padding at top and left, the stride, 1 or 2.  Flipped and with a stride of 2, this is the transposed
+convolution, and the padding that of the convolution. */
 static void winograd(const Argument *a, int64_t from, int64_t to) {
     (void)from, (void)to;
-    const int64_t batch = SIZE(0, 0), down = pieces(SIZE(0, 2), 4), right = pieces(SIZE(0, 3), 4), all = batch * down;
-    const bool by_2 = INTEGER(7) == 2;
+    const bool by_2 = INTEGER(7) == 2, back = by_2 && INTEGER(4);
+    const int64_t batch = SIZE(0, 0), edge = back ? 8 : 4, down = pieces(SIZE(0, 2), edge), right = pieces(SIZE(0, 3), edge), all = batch * down;
+    const int64_t top = back ? INTEGER(5) == 0 : INTEGER(5), left = back ? INTEGER(6) == 0 : INTEGER(6);
     const int places = by_2 ? PLACES_BY_2 : PLACES, tiles_of_task = by_2 ? TILES_OF_TASK_BY_2 : TILES_OF_TASK;
     const int64_t at_a_time = rows_at_a_time(all, right, SIZE(1, 1), places, tiles_of_task);
-    Tiles tiles = tiles_of(a, 1, down, right, INTEGER(5), INTEGER(6), at_a_time, places, 2);
+    Tiles tiles = tiles_of(a, 1, down, right, top, left, at_a_time, places, 2);
+    tiles.row_after = INTEGER(5) % 2 == 0, tiles.column_after = INTEGER(6) % 2 == 0;
     for (; tiles.first < all; tiles.first += at_a_time) {
         int64_t rows = smaller(at_a_time, all - tiles.first), tasks = pieces(rows, larger(1, tiles_of_task / right));
-        Convolution w = {a, &tiles, rows, pieces(rows, tasks), 0, by_2};
+        Convolution w = {a, &tiles, rows, pieces(rows, tasks), 0, by_2, back};
         w.tasks_of_rows = pieces(rows, w.rows_of_task);
-        parallel(rows, by_2 ? input_tiles_by_2 : input_tiles, &tiles);
+        parallel(rows, back ? input_tiles_back : by_2 ? input_tiles_by_2 : input_tiles, &tiles);
         parallel(pieces(SIZE(2, 1), WIDTH) * w.tasks_of_rows, convolve_block, &w);
     }
 }
@@ -354,6 +414,7 @@ typedef struct {
     float *out;
     const Tiles *input, *grad;
     int64_t tiles, blocks; /* of WIDTH channels */
+    bool by_2;
 } WeightGradient;
 
 /* Up to PIECE outputs and WIDTH channels. */
@@ -363,20 +424,28 @@ static void weight_gradient_block(void *context, int64_t number) {
     const int64_t output = number / w->blocks * PIECE, outputs = smaller(PIECE, w->grad->channels - output);
     const int64_t panels = pieces(outputs, ROWS), sum_step = PIECE * WIDTH + LANES;
     float *sums = scratch(0, PLACES * sum_step * sizeof(float));
-    for (int place = 0; place < PLACES; place++)
+    for (int place = 0; place < (w->by_2 ? PLACES_BY_2 : PLACES); place++) {
+        float *out = sums + (w->by_2 ? weight_of(place) : place) * sum_step;
         for (int64_t panel = 0; panel < panels; panel++) {
             const int64_t start = panel * outputs / panels, count = (panel + 1) * outputs / panels - start;
             Panels p = {.depth = w->tiles, .a = tile_at(w->grad, output + start, place, 0), .b = tile_at(w->input, channel, place, 0),
-                        .b_step = PIECE, .out = sums + place * sum_step + start * WIDTH, .out_row = WIDTH};
+                        .b_step = PIECE, .out = out + start * WIDTH, .out_row = WIDTH,
+                        .add = w->by_2 && (place / 9 > 5 || place % 9 > 5)};
             micro_kernels[count - 1][COLUMNS_OF_PIECE](&p);
         }
+    }
     for (int64_t o = 0; o < outputs; o++)
         for (int64_t v = 0; v * LANES < few; v++) {
             Vector places[PLACES], half[18], taps[9];
             float lines[9 * LANES + LANES];
             for (int place = 0; place < PLACES; place++) places[place] = load(sums + place * sum_step + o * WIDTH + v * LANES);
-            for (int s = 0; s < 6; s++) pass_weight_back(half + s, 6, places + s, 6);
-            for (int r = 0; r < 3; r++) pass_weight_back(taps + 3 * r, 1, half + 6 * r, 1);
+            if (w->by_2) {
+                for (int s = 0; s < 6; s++) pass_weight_back_by_2(half + s, 6, places + s, 6);
+                for (int r = 0; r < 3; r++) pass_weight_back_by_2(taps + 3 * r, 1, half + 6 * r, 1);
+            } else {
+                for (int s = 0; s < 6; s++) pass_weight_back(half + s, 6, places + s, 6);
+                for (int r = 0; r < 3; r++) pass_weight_back(taps + 3 * r, 1, half + 6 * r, 1);
+            }
 #if LANES > 9
             Vector row[LANES] = {{0}};
             for (int tap = 0; tap < 9; tap++) row[tap] = taps[tap];
@@ -394,22 +463,24 @@ static void weight_gradient_block(void *context, int64_t number) {
         }
 }
 
-/* Arguments: the gradient of the weight, images, the gradient of the result, padding at top and left. */
+/* Arguments: the gradient of the weight, images, the gradient of the result, padding at top and left, the stride, 1 or 2. */
 static void winograd_weight(const Argument *a, int64_t from, int64_t to) {
     (void)from, (void)to;
+    const bool by_2 = INTEGER(5) == 2;
+    const int places = by_2 ? PLACES_BY_2 : PLACES;
     const int64_t batch = SIZE(1, 0), down = pieces(SIZE(2, 2), 4), right = pieces(SIZE(2, 3), 4), all = batch * down;
-    const int64_t at_a_time = rows_at_a_time(all, right, larger(SIZE(1, 1), SIZE(2, 1)), PLACES, TILES_OF_TASK);
-    Tiles input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4), at_a_time, PLACES, 2);
-    Tiles grad = tiles_of(a, 2, down, right, 0, 0, at_a_time, PLACES, 3);
+    const int64_t at_a_time = rows_at_a_time(all, right, larger(SIZE(1, 1), SIZE(2, 1)), places, TILES_OF_TASK);
+    Tiles input = tiles_of(a, 1, down, right, INTEGER(3), INTEGER(4), at_a_time, places, 2);
+    Tiles grad = tiles_of(a, 2, down, right, 0, 0, at_a_time, places, 3);
     for (int64_t first = 0; first < all; first += at_a_time) {
         int64_t rows = smaller(at_a_time, all - first);
         input.first = grad.first = first;
-        WeightGradient w = {FLOATS(0), &input, &grad, rows * right, pieces(SIZE(1, 1), WIDTH)};
-        parallel(rows, input_tiles, &input);
-        parallel(rows, gradient_tiles, &grad);
+        WeightGradient w = {FLOATS(0), &input, &grad, rows * right, pieces(SIZE(1, 1), WIDTH), by_2};
+        parallel(rows, by_2 ? input_tiles_by_2 : input_tiles, &input);
+        parallel(rows, by_2 ? gradient_tiles_by_2 : gradient_tiles, &grad);
         parallel(pieces(SIZE(2, 1), PIECE) * w.blocks, weight_gradient_block, &w);
     }
 }
 
 #define WINOGRAD_KERNELS                                                                                                           \
-    {"winograd", "FFFFiiii", winograd, WHOLE}, {"winograd_weight", "FFFii", winograd_weight, WHOLE}
+    {"winograd", "FFFFiiii", winograd, WHOLE}, {"winograd_weight", "FFFiii", winograd_weight, WHOLE}

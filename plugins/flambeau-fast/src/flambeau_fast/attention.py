@@ -52,7 +52,7 @@ def attention_gradients(
     if not _suit(query, key, value):
         return None
     g = g if _suits(g, query) else np.ascontiguousarray(g)
-    grads = np.empty_like(query), np.zeros_like(key), np.zeros_like(value)
+    grads = np.empty_like(query), np.empty_like(key), np.empty_like(value)
     bias = _bias(mask, query, key)
     kernels.attention_gradients(*grads, g, query, key, value, bias, mask is not None, causal, FLOAT.type(scale))
     return grads

@@ -1,4 +1,4 @@
-"""2D convolution: Winograd's algorithm for 3 x 3 kernels of stride 1, else products with windows."""
+"""2D convolution: Winograd's algorithm for 3 x 3 kernels of stride 1 or 2, else products with windows."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def _suits(groups: int, *arrays: Any) -> bool:
     return alone()
 
 
-def _suits_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes, most: int = 1) -> bool:
-    """Whether Winograd's algorithm can be used, for strides of up to `most`, and is likely to be fastest."""
-    if tuple(shape[2:]) != (3, 3) or stride[0] != stride[1] or max(stride) > most or max(dilation) > 1 or kernels_conv._EXACT:
+def _suits_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> bool:
+    """Whether Winograd's algorithm can be used, and is likely to be fastest."""
+    if tuple(shape[2:]) != (3, 3) or stride[0] != stride[1] or stride[0] > 2 or max(dilation) > 1 or kernels_conv._EXACT:
         return False
-    return winograd.suits(input.shape, shape, size)
+    return winograd.suits(input.shape, shape, size, stride[0])
 
 
 @fast(LEAST)
@@ -48,7 +48,7 @@ def convolution(
     if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
     size = kernels_conv.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-    if _suits_winograd(input, weight.shape, size, stride, dilation, most=2):
+    if _suits_winograd(input, weight.shape, size, stride, dilation):
         return winograd.convolve(input, weight, bias, padding, size, stride[0])
     output = np.empty((len(input), len(weight), *size), FLOAT)
     kernels.convolution(output, input, weight, optional(bias), *stride, *padding, *dilation)
@@ -69,7 +69,7 @@ def convolution_weight(
     if not _suits(groups, grad, input):
         return None
     if _suits_winograd(input, shape, grad.shape[2:], stride, dilation):
-        return winograd.weight_gradient(grad, input, padding)
+        return winograd.weight_gradient(grad, input, padding, stride[0])
     grad_weight = np.empty(shape, FLOAT)
     kernels.convolution_weight(grad, input, grad_weight, optional(None), *stride, *padding, *dilation)
     return grad_weight
@@ -89,8 +89,9 @@ def convolution_transposed(
     if not _suits(groups, input, weight):
         return None
     transposed_shape = (weight.shape[1], weight.shape[0], *weight.shape[2:])
-    if max(padding) <= 2 and _suits_winograd(input, transposed_shape, size, stride, dilation):
-        return winograd.convolve_back(input, weight, bias, padding, size)
+    tiled = size if tuple(stride) == (1, 1) else input.shape[2:]  # in tiles of 4 x 4
+    if max(padding) <= 2 and _suits_winograd(input, transposed_shape, tiled, stride, dilation):
+        return winograd.convolve_back(input, weight, bias, padding, size, stride[0])
     output = np.empty((len(input), weight.shape[1], *size), FLOAT)
     kernels.convolution_input(output, input, weight, optional(bias), *stride, *padding, *dilation)
     return output

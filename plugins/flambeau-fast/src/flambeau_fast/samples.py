@@ -210,11 +210,14 @@ def _recurrent(draw: _Draw) -> Iterator[Call]:
 
 def _convolutions(draw: _Draw) -> Iterator[Call]:
     some, few, many = ((2, 16, 16), (5, 80, 80)), ((16, 8, 1), (70, 16, 40)), ((4, 128, 128), (6, 140, 140))
+    middling = (3, 33, 33), (7, 90, 90)
     for kernel, stride, padding, space, sizes in (
         (3, 1, 1, (17, 22), some),
         (3, 1, 0, (19, 18), some),
         (3, 2, 1, (9, 12), some),
-        (3, 2, 0, (26, 19), some),
+        (3, 2, 0, (26, 19), middling),
+        (3, 2, 1, (16, 23), middling),
+        (3, 2, 2, (17, 18), middling),
         (1, 1, 0, (8, 7), some),
         (1, 2, 0, (9, 9), some),
         (5, 1, 2, (9, 8), some),

@@ -16,12 +16,13 @@ from .kernels import kernels, optional
 Sizes = Sequence[int]
 
 _FEWEST = 8  # tiles
+_FEWEST_CHANNELS = (16, 32)  # and outputs, for strides of 1 and 2
 
 
-def suits(shape: Sizes, weight_shape: Sizes, size: Sizes) -> bool:
-    """Whether this is likely to be faster than a direct convolution."""
+def suits(shape: Sizes, weight_shape: Sizes, size: Sizes, stride: int) -> bool:
+    """Whether this is likely to be faster than a direct convolution; `size` is that of what is divided into tiles of 4 x 4."""
     tiles = shape[0] * -(-size[0] // 4) * -(-size[1] // 4)
-    return min(weight_shape[:2]) >= 16 and tiles >= _FEWEST and min(size) >= 4
+    return min(weight_shape[:2]) >= _FEWEST_CHANNELS[stride - 1] and tiles >= _FEWEST and min(size) >= 4
 
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
@@ -29,9 +30,9 @@ def convolve(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes, st
     return _convolve(input, weight.swapaxes(0, 1), False, bias, padding, size, stride)
 
 
-def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes) -> Any:
-    """The transposed convolution of stride 1, from the outputs to the channels."""
-    return _convolve(input, weight, True, bias, [2 - p for p in padding], size, 1)
+def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
+    """The transposed convolution of stride 1 or 2, from the outputs to the channels."""
+    return _convolve(input, weight, True, bias, [2 - p for p in padding] if stride == 1 else padding, size, stride)
 
 
 def _convolve(input: Any, weight: Any, flipped: bool, bias: Any, padding: Sizes, size: Sizes, stride: int) -> Any:
@@ -41,8 +42,8 @@ def _convolve(input: Any, weight: Any, flipped: bool, bias: Any, padding: Sizes,
     return output
 
 
-def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
+def weight_gradient(grad: Any, input: Any, padding: Sizes, stride: int) -> Any:
     """The gradient of the weight, given that of the result."""
     grad_weight = np.empty((grad.shape[1], input.shape[1], 3, 3), FLOAT)
-    kernels.winograd_weight(grad_weight, input, grad, *padding)
+    kernels.winograd_weight(grad_weight, input, grad, *padding, stride)
     return grad_weight

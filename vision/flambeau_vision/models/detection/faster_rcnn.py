@@ -21,7 +21,7 @@ from .anchor_utils import AnchorGenerator
 from .backbone_utils import mobilenet_extractor, resnet_extractor
 from .roi_heads import RoIHeads
 from .rpn import RegionProposalNetwork, RPNHead
-from .transform import GeneralizedRCNNTransform, check_targets
+from .transform import GeneralizedRCNNTransform, check_targets, losses_or_detections
 
 __all__ = [
     "FasterRCNN",
@@ -199,8 +199,8 @@ class FasterRCNN(nn.Module):
         proposals, losses = self.rpn(batch, features, targets)
         results, more_losses = self.roi_heads(features, proposals, batch.image_sizes, targets)
         if self.training:
-            return {**more_losses, **losses}
-        return self.transform.postprocess(results, batch.image_sizes, sizes)
+            return losses_or_detections(self, {**more_losses, **losses}, results)
+        return losses_or_detections(self, {}, self.transform.postprocess(results, batch.image_sizes, sizes))
 
 
 class FasterRCNN_ResNet50_FPN_Weights(WeightsEnum):

@@ -23,7 +23,7 @@ from ._build import choose_weights, coco, finish
 from .anchor_utils import AnchorGenerator
 from .backbone_utils import resnet_extractor
 from .rpn import by_anchor
-from .transform import GeneralizedRCNNTransform, check_targets
+from .transform import GeneralizedRCNNTransform, check_targets, losses_or_detections
 
 __all__ = ["FCOS", "FCOS_ResNet50_FPN_Weights", "fcos_resnet50_fpn"]
 
@@ -257,12 +257,12 @@ class FCOS(nn.Module):
         outputs, anchors = self.head(levels), self.anchor_generator(batch, levels)
         per_level = [level.shape[-2] * level.shape[-1] for level in levels]
         if self.training:
-            return self._losses(targets, outputs, anchors, per_level)
+            return losses_or_detections(self, self._losses(targets, outputs, anchors, per_level), [])
         results = []
         for index, (places, shape) in enumerate(zip(anchors, batch.image_sizes, strict=True)):
             of_image = {name: output[index] for name, output in outputs.items()}
             results.append(self._results(of_image, places, per_level, shape))
-        return self.transform.postprocess(results, batch.image_sizes, sizes)
+        return losses_or_detections(self, {}, self.transform.postprocess(results, batch.image_sizes, sizes))
 
 
 class FCOS_ResNet50_FPN_Weights(WeightsEnum):

@@ -23,7 +23,7 @@ from ._matching import BETWEEN, BoxCoder, Matcher
 from .anchor_utils import AnchorGenerator
 from .backbone_utils import resnet_extractor
 from .rpn import by_anchor
-from .transform import GeneralizedRCNNTransform, check_targets
+from .transform import GeneralizedRCNNTransform, check_targets, losses_or_detections
 
 __all__ = [
     "RetinaNet",
@@ -222,14 +222,14 @@ class RetinaNet(nn.Module):
         features = list(self.backbone(batch.tensors).values())
         outputs, anchors = self.head(features), self.anchor_generator(batch, features)
         if self.training:
-            return self._losses(targets, outputs, anchors)
+            return losses_or_detections(self, self._losses(targets, outputs, anchors), [])
         per_place = self.anchor_generator.num_anchors_per_location()
         per_level = [feature.shape[-2] * feature.shape[-1] * count for feature, count in zip(features, per_place, strict=True)]
         parts = zip(outputs["cls_logits"], outputs["bbox_regression"], anchors, batch.image_sizes, strict=True)
         results = [
             self._results(logits, deltas, image_anchors, per_level, shape) for logits, deltas, image_anchors, shape in parts
         ]
-        return self.transform.postprocess(results, batch.image_sizes, sizes)
+        return losses_or_detections(self, {}, self.transform.postprocess(results, batch.image_sizes, sizes))
 
 
 class RetinaNet_ResNet50_FPN_Weights(WeightsEnum):

@@ -18,7 +18,7 @@ from ._build import choose_weights, coco, finish
 from ._matching import BoxCoder, Matcher
 from .anchor_utils import DefaultBoxGenerator
 from .rpn import by_anchor
-from .transform import GeneralizedRCNNTransform, check_targets
+from .transform import GeneralizedRCNNTransform, check_targets, losses_or_detections
 
 __all__ = ["SSD", "SSD300_VGG16_Weights", "SSDHead", "ssd300_vgg16"]
 
@@ -191,10 +191,10 @@ class SSD(nn.Module):
         features = list(self.backbone(batch.tensors).values())
         outputs, anchors = self.head(features), self.anchor_generator(batch, features)
         if self.training:
-            return self._losses(targets, outputs, anchors)
+            return losses_or_detections(self, self._losses(targets, outputs, anchors), [])
         parts = zip(outputs["cls_logits"], outputs["bbox_regression"], anchors, batch.image_sizes, strict=True)
         results = [self._results(*part) for part in parts]
-        return self.transform.postprocess(results, batch.image_sizes, sizes)
+        return losses_or_detections(self, {}, self.transform.postprocess(results, batch.image_sizes, sizes))
 
 
 class SSDFeatureExtractorVGG(nn.Module):

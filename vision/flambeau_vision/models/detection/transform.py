@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -140,6 +141,14 @@ class GeneralizedRCNNTransform(nn.Module):
             f"Normalize(mean={self.image_mean}, std={self.image_std}), "
             f"Resize(min_size={self.min_size}, max_size={self.max_size}, mode='bilinear')"
         )
+
+
+def losses_or_detections(model: nn.Module, losses: dict[str, Tensor], detections: list[dict[str, Tensor]]) -> Any:
+    """What a detector gives: losses in training, detections in evaluation; a scripted one both, for it has one type."""
+    if torch.jit.is_scripting():
+        warnings.warn("a scripted detector always returns a (Losses, Detections) tuple in scripting", stacklevel=2)
+        return losses, detections
+    return losses if model.training else detections
 
 
 def check_targets(targets: Any) -> None:

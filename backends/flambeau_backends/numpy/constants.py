@@ -1,0 +1,26 @@
+"""Arrays that are the same in each call, and remembered: they must not be written to."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["number", "ones"]
+
+_FEW = 1 << 13  # elements up to which vectors are remembered
+
+
+def ones(count: int, dtype: Any) -> Any:
+    """A vector of ones, for sums by matrix products.  It may be remembered."""
+    return _few_ones(count, dtype) if count < _FEW else np.ones(count, dtype)
+
+
+_few_ones = lru_cache(32)(np.ones)
+
+
+@lru_cache(256)
+def number(value: float, dtype: Any) -> Any:
+    """A Python number as a 0-d array, which ufuncs take faster."""
+    return np.array(value, dtype)

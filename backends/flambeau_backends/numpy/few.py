@@ -1,0 +1,101 @@
+"""Rows of few elements, by products with matrices that stay the same.
+
+On a handful of numbers a reduction along a dimension, or a ufunc that broadcasts a row or a column, takes three times as long as
+a product of two small matrices, or a ufunc of two arrays of one shape. So sums of rows are products with a matrix of ones, which
+leaves each sum beside every element of its row; means are subtracted by a product, too; and what would be broadcast is
+multiplied by a column of ones.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .constants import number
+
+__all__ = ["are_few", "log_softmax", "log_sums", "means", "normalize", "rows_of", "softmax", "variances"]
+
+_ELEMENTS, _LENGTH = 512, 32  # up to which this is faster
+_SAFE, _EXACT = 40.0**2, 24.0**2  # sums of squares, which no number's square exceeds: see kernels_softmax.py
+
+
+def are_few(size: int, length: int) -> bool:
+    """Whether arrays of this size, with rows of this length, are computed here."""
+    return 0 < size <= _ELEMENTS and length <= _LENGTH
+
+
+def rows_of(array: Any, dim: int) -> Any:
+    """The array as a matrix whose rows run along `dim`; None unless that is the last dimension, and the elements few."""
+    shape = array.shape
+    if (dim != -1 and dim != len(shape) - 1) or not shape or not are_few(array.size, shape[-1]):
+        return None
+    return array if len(shape) == 2 else array.reshape(-1, shape[-1])
+
+
+# --- matrices -----------------------------------------------------------------------------------------------------
+
+_square_of_ones = lru_cache(64)(lambda length, dtype: np.ones((length, length), dtype))
+_column_of_ones = lru_cache(64)(lambda length, dtype: np.ones((length, 1), dtype))
+_row_of_ones = lru_cache(64)(lambda length, dtype: np.ones((1, length), dtype))
+_averaging = lru_cache(64)(lambda length, dtype: np.full((length, 1), 1 / length, dtype))
+_centring = lru_cache(64)(lambda length: np.eye(length) - 1 / length)  # subtracts the mean from each element of a row
+_dividing = lru_cache(64)(lambda length, divisor: np.full(length, 1 / divisor if divisor > 0 else np.nan))
+
+
+# --- exponentials -------------------------------------------------------------------------------------------------
+
+
+def softmax(rows: Any) -> Any:
+    """None where exponentials might overflow."""
+    if not np.vdot(rows, rows) < _SAFE:
+        return None
+    powers = np.exp(rows)
+    sums = powers.dot(_square_of_ones(rows.shape[1], rows.dtype))
+    return np.divide(powers, sums, sums)
+
+
+def log_softmax(rows: Any) -> Any:
+    """None where a sum of exponentials might have lost too many digits for its logarithm."""
+    if not np.vdot(rows, rows) < _EXACT:
+        return None
+    sums = np.exp(rows).dot(_square_of_ones(rows.shape[1], rows.dtype))
+    return np.subtract(rows, np.log(sums, sums), sums)
+
+
+def log_sums(rows: Any) -> Any:
+    """The logarithms of the sums of exponentials, as a column; None as above."""
+    if not np.vdot(rows, rows) < _EXACT:
+        return None
+    sums = np.exp(rows).dot(_column_of_ones(rows.shape[1], rows.dtype))
+    return np.log(sums, sums)
+
+
+# --- moments ------------------------------------------------------------------------------------------------------
+
+
+def variances(rows: Any, divisor: float) -> Any:
+    """The sum of squared deviations from the mean, over `divisor`, of each row; in double precision."""
+    centred = rows.dot(_centring(rows.shape[1]))
+    return np.multiply(centred, centred, centred).dot(_dividing(rows.shape[1], divisor))
+
+
+def means(rows: Any) -> Any:
+    """The mean of each row, as a column."""
+    return rows.dot(_averaging(rows.shape[1], rows.dtype))
+
+
+def normalize(rows: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
+    """Rows with a mean of 0 and a variance of 1, times `weight`, plus `bias`; and what their deviations were multiplied by."""
+    length, dtype = rows.shape[1], rows.dtype
+    centred = rows.dot(_centring(length)).astype(dtype)
+    scale = means(np.multiply(centred, centred))
+    np.add(scale, number(eps, dtype), scale)
+    np.sqrt(scale, scale)
+    np.reciprocal(scale, scale)
+    factor = scale.dot(_row_of_ones(length, dtype) if weight is None else weight.reshape(1, length))
+    result = np.multiply(centred, factor, factor)
+    if bias is not None:
+        np.add(result, _column_of_ones(len(rows), dtype).dot(bias.reshape(1, length)), result)
+    return result, scale

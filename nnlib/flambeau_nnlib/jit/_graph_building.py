@@ -1,0 +1,626 @@
+"""Graphs of the code that `torch.jit.save` writes: each call becomes a node, each assignment a value of its own.
+
+Branches and loops have blocks; what they assign to comes out of them. A branch that returns takes the statements after it into
+the other branch, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn
+
+from ._graph import Block, Graph, Node, Note, Type, Value
+from ._program import Described
+
+__all__ = ["build_graph", "definitions", "type_in_graphs"]
+
+
+def definitions(code: dict[str, bytes]) -> dict[str, ast.stmt]:
+    """The classes and functions in the files of an archive, by their paths."""
+    found: dict[str, ast.stmt] = {}
+    for file, text in code.items():
+        if file.endswith(".py"):
+            package = file.removeprefix("code/").removesuffix(".py").replace("/", ".")
+            for statement in ast.parse(text).body:
+                found[f"{package}.{statement.name}"] = statement  # type: ignore[attr-defined]
+    return found
+
+
+def type_in_graphs(annotation: ast.expr | None) -> Type:
+    """A type as graphs write it: `int[]` for `List[int]`."""
+    return Type("Tensor" if annotation is None else _type_text(annotation))
+
+
+def _type_text(node: ast.expr) -> str:
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        inside = [_type_text(part) for part in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
+        ends = {"List": "[]", "Optional": "?"}
+        if node.value.id in ends:
+            return inside[0] + ends[node.value.id]
+        return f"({', '.join(inside)})" if node.value.id == "Tuple" else f"{node.value.id}({', '.join(inside)})"
+    return ast.unparse(node)
+
+
+# The results of operators that give something else than a tensor.
+_RESULTS = {
+    **dict.fromkeys(("size", "stride", "sym_size"), "int[]"),
+    **dict.fromkeys(("dim", "len", "numel", "Int", "ord", "floordiv", "__range_length", "__derive_index", "dtype", "layout"),
+                    "int"),
+    **dict.fromkeys(("Float", "sqrt", "exp", "log"), "float"),
+    **dict.fromkeys(("Bool", "is_floating_point", "__not__", "__is__", "__isnot__", "__contains__", "is_grad_enabled", "is_cuda",
+                     "requires_grad", "isinstance", "is_scripting"), "bool"),
+    **dict.fromkeys(("str", "format", "lower", "upper", "replace", "join"), "str"),
+    **dict.fromkeys(("split", "split_with_sizes", "chunk", "unbind", "meshgrid", "broadcast_tensors", "tensor_split"),
+                    "Tensor[]"),
+    "item": "Scalar", "device": "Device", "set_grad_enabled": "NoneType", "RaiseException": "NoneType", "keys": "str[]",
+}  # fmt: skip
+_ARITHMETIC = {"add", "sub", "mul", "div", "floordiv", "remainder", "pow", "neg", "abs", "max", "min", "floor", "ceil", "round"}
+_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
+_SYMBOLS: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "remainder",
+    ast.Pow: "pow", ast.BitAnd: "__and__", ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.Eq: "eq", ast.NotEq: "ne",
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "__is__", ast.IsNot: "__isnot__", ast.In: "__contains__",
+    ast.Not: "__not__", ast.USub: "neg", ast.MatMult: "matmul",
+}  # fmt: skip
+_CONVERSIONS = {"int": "Int", "float": "Float", "bool": "Bool", "str": "str", "len": "len", "ord": "ord", "list": "list"}
+
+
+class Scope:
+    """The names of one function while its code is read.
+
+    Args:
+        values: what its names are.
+        modules: the modules that names stand for.
+        notes: what a trace knows of its values, by their names.
+        prefix: the path of its module.
+    """
+
+    def __init__(self, values: dict[str, Value], modules: dict[str, nn.Module], notes: dict[str, Note]) -> None:
+        self.values, self.modules, self.notes = values, modules, notes
+
+
+class _Builder:
+    def __init__(
+        self,
+        constants: list[Any],
+        found: dict[str, ast.stmt],
+        describe: Callable[[Any], Described],
+        notes: dict[tuple[int, str], dict[str, Note]],
+        inline: bool,
+    ) -> None:
+        self.constants, self.definitions, self.describe, self.notes, self.inline = constants, found, describe, notes, inline
+        self.graph = Graph()
+        self.blocks: list[Block] = [self.graph]
+        self.scope = Scope({}, {}, {})
+        self.known: dict[tuple[str, str], Value] = {}
+        self.heads: list[Node] = []
+        self.got: list[dict[tuple[Any, str], Value]] = [{}]
+        self.modules_of: dict[int, nn.Module] = {}  # of the values that are modules
+
+    # --- nodes ---
+
+    def node(self, kind: str, inputs: list[Value], type: Type | None, name: str | None = None, /, **attributes: Any) -> Value:
+        """Add a node with one output."""
+        node = self.blocks[-1].add(Node(kind, inputs, attributes))
+        return node.add_output(self.graph.named(name), type or Type("Tensor"))
+
+    def constant(self, value: Any, text: str) -> Value:
+        """A constant, which stands at the head of the graph."""
+        key = text, repr(value) if not isinstance(value, torch.Tensor) else str(id(value))
+        if key not in self.known:
+            node = Node("prim::Constant", [], {"value": value})
+            self.heads.append(node)
+            self.known[key] = node.add_output(self.graph.named(), Type(text))
+        return self.known[key]
+
+    def attribute(self, owner: Value, module: Any, name: str) -> Value:
+        """What a module is asked for."""
+        known = next((got[id(owner), name] for got in self.got if (id(owner), name) in got), None)
+        if known is not None:
+            return known
+        content, text = self.describe(module).attributes.get(name, (None, "Tensor"))
+        type = type_in_graphs(ast.parse(text, mode="eval").body)
+        value = self.node("prim::GetAttr", [owner], type, name if name.isidentifier() else f"_{name}", name=name)
+        if isinstance(content, nn.Module):
+            self.modules_of[id(value)] = content
+        self.got[-1][id(owner), name] = value
+        return value
+
+    def in_block(self, block: Block, read: Callable[[], Any]) -> Any:
+        self.blocks.append(block)
+        self.got.append({})
+        former = dict(self.scope.values)
+        result = read()
+        assigned, self.scope.values = self.scope.values, former
+        self.got.pop()
+        self.blocks.pop()
+        return result, assigned
+
+    # --- functions ---
+
+    def function(
+        self, definition: ast.FunctionDef, arguments: list[Value], owner: nn.Module | None, notes: dict[str, Note]
+    ) -> Any:
+        """The value that the body of a function gives."""
+        former = self.scope
+        names = [parameter.arg for parameter in definition.args.args]
+        self.scope = Scope(dict(zip(names, arguments, strict=False)), {}, notes)
+        given = len(definition.args.defaults)
+        for name, default in zip(names[len(names) - given :], definition.args.defaults, strict=True):
+            if name not in self.scope.values:
+                self.scope.values[name] = self.value(default)
+        if owner is not None:
+            self.modules_of[id(arguments[0])] = owner
+        result = self.body(definition.body)
+        self.scope = former
+        return self.constant(None, "NoneType") if result is None else result
+
+    def body(self, statements: list[ast.stmt]) -> Value | None:
+        """Read statements; what they return, if they do."""
+        for place, statement in enumerate(statements):
+            if isinstance(statement, ast.Return):
+                return self.constant(None, "NoneType") if statement.value is None else self.value(statement.value)
+            if isinstance(statement, ast.If) and (_returns(statement.body) or _returns(statement.orelse)):
+                rest = statements[place + 1 :]
+                return self.branches(statement.test, [statement.body + rest, statement.orelse + rest])
+            self.statement(statement)
+        return None
+
+    def branches(self, test: ast.expr, bodies: list[list[ast.stmt]]) -> Value | None:
+        """A branch; what it returns, if it does."""
+        node = self.blocks[-1].add(Node("prim::If", [self.condition(test)]))
+        ends = []
+        for statements in bodies:
+            block = Block()
+            node.add_block(block)
+            ends.append((block, *self.in_block(block, lambda statements=statements: self.body(statements))))  # type: ignore[misc]
+        if any(result is not None for _, result, _ in ends):
+            for block, result, _ in ends:
+                none = self.constant(None, "NoneType")
+                block.returnNode().add_input(none if result is None else result)
+            types = [result.type() for _, result, _ in ends if result is not None]
+            return node.add_output(self.graph.named(), types[0])
+        before = self.scope.values
+        for name in dict.fromkeys(name for _, _, assigned in ends for name in assigned):
+            values = [assigned.get(name) for _, _, assigned in ends]
+            if all(value is before.get(name) for value in values):
+                continue
+            raising = [_raises(statements) for statements in bodies]
+            if any(value is None for value in values) and not any(raising):
+                continue  # a name of one of the branches
+            present = next(value for value in values if value is not None)
+            for (block, _, _), value in zip(ends, values, strict=True):
+                block.returnNode().add_input(value or self.constant(None, "NoneType"))
+            before[name] = node.add_output(self.graph.named(name), present.type())
+        return None
+
+    # --- statements ---
+
+    def statement(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assign):
+            self.assign(node.targets[0], node.value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self.assign(node.target, node.value)
+        elif isinstance(node, ast.AugAssign):
+            read = ast.parse(ast.unparse(node.target), mode="eval").body
+            self.assign(node.target, ast.BinOp(read, node.op, node.value))
+        elif isinstance(node, ast.Expr):
+            self.value(node.value)
+        elif isinstance(node, ast.If):
+            self.branches(node.test, [node.body, node.orelse])
+        elif isinstance(node, (ast.For, ast.While)):
+            self.loop(node)
+        elif isinstance(node, ast.Assert):
+            raising = ast.parse("ops.prim.RaiseException('')").body
+            if node.msg is not None:
+                raising[0].value.args = [node.msg]  # type: ignore[attr-defined]
+            if not isinstance(node.test, ast.Constant):
+                self.branches(node.test, [[ast.Pass()], raising])
+        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            self.blocks[-1].add(Node("prim::RaiseException", [self.value(argument) for argument in node.exc.args]))
+        elif isinstance(node, (ast.Break, ast.Continue)):
+            self.blocks[-1].add(Node(f"prim::{type(node).__name__}Stmt", []))
+        elif isinstance(node, ast.Return):
+            value = self.constant(None, "NoneType") if node.value is None else self.value(node.value)
+            self.blocks[-1].add(Node("prim::ReturnStmt", [value]))
+
+    def loop(self, node: ast.For | ast.While) -> None:
+        true = self.constant(True, "bool")
+        items = None
+        if isinstance(node, ast.While):
+            first = [self.constant(2**63 - 1, "int"), self.condition(node.test)]
+        elif isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range":
+            limits = [self.value(argument) for argument in node.iter.args]
+            length = limits[0] if len(limits) == 1 else self.node("aten::__range_length", limits, Type("int"))
+            first = [length, true]
+        else:
+            items = self.value(node.iter)
+            first = [self.node("aten::len", [items], Type("int")), true]
+        stored = [part.id for inner in node.body for part in ast.walk(inner) if isinstance(part, ast.Name)
+                  and isinstance(part.ctx, ast.Store)]  # fmt: skip
+        carried = [name for name in dict.fromkeys(stored) if name in self.scope.values]
+        loop = self.blocks[-1].add(Node("prim::Loop", [*first, *(self.scope.values[name] for name in carried)]))
+        block = Block()
+        loop.add_block(block)
+        index = block.paramNode().add_output(self.graph.named("i" if isinstance(node, ast.For) else None), Type("int"))
+        inside = {name: block.paramNode().add_output(self.graph.named(name), self.scope.values[name].type()) for name in carried}
+
+        def read() -> Value:
+            self.scope.values.update(inside)
+            if isinstance(node, ast.For):
+                item = index if items is None else self.item(items, index)
+                if items is None and len(node.iter.args) > 1:  # type: ignore[attr-defined]
+                    item = self.node("aten::__derive_index", [index, *limits[:1], *limits[2:]], Type("int"))
+                self.bind(node.target, item)
+            for statement in node.body:
+                self.statement(statement)
+            return true if isinstance(node, ast.For) else self.condition(node.test)
+
+        goes_on, assigned = self.in_block(block, read)
+        for value in [goes_on, *(assigned[name] for name in carried)]:
+            block.returnNode().add_input(value)
+        for name in carried:
+            self.scope.values[name] = loop.add_output(self.graph.named(name), assigned[name].type())
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.bind(target, self.value(value, target.id))
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            names = [element.id if isinstance(element, ast.Name) else None for element in target.elts]
+            for element, part in zip(target.elts, self.several(value, names), strict=True):
+                self.bind(element, part)
+        else:
+            self.bind(target, self.value(value))
+
+    def several(self, node: ast.expr, names: list[str | None]) -> list[Value]:
+        """The parts of a value that is taken apart; of an operator, they are its outputs."""
+        operator = isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[0] in ("torch", "ops")
+        whole = self.value(node)
+        taken = whole.node() if operator and not whole.type().text.endswith("[]") else None
+        if taken is None:
+            kind = "List" if whole.type().text.endswith("[]") else "Tuple"
+            taken = self.blocks[-1].add(Node(f"prim::{kind}Unpack", [whole]))
+        else:
+            taken._outputs.clear()
+        types = _parts(whole.type().text)
+        types = types if len(types) == len(names) else [(types or ["Tensor"])[0]] * len(names)
+        return [taken.add_output(self.graph.named(name), Type(text)) for name, text in zip(names, types, strict=True)]
+
+    def bind(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self.scope.values[target.id] = value
+            note = self.scope.notes.get(target.id)
+            if note is not None and value.type().text == "Tensor" and value.node().kind() != "prim::Param":
+                value._type, value.node().scope, value.node().source = note.type, note.scope, note.source
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            types = _parts(value.type().text)
+            node = self.blocks[-1].add(Node("prim::TupleUnpack", [value]))
+            for place, element in enumerate(target.elts):
+                name = element.id if isinstance(element, ast.Name) else None
+                self.bind(
+                    element, node.add_output(self.graph.named(name), Type(types[place] if place < len(types) else "Tensor"))
+                )
+        elif isinstance(target, ast.Attribute):
+            owner = self.value(target.value)
+            self.blocks[-1].add(Node("prim::SetAttr", [owner, value], {"name": target.attr}))
+        elif isinstance(target, ast.Subscript):
+            owner = self.value(target.value)
+            if owner.type().text == "Tensor":
+                self.blocks[-1].add(
+                    Node("aten::copy_", [self.value(ast.Subscript(target.value, target.slice, ast.Load())), value])
+                )
+            else:
+                self.blocks[-1].add(Node("aten::_set_item", [owner, self.value(target.slice), value]))
+
+    # --- expressions ---
+
+    def condition(self, node: ast.expr) -> Value:
+        value = self.value(node)
+        return value if value.type().text == "bool" else self.node("aten::Bool", [value], Type("bool"))
+
+    def item(self, owner: Value, index: Value) -> Value:
+        text = owner.type().text
+        if text == "Tensor":
+            return self.node("aten::select", [owner, self.constant(0, "int"), index], Type("Tensor"))
+        parts = _parts(text)
+        place = index.toIValue() if text.startswith("(") and isinstance(index.toIValue(), int) else -1
+        element = parts[place] if parts and -len(parts) <= place < len(parts) else "Tensor"
+        return self.node("prim::TupleIndex" if text.startswith("(") else "aten::__getitem__", [owner, index], Type(element))
+
+    def value(self, node: ast.expr, name: str | None = None) -> Value:
+        """The value of an expression; the name is that which it gets."""
+        read: Callable[..., Value] = getattr(self, f"value_{type(node).__name__}", self.value_other)
+        return read(node, name)
+
+    def value_other(self, node: ast.expr, name: str | None) -> Value:
+        return self.node(f"prim::{type(node).__name__}", [], None, name)
+
+    def value_Constant(self, node: ast.Constant, name: str | None) -> Value:
+        kinds: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str", complex: "complex"}
+        return self.constant(None if node.value is ... else node.value, kinds.get(type(node.value), "NoneType"))
+
+    def value_Name(self, node: ast.Name, name: str | None) -> Value:
+        if node.id in self.scope.values:
+            return self.scope.values[node.id]
+        if node.id in ("inf", "nan"):
+            return self.constant(float(node.id), "float")
+        return self.node("prim::Uninitialized", [], None, node.id)
+
+    def value_Attribute(self, node: ast.Attribute, name: str | None) -> Value:
+        text = ast.unparse(node)
+        if text.startswith("CONSTANTS.c"):
+            return self.constant(self.constants[int(text.removeprefix("CONSTANTS.c"))], "Tensor")
+        return self.got_from(node.value, node.attr)
+
+    def got_from(self, node: ast.expr, attribute: str) -> Value:
+        owner = self.value(node)
+        module = self.modules_of.get(id(owner))
+        if module is None:
+            return self.node("prim::GetAttr", [owner], None, attribute, name=attribute)
+        return self.attribute(owner, module, attribute)
+
+    def value_Tuple(self, node: ast.Tuple, name: str | None) -> Value:
+        values = [self.value(element) for element in node.elts]
+        text = f"({', '.join(value.type().text for value in values)})"
+        return self.node("prim::TupleConstruct", values, Type(text), name)
+
+    def value_List(self, node: ast.List, name: str | None) -> Value:
+        values = [self.value(element) for element in node.elts]
+        return self.node("prim::ListConstruct", values, Type((values[0].type().text if values else "Tensor") + "[]"), name)
+
+    def value_Dict(self, node: ast.Dict, name: str | None) -> Value:
+        pairs = [(self.value(key), self.value(item)) for key, item in zip(node.keys, node.values, strict=True) if key]
+        text = f"Dict({pairs[0][0].type()}, {pairs[0][1].type()})" if pairs else "Dict(str, Tensor)"
+        return self.node("prim::DictConstruct", [part for pair in pairs for part in pair], Type(text), name)
+
+    def value_ListComp(self, node: ast.ListComp, name: str | None) -> Value:
+        generator = node.generators[0]
+        made = self.node("prim::ListConstruct", [], Type("Tensor[]"), name)
+        former = dict(self.scope.values)
+        self.scope.values["_made"] = made
+        append = ast.Expr(ast.Call(_expression("torch.append"), [ast.Name("_made", ast.Load()), node.elt], []))
+        self.loop(ast.For(generator.target, generator.iter, [append], []))
+        self.scope.values = former
+        return made
+
+    def value_IfExp(self, node: ast.IfExp, name: str | None) -> Value:
+        return self.chosen(self.condition(node.test), [node.body, node.orelse], name)
+
+    def chosen(self, test: Value, parts: list[ast.expr | Value], name: str | None) -> Value:
+        branch = self.blocks[-1].add(Node("prim::If", [test]))
+        types = []
+        for part in parts:
+            block = Block()
+            branch.add_block(block)
+            read = self.in_block(block, lambda part=part: part if isinstance(part, Value) else self.value(part))  # type: ignore[misc]
+            block.returnNode().add_input(read[0])
+            types.append(read[0].type())
+        chosen = types[0] if types[0].text != "NoneType" else types[1]
+        return branch.add_output(self.graph.named(name), chosen)
+
+    def value_BoolOp(self, node: ast.BoolOp, name: str | None) -> Value:
+        first, rest = node.values[0], node.values[1:]
+        after: ast.expr = rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+        is_or = isinstance(node.op, ast.Or)
+        decided = self.constant(is_or, "bool")
+        parts: list[ast.expr | Value] = [decided, after] if is_or else [after, decided]
+        return self.chosen(self.condition(first), parts, name)
+
+    def value_UnaryOp(self, node: ast.UnaryOp, name: str | None) -> Value:
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            number: Any = node.operand.value
+            return self.constant(-number, type(number).__name__)
+        return self.operator(f"aten::{_SYMBOLS.get(type(node.op), 'bitwise_not')}", [self.value(node.operand)], name)
+
+    def value_BinOp(self, node: ast.BinOp, name: str | None) -> Value:
+        values = [self.value(node.left), self.value(node.right)]
+        return self.operator(f"aten::{_SYMBOLS.get(type(node.op), type(node.op).__name__)}", values, name)
+
+    def value_Compare(self, node: ast.Compare, name: str | None) -> Value:
+        values = [self.value(node.left), self.value(node.comparators[0])]
+        inside = isinstance(node.ops[0], ast.In)
+        return self.operator(f"aten::{_SYMBOLS[type(node.ops[0])]}", values[::-1] if inside else values, name)
+
+    def value_Subscript(self, node: ast.Subscript, name: str | None) -> Value:
+        owner = self.value(node.value)
+        if owner.type().text != "Tensor":
+            if isinstance(node.slice, ast.Slice):
+                return self.node("aten::slice", [owner, *self.limits(node.slice)], owner.type(), name)
+            return self.item(owner, self.value(node.slice))
+        dim = 0
+        for index in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+            place = self.constant(dim, "int")
+            if isinstance(index, ast.Slice):
+                owner = self.node("aten::slice", [owner, place, *self.limits(index)], None, name)
+                dim += 1
+            elif isinstance(index, ast.Constant) and index.value is None:
+                owner, dim = self.node("aten::unsqueeze", [owner, place], None, name), dim + 1
+            elif isinstance(index, ast.Constant) and index.value is ...:
+                continue
+            else:
+                value = self.value(index)
+                if value.type().text == "int":
+                    owner = self.node("aten::select", [owner, place, value], None, name)
+                else:
+                    indices = self.node("prim::ListConstruct", [value], Type("Tensor?[]"))
+                    owner, dim = self.node("aten::index", [owner, indices], None, name), dim + 1
+        return owner
+
+    def limits(self, node: ast.Slice) -> list[Value]:
+        parts = [ast.Constant(None) if part is None else part for part in (node.lower, node.upper)]
+        return [self.value(part) for part in [*parts, node.step or ast.Constant(1)]]
+
+    # --- calls ---
+
+    def operator(self, kind: str, inputs: list[Value], name: str | None) -> Value:
+        operator = kind.rpartition("::")[2]
+        of_tensors = any(value.type().text == "Tensor" for value in inputs)
+        if operator in ("add", "sub") and len(inputs) == 2 and of_tensors:
+            inputs = [*inputs, self.constant(1, "int")]  # the factor of the second term
+        text = _RESULTS.get(operator, "Tensor")
+        if operator == "size" and len(inputs) > 1:
+            text = "int"
+        elif operator in _COMPARISONS:
+            text = "Tensor" if of_tensors else "bool"
+        elif operator in _ARITHMETIC and inputs and not of_tensors:
+            texts = [value.type().text for value in inputs]
+            text = "float" if operator == "div" or "float" in texts else texts[0]
+        elif operator in ("floordiv", "sqrt", "exp", "log") and of_tensors:
+            text = "Tensor"
+        if text == "NoneType":
+            self.blocks[-1].add(Node(kind, inputs))
+            return self.constant(None, "NoneType")
+        return self.node(kind, inputs, Type(text), name)
+
+    def value_Call(self, node: ast.Call, name: str | None) -> Value:
+        function = node.func
+        text = ast.unparse(function)
+        if isinstance(function, ast.Name):
+            return self.form(node, function.id, name)
+        if text.startswith("__torch__."):
+            return self.called(text, node, name)
+        root = text.split(".")[0]
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if root in ("torch", "ops") and root not in self.scope.values:
+            path = text.split(".")
+            kind = f"aten::{'.'.join(path[1:])}" if root == "torch" else f"{path[1]}::{'.'.join(path[2:])}"
+            return self.operator(kind, [self.value(argument) for argument in given], name)
+        assert isinstance(function, ast.Attribute)
+        owner = self.value(function.value)
+        module = self.modules_of.get(id(owner))
+        arguments = [self.value(argument) for argument in given]
+        definition = None if module is None else self.method_of(module, function.attr)
+        if definition is None or module is None:
+            return self.node("prim::CallMethod", [owner, *arguments], None, name, name=function.attr)
+        if self.inline and not _is_deep(definition):
+            notes = self.notes.get((id(module), function.attr), {})
+            result: Value = self.function(definition, [owner, *self.ordered(definition, node, arguments, 1)], module, notes)
+            return result
+        return self.node("prim::CallMethod", [owner, *arguments], type_in_graphs(definition.returns), name, name=function.attr)
+
+    def ordered(self, definition: ast.FunctionDef, node: ast.Call, arguments: list[Value], skipped: int) -> list[Value]:
+        """Arguments in the order of the parameters."""
+        places = {keyword.arg: value for keyword, value in zip(node.keywords, arguments[len(node.args) :], strict=True)}
+        ordered = arguments[: len(node.args)]
+        names = [parameter.arg for parameter in definition.args.args][skipped:]
+        defaults = dict(zip(names[::-1], definition.args.defaults[::-1], strict=False))
+        for name in names[len(ordered) :]:
+            ordered.append(places[name] if name in places else self.value(defaults[name]))
+        return ordered
+
+    def method_of(self, module: nn.Module, name: str) -> ast.FunctionDef | None:
+        definition = self.definitions.get(self.describe(module).path)
+        parts = definition.body if isinstance(definition, ast.ClassDef) else []
+        return next((part for part in parts if isinstance(part, ast.FunctionDef) and part.name == name), None)
+
+    def called(self, path: str, node: ast.Call, name: str | None) -> Value:
+        arguments = [self.value(argument) for argument in [*node.args, *(keyword.value for keyword in node.keywords)]]
+        definition = self.definitions.get(path)
+        if not isinstance(definition, ast.FunctionDef):
+            return self.node("prim::CreateObject", arguments, Type(path), name)
+        if self.inline and not _is_deep(definition):
+            result: Value = self.function(definition, self.ordered(definition, node, arguments, 0), None, {})
+            return result
+        function = self.node("prim::Constant", [], Type("Function"), definition.name, name=definition.name)
+        return self.node("prim::CallFunction", [function, *arguments], type_in_graphs(definition.returns), name)
+
+    def form(self, node: ast.Call, function: str, name: str | None) -> Value:
+        """A call of one of the names that are always there."""
+        if function == "annotate":
+            value = self.value(node.args[1], name)
+            if value.node().kind() != "prim::Constant" and value._type.sizes() is None:
+                value._type = type_in_graphs(node.args[0])
+            return value
+        if function == "unchecked_cast":
+            return self.node("prim::unchecked_cast", [self.value(node.args[1])], type_in_graphs(node.args[0]), name)
+        if function == "uninitialized":
+            return self.node("prim::Uninitialized", [], type_in_graphs(node.args[0]), name)
+        if function == "isinstance":
+            return self.node("prim::isinstance", [self.value(node.args[0])], Type("bool"), name)
+        if function == "getattr":
+            return self.got_from(node.args[0], str(node.args[1].value))  # type: ignore[attr-defined]
+        values = [self.value(argument) for argument in node.args]
+        if function in _CONVERSIONS:
+            return self.operator(f"aten::{_CONVERSIONS[function]}", values, name)
+        return self.operator(f"prim::{function}", values, name)
+
+
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _parts(text: str) -> list[str]:
+    """The types inside of the type of a tuple, list or dictionary."""
+    if text.endswith("[]"):
+        return [text.removesuffix("[]")]
+    inside = text[text.index("(") + 1 : -1] if text.endswith(")") else ""
+    parts, depth = [""], 0
+    for sign in inside:
+        depth += (sign in "([") - (sign in ")]")
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _returns(statements: list[ast.stmt]) -> bool:
+    """Whether statements return on some way that is not in a loop."""
+    return any(
+        isinstance(statement, ast.Return)
+        or (isinstance(statement, ast.If) and (_returns(statement.body) or _returns(statement.orelse)))
+        for statement in statements
+    )
+
+
+def _raises(statements: list[ast.stmt]) -> bool:
+    return any("RaiseException" in ast.unparse(statement) or isinstance(statement, ast.Raise) for statement in statements)
+
+
+def _is_deep(definition: ast.FunctionDef) -> bool:
+    """Whether a function returns from inside of a loop, so that it stays a call."""
+    loops = (node for node in ast.walk(definition) if isinstance(node, (ast.For, ast.While)))
+    return any(isinstance(node, ast.Return) for loop in loops for node in ast.walk(loop))
+
+
+def build_graph(
+    root: nn.Module,
+    method: str,
+    code: dict[str, bytes],
+    constants: list[Any],
+    describe: Callable[[Any], Described],
+    notes: dict[tuple[int, str], dict[str, Note]] | None = None,
+    inline: bool = False,
+    has_self: bool = True,
+) -> Graph:
+    """The graph of a method.
+
+    Args:
+        root: its module.
+        method: its name.
+        code, constants, describe: what an archive of the module has.
+        notes: what traces know of the values of methods, by the identity of the module and the name of the method.
+        inline: read the methods and functions that it calls in the place of the calls.
+        has_self: whether the module is its first input: the graphs of functions have none.
+    """
+    builder = _Builder(constants, definitions(code), describe, notes or {}, inline)
+    definition = builder.method_of(root, method)
+    if definition is None:
+        raise RuntimeError(f"the module has no method {method!r}")
+    graph, inputs = builder.graph, []
+    known = builder.notes.get((id(root), method), {})
+    for place, parameter in enumerate(definition.args.args):
+        type = Type(describe(root).path) if place == 0 else type_in_graphs(parameter.annotation)
+        if parameter.arg in known:
+            type = known[parameter.arg].type
+        inputs.append(graph.paramNode().add_output(graph.named(f"{parameter.arg}.1"), type))
+    result = builder.function(definition, inputs, root, known)
+    graph.returnNode().add_input(result)
+    graph._nodes[:0] = builder.heads
+    if not has_self:
+        del graph.paramNode()._outputs[0]
+    return graph

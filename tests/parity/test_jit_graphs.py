@@ -1,0 +1,73 @@
+"""Graphs of scripted and traced code have the operators of PyTorch's."""
+
+from __future__ import annotations
+
+import pytest
+import torch as pytorch
+
+import flambeau as torch
+
+
+def functions(torch):
+    def arithmetic(x, y):
+        return (x + y) * 2 - torch.relu(x) / y
+
+    def branch(x, flag: bool):
+        if flag:
+            x = torch.tanh(x)
+        else:
+            x = x.sigmoid()
+        return x.view(2, -1).sum(dim=[1])
+
+    def loop(x, n: int):
+        parts = [x]
+        for i in range(n):
+            x = x * i
+            parts.append(x)
+        return torch.cat(parts), len(parts)
+
+    def indices(x):
+        y = x[0]
+        return y[1:], x[:, 1]
+
+    def returns(x, flag: bool):
+        if flag:
+            return torch.neg(x)
+        return torch.exp(x)
+
+    return arithmetic, branch, loop, indices, returns
+
+
+def counted(graph, block=None):
+    """How often each kind is there; constants are folded differently."""
+    counts = {}
+    for node in (block or graph).nodes():
+        if node.kind() != "prim::Constant":
+            counts[node.kind()] = counts.get(node.kind(), 0) + 1
+        for inner in node.blocks():
+            for kind, number in counted(graph, inner).items():
+                counts[kind] = counts.get(kind, 0) + number
+    return counts
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_graphs_of_functions(place):
+    ours, theirs = (torch.jit.script(functions(torch)[place]).graph, pytorch.jit.script(functions(pytorch)[place]).graph)
+    assert counted(ours) == counted(theirs)
+    assert [str(value.type()) for value in ours.inputs()] == [str(value.type()) for value in theirs.inputs()]
+    assert [value.type().kind() for value in ours.outputs()] == [value.type().kind() for value in theirs.outputs()]
+
+
+@pytest.mark.parametrize("how", ["script", "trace"])
+def test_graphs_of_modules(how):
+    graphs = []
+    for library in (torch, pytorch):
+        nn = library.nn
+        network = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2), nn.Softmax(dim=-1)).eval()
+        made = library.jit.script(network) if how == "script" else library.jit.trace(network, library.ones(1, 1, 4, 4))
+        graphs.append(made.inlined_graph)
+    ours, theirs = ([node.kind() for node in graph.nodes() if node.kind().startswith("aten::")] for graph in graphs)
+    assert [kind.replace("_convolution", "conv2d") for kind in theirs] == ours
+    if how == "trace":
+        sizes = [[node.output().type().sizes() for node in graph.nodes() if node.kind() == "aten::linear"] for graph in graphs]
+        assert sizes[0] == sizes[1]

@@ -1,0 +1,113 @@
+"""Graphs of scripted and traced code, for reading."""
+
+from __future__ import annotations
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+
+
+class Branching(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.rest = nn.Linear(4, 3), nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+
+    def forward(self, x, times: int = 2):
+        x = self.rest(self.linear(x))
+        if x.sum() > 0:
+            x = x + 1
+        else:
+            x = x * 2
+        for i in range(times):
+            x = x + i
+        return x, [x, x]
+
+
+def kinds(graph):
+    return [node.kind() for node in graph.nodes() if node.kind() != "prim::Constant"]
+
+
+def test_a_graph_of_a_script():
+    graph = torch.jit.script(Branching()).graph
+    assert kinds(graph) == [
+        "prim::GetAttr", "prim::GetAttr", "prim::CallMethod", "prim::CallMethod", "aten::sum", "aten::gt", "aten::Bool", "prim::If",
+        "prim::Loop", "prim::ListConstruct", "prim::TupleConstruct",
+    ]  # fmt: skip
+    assert [str(value.type()) for value in graph.inputs()][1:] == ["Tensor", "int"]
+    (output,) = graph.outputs()
+    assert str(output.type()) == "(Tensor, Tensor[])" and output.type().kind() == "TupleType"
+    branch = graph.findNode("prim::If")
+    assert [[node.kind() for node in block.nodes()] for block in branch.blocks()] == [["aten::add"], ["aten::mul"]]
+    assert branch.input().node().kind() == "aten::Bool" and branch.output().uses()[0].user.kind() == "prim::Loop"
+    loop = graph.findNode("prim::Loop")
+    assert loop.inputsAt(0).debugName() == "times.1" and loop.inputsAt(1).toIValue() is True
+    assert len(graph.findAllNodes("aten::add")) == 2 and graph.findNode("aten::relu") is None
+
+
+def test_an_inlined_graph():
+    graph = torch.jit.script(Branching()).inlined_graph
+    assert (
+        len(graph.findAllNodes("aten::linear")) == 2 and graph.findNode("aten::relu") and not graph.findNode("prim::CallMethod")
+    )
+    names = [node.s("name") for node in graph.findAllNodes("prim::GetAttr")]
+    assert sorted(names) == sorted(["rest", "linear", "weight", "bias", "0", "1", "weight", "bias"])
+
+
+def test_a_graph_of_a_trace_knows_the_sizes_of_the_examples():
+    network = nn.Sequential(nn.Linear(4, 3), nn.Sequential(nn.ReLU()))
+    graph = torch.jit.trace(network, torch.ones(2, 4)).graph
+    linear, relu = graph.findNode("aten::linear"), graph.findNode("aten::relu")
+    assert relu.input() is linear.output() and relu.scopeName() == "__module.1/__module.1.0"
+    kind = relu.output().type()
+    assert kind.sizes() == [2, 3] and kind.dtype() is torch.float32 and kind.requires_grad() and kind.scalarType() == "Float"
+    assert list(graph.inputs())[1].type().sizes() == [2, 4]
+    assert "%relu : Float(2, 3, requires_grad=1, device=cpu) = aten::relu(%linear), scope: __module.1/__module.1.0" in str(graph)
+    assert "linear.py" in linear.sourceRange()
+
+
+def test_an_early_return_takes_the_rest_into_the_other_branch():
+    def function(x, flag: bool):
+        if flag:
+            return x
+        y = x + 1
+        return y * 2
+
+    graph = torch.jit.script(function).graph
+    assert kinds(graph) == ["prim::If"]
+    taken, other = graph.findNode("prim::If").blocks()
+    assert not list(taken.nodes()) and [node.kind() for node in other.nodes()] == ["aten::add", "aten::mul"]
+    assert [value.debugName() for value in graph.inputs()] == ["x.1", "flag.1"]
+
+
+def test_values_of_other_types():
+    def function(x):
+        a, b = x.size(0), x.shape[1]
+        parts = x.split(1)
+        first, (second, third) = parts[0], (a + b, a / b)
+        return {"a": first[:, None, 1:]}, second, third, a != b and a > 2, x[0, ..., x.sum(0) > 1]
+
+    graph = torch.jit.script(function).graph
+    (output,) = graph.outputs()
+    assert str(output.type()) == "(Dict(str, Tensor), int, float, bool, Tensor)"
+    assert {"aten::slice", "aten::unsqueeze", "aten::select", "aten::index", "aten::__getitem__"} <= set(kinds(graph))
+
+
+def test_graphs_of_what_was_saved_and_frozen(tmp_path):
+    scripted = torch.jit.script(Branching().eval())
+    scripted.save(tmp_path / "net.pt")
+    assert kinds(torch.jit.load(tmp_path / "net.pt").inlined_graph) == kinds(scripted.inlined_graph)
+    frozen = torch.jit.freeze(scripted).inlined_graph
+    assert not frozen.findNode("prim::GetAttr") and frozen.findNode("aten::linear").inputsAt(1).toIValue().shape == (3, 4)
+
+
+def test_code_is_what_is_saved():
+    assert torch.jit.script(lambda x: x).code.startswith("assert torch.jit.script(lambda")  # as it stands, for it cannot be saved
+
+    @torch.jit.script
+    def twice(x, n: int):
+        return x * n
+
+    assert twice.code == "def twice(x: Tensor, n: int):\n  return x * n\n"
+    with pytest.raises(RuntimeError, match="expected a function that is defined with def"):
+        torch.jit.script(lambda x: x).graph

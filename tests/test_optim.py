@@ -436,7 +436,7 @@ def test_training_goes_on_from_checkpoints_and_copies(cls, reference, options):
         set_grads(params[: 2 + step % 2], step)
         optimizer.step()
     loaded, pickled = (cls(groups(copy.deepcopy(params))) for _ in range(2))
-    loaded.load_state_dict(optimizer.state_dict())
+    loaded.load_state_dict(copy.deepcopy(optimizer.state_dict()))
     pickled.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict())))
     others = [loaded, pickled, copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))]
     for other in [optimizer, *others]:
@@ -460,7 +460,7 @@ def test_state_dict():
     assert state_dict["state"][1]["step"].item() == 1.0
 
 
-def test_a_loaded_state_is_a_copy_in_the_dtype_of_the_parameters():
+def test_a_loaded_state_is_in_the_dtype_of_the_parameters_and_copied_where_it_was_not():
     [w] = weights((2,))
     optimizer = optim.Adam([w])
     set_grads([w], 0)
@@ -470,8 +470,13 @@ def test_a_loaded_state_is_a_copy_in_the_dtype_of_the_parameters():
     [state] = other.state.values()
     assert state["exp_avg"].dtype == torch.float32
     assert state["step"].dtype == optimizer.state[w]["step"].dtype
-    optimizer.step()
-    assert state["step"].item() == 1.0
+    assert state["step"] is optimizer.state[w]["step"]
+    state["exp_avg"].zero_()
+    assert optimizer.state[w]["exp_avg"].abs().min() > 0
+    same = optim.Adam([torch.nn.Parameter(torch.ones(2, dtype=w.dtype))])
+    same.load_state_dict(optimizer.state_dict())
+    [state] = same.state.values()
+    assert all(value is optimizer.state[w][name] for name, value in state.items())
 
 
 def test_checkpoints_of_older_versions():
@@ -487,7 +492,7 @@ def test_checkpoints_of_older_versions():
         del state_dict["param_groups"][0][name]
     other_w = copy.deepcopy(w)
     other = optim.NAdam([other_w])
-    other.load_state_dict(state_dict)
+    other.load_state_dict(copy.deepcopy(state_dict))
     assert isinstance(other.state[other_w]["step"], torch.Tensor)
     assert other.param_groups[0]["maximize"] is False and other.param_groups[0]["foreach"] is None
     for opt, p in ((optimizer, w), (other, other_w)):

@@ -262,6 +262,11 @@ class Backend:
         """The smallest and the largest element as Python scalars, for checks of values."""
         return self.item(self.wrap(self.xp.min(array))), self.item(self.wrap(self.xp.max(array)))
 
+    def equal(self, array: Array, other: Array) -> bool:
+        """Whether two arrays of the same shape and dtype have the same elements; NaN equals NaN."""
+        same = (array == other) | ((array != array) & (other != other))
+        return bool(self.xp.all(self.wrap(same)))
+
     def astype(self, array: Array, raw_dtype: Any) -> Array:
         """A copy in another dtype; of complex numbers as real ones, the real parts."""
         category = self._dtype_of_raw[raw_dtype].category
@@ -317,6 +322,12 @@ class Backend:
 
     def window(self, array: Array) -> Array:
         """The same elements in the same memory, as an array whose `root` has just these elements."""
+        return array
+
+    def allocation(self, array: Array) -> Any:
+        """An object that all arrays in the same memory have in common, where arrays are `mutable`."""
+        while (base := getattr(array, "base", None)) is not None:
+            array = base
         return array
 
     def lender(self, array: Array) -> Any:

@@ -206,6 +206,7 @@ SUITES = {
         options=("-k", "not ddp and not plot"),
         copied=("integrations",),
     ),
+    "vit_pytorch": Suite(copied=("vit_pytorch",)),
 }
 
 

@@ -37,6 +37,7 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
     array_type = cupy.ndarray
     mutable = True
     complete = True
+    recordable = True
     inplace_kernels = kernels.INPLACE
     takes_half = frozenset({"mm", "bmm", "addmm", "linear", *convolution.__all__})
 
@@ -67,6 +68,10 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
         with array.device:
             return array.min().item(), array.max().item()
 
+    def equal(self, array: Any, other: Any) -> bool:
+        with array.device:
+            return super().equal(array, other)
+
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         with array.device:
             return (array.real if array.dtype.kind == "c" and raw_dtype.kind not in "cb" else array).astype(raw_dtype)
@@ -83,6 +88,10 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
             raise ValueError("elements share memory")
         with target.device:
             target[...] = value
+
+    def add_to(self, target: Any, value: Any) -> None:
+        with target.device:
+            target += value
 
     # --- memory ---
 
@@ -102,6 +111,9 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
         flat = cupy.ndarray((base.size,), base.dtype, memptr=base.data)
         flat = flat if base.dtype == array.dtype else flat.view(array.dtype)
         return flat, (array.data.ptr - flat.data.ptr) // array.itemsize
+
+    def allocation(self, array: Any) -> Any:
+        return array.data.mem
 
     def window(self, array: Any) -> Any:
         return array if array.base is None else cupy.ndarray(array.shape, array.dtype, array.data, array.strides)

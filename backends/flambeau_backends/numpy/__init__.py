@@ -215,6 +215,7 @@ class NumpyBackend(Backend):
     def generator(self, index: int) -> Any:
         from .random import Generator
 
+        _ = self.all_kernels  # loads kernel packs, one of which may draw faster
         return Generator()
 
     # --- threads ---

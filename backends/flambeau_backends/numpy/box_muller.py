@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["directions", "radii"]
+__all__ = ["directions", "draw", "radii"]
+
+draw: Any = None  # a kernel pack's function that fills a vector from an engine's state; it replaces the two others, too
 
 
 def _singles(*values: float) -> list[Any]:

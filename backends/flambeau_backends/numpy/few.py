@@ -41,7 +41,9 @@ _column_of_ones = lru_cache(64)(lambda length, dtype: np.ones((length, 1), dtype
 _row_of_ones = lru_cache(64)(lambda length, dtype: np.ones((1, length), dtype))
 _averaging = lru_cache(64)(lambda length, dtype: np.full((length, 1), 1 / length, dtype))
 _centring = lru_cache(64)(lambda length: np.eye(length) - 1 / length)  # subtracts the mean from each element of a row
-_dividing = lru_cache(64)(lambda length, divisor: np.full(length, 1 / divisor if divisor > 0 else np.nan))
+# The same times the length: of singles, these sums of whole multiples are exact, so that equal elements deviate by 0.
+_deviating = lru_cache(64)(lambda length: length * np.eye(length) - 1)
+_dividing = lru_cache(64)(lambda length, divisor: np.full(length, 1 / (divisor * length**2) if divisor > 0 else np.nan))
 
 
 # --- exponentials -------------------------------------------------------------------------------------------------
@@ -77,8 +79,8 @@ def log_sums(rows: Any) -> Any:
 
 def variances(rows: Any, divisor: float) -> Any:
     """The sum of squared deviations from the mean, over `divisor`, of each row; in double precision."""
-    centred = rows.dot(_centring(rows.shape[1]))
-    return np.multiply(centred, centred, centred).dot(_dividing(rows.shape[1], divisor))
+    deviations = rows.dot(_deviating(rows.shape[1]))
+    return np.multiply(deviations, deviations, deviations).dot(_dividing(rows.shape[1], divisor))
 
 
 def means(rows: Any) -> Any:

@@ -46,12 +46,14 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
 
 
 @kernel
+def cat(*arrays: Any, dim: int = 0) -> Any:
+    return np.concatenate(arrays, dim)
+
+
+@kernel
 def stack(*arrays: Any, dim: int = 0) -> Any:
-    shape = arrays[0].shape
-    if dim == 0 and shape and arrays[0].flags.c_contiguous:  # without a view of each; they have one shape and dtype
-        result = np.empty((len(arrays), *shape), arrays[0].dtype)
-        np.concatenate(arrays, 0, result.reshape(len(arrays) * shape[0], *shape[1:]))
-        return result
+    if dim == 0:  # they have one shape and dtype
+        return np.array(arrays)
     added = (slice(None),) * dim + (None,)
     return np.concatenate([array[added] for array in arrays], dim)
 

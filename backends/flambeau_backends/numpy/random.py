@@ -319,7 +319,14 @@ class Generator:
         remainder = n % 16
         if n <= MANY and dtype.itemsize == 4:  # the code below, in a single draw
             return _shift(self._words.normal(n), mean, std).reshape(shape)
-        values = _in_chunks(block, (n - remainder,), dtype)
+        if dtype is _SINGLE and box_muller.draw is not None:
+            values = np.empty(n - remainder, dtype)
+            self._words.advance(lambda key, used: box_muller.draw(values, key, used))
+            if std != 1 or mean != 0:
+                for start in range(0, len(values), _CHUNK):
+                    values[start : start + _CHUNK] = _shift(values[start : start + _CHUNK], mean, std)
+        else:
+            values = _in_chunks(block, (n - remainder,), dtype)
         if remainder:
             if dtype.itemsize > 2:  # PyTorch draws the incomplete block too, but not in 16 bits
                 draw(remainder)

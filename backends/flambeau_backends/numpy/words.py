@@ -6,6 +6,7 @@ normal values are, too: they are computed for all words of the window when they 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -56,6 +57,7 @@ class Words:
 
     def __init__(self) -> None:
         self._bits = np.random.MT19937(0)
+        self._scout = np.random.MT19937(0)  # goes to where in the window the stream is
         self._seeder = np.random.RandomState(self._bits)
         self._wide = np.random.Generator(self._bits)
         self._lock = Lock()  # threads may share a stream
@@ -82,21 +84,33 @@ class Words:
     def state(self) -> tuple[Any, int]:
         """The engine's key of 624 words, and how many of the key's words have been used."""
         with self._lock:
-            bits = self._bits
-            if self._at < len(self._window):
-                start, state = [entry for entry in self._starts if entry[0] <= self._at][-1]
-                bits = np.random.MT19937(0)
-                bits.state = state
-                bits.random_raw(self._at - start, output=False)
-            state = bits.state["state"]
-            return state["key"], state["pos"]
+            return self._engine()
 
     @state.setter
     def state(self, state: tuple[Any, int]) -> None:
-        key, position = state
         with self._lock:
-            self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+            self._move(*state)
             self._restart()
+
+    def _engine(self) -> tuple[Any, int]:
+        bits = self._bits
+        if self._at < len(self._window):
+            start, state = [entry for entry in self._starts if entry[0] <= self._at][-1]
+            bits = self._scout
+            bits.state = state
+            bits.random_raw(self._at - start, output=False)
+        state = bits.state["state"]
+        return state["key"], state["pos"]
+
+    def _move(self, key: Any, position: int) -> None:
+        self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+
+    def advance(self, fill: Callable[[Any, int], int]) -> None:
+        """Let `fill(key, position)` consume words: it changes the key, and returns the new position."""
+        with self._lock:
+            key, position = self._engine()
+            self._move(key, fill(key, position))
+            self._forget()
 
     def take(self, count: int) -> Any:
         """The next `count` words of 32 bits, not to be written to."""

@@ -125,6 +125,8 @@ def sdp_kernel(
     from ..runtime.warning import warn_once
 
     warn_once(
-        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed.", FutureWarning
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. "
+        "Please see `torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        FutureWarning,
     )
     return changed(globals(), _flash=enable_flash, _mem_efficient=enable_mem_efficient, _math=enable_math, _cudnn=enable_cudnn)

@@ -16,12 +16,13 @@ __all__ = ["Foreign", "as_operand", "can_operate", "constant", "have_one_key", "
 
 def have_one_key(tensors: Any) -> bool:
     """Whether a sequence holds plain tensors of one dispatch key."""
-    if type(tensors) not in (list, tuple) or not tensors or type(tensors[0]) not in FAST:
+    if (type(tensors) is not list and type(tensors) is not tuple) or not tensors:
         return False
-    key = tensors[0]._key
-    for tensor in tensors:  # noqa: SIM110 (faster than all() of a generator)
-        if type(tensor) not in FAST or tensor._key is not key:
+    key = None
+    for tensor in tensors:
+        if type(tensor) not in FAST or (tensor._key is not key and key is not None):
             return False
+        key = tensor._key
     return True
 
 

@@ -153,8 +153,8 @@ def _variadic_source(record: Operation, signature: str) -> str:
         f"        for tensor in tensors:\n"
         f"            if tensor._requires_grad:\n"
         f"                return record_{name}(array, result_key, tensors, {params})\n"
-        f"        return wrap(array, result_key)\n"
-        f"    return dispatch(op_{name}, tuple_of_tensors(tensors, op_{name}), {params}, {'out' if record.has_out else None})\n"
+        + "".join(f"{line}\n" for line in [*_new_tensor("        "), "        return result"])
+        + f"    return dispatch(op_{name}, tuple_of_tensors(tensors, op_{name}), {params}, {'out' if record.has_out else None})\n"
     )
 
 

@@ -13,7 +13,7 @@ from ..tape.engine import edge_of, run
 from ..tape.grad_mode import is_grad_enabled
 from ..tensors.tensor import Tensor, wrap
 from ..values.trees import flatten, unflatten
-from .differentiation import CompiledFunctionBackward, RecordedBackward, record_backward
+from .differentiation import CompiledFunctionBackward, RecordedBackward, ones_like, record_backward
 from .effects import Effects
 from .guards import Aliasing, ArgumentGradient, Outside, describe, gradients_of_arguments, tensors_from_outside
 from .passes import needed_calls
@@ -75,6 +75,7 @@ class Captured:
     outside: list[Outside] = field(default_factory=list)
     argument_gradients: list[ArgumentGradient] = field(default_factory=list)
     aliasing: Aliasing | None = None  # where it matters
+    device: int | None = None  # which one was current, where that matters
 
     def holds(self, arguments: Sequence[Any]) -> bool:
         """Whether tensors are still what they were: their shapes and dtypes, which want gradients, and which share memory."""
@@ -85,6 +86,8 @@ class Captured:
             if not gradient.holds(arguments):
                 return False
         if self.aliasing is not None and not self.aliasing.holds(arguments):
+            return False
+        if self.device is not None and self.device != self.forward.recorder.current_device():
             return False
         return all(generator._raw is raw for generator, raw in self.generators)
 
@@ -134,15 +137,10 @@ class Captured:
         if self.backward is None:
             return None
         outputs = [leaves[position] for position in positions]
-        roots = [(edge_of(output), wrap(one_like(output), output._key.materialized)) for output in outputs]
+        roots = [(edge_of(output), wrap(ones_like(output), output._key.materialized)) for output in outputs]
         inputs = [source.tensor_in(arguments) for source in self.histories[-1].inputs]
         gradients = run(roots, retain_graph=True, inputs=inputs, capture=True) if inputs and roots else []
         return [None if gradient is None else gradient._array for gradient in gradients or []]
-
-
-def one_like(tensor: Tensor) -> Any:
-    """An array of ones in the shape and dtype of a tensor."""
-    return tensor._key.backend.xp.ones(tensor._array.shape, dtype=tensor._key.raw_dtype)
 
 
 def tensors_in(args: Any, kwargs: Any) -> list[Tensor]:
@@ -156,6 +154,7 @@ def capture(
     kwargs: dict[str, Any] | None = None,
     *,
     backend: Backend | None = None,
+    nearby: Sequence[Tensor] = (),
     numbers: Sequence[tuple[dict[Any, Any], Any]] = (),
     strict: bool = False,
 ) -> tuple[Any, Captured]:
@@ -164,7 +163,9 @@ def capture(
     Args:
         function: the function; it is called once.
         args, kwargs: its arguments.
-        backend: whose arrays are recorded; by default, that of the default device.
+        backend: whose arrays are recorded, beside the CPU's; by default, the first one that arguments, the default device or
+            tensors nearby are on.
+        nearby: other tensors that the function may use.
         numbers: places of numbers that may change from call to call: dictionary and key.
         strict: raise where the program looks at a value.
 
@@ -196,7 +197,7 @@ def capture(
     """
     kwargs = kwargs or {}
     if backend is None:
-        backend = _backend_of(tensors_in(args, kwargs))
+        backend = _backend_of(tensors_in(args, kwargs), nearby)
     recording = Recording(backend, numbers, strict)
     with recording:
         result = function(*args, **kwargs)
@@ -209,7 +210,7 @@ def capture(
             failure = None
         result = _plain(result)
     if captured is None:
-        raise Refused(str(failure), result)
+        raise Refused(str(failure), result, recording.recorder.missed)
     return result, captured
 
 
@@ -218,15 +219,20 @@ class Refused(NotCapturable):
 
     Attributes:
         result: what the call returned.
+        missed: the backend that should have been recorded, if that is why.
     """
 
-    def __init__(self, reason: str, result: Any) -> None:
+    def __init__(self, reason: str, result: Any, missed: Backend | None = None) -> None:
         super().__init__(reason)
-        self.result = result
+        self.result, self.missed = result, missed
 
 
-def _backend_of(tensors: Sequence[Tensor]) -> Backend:
-    return tensors[0]._key.backend if tensors else for_device_type(get_default_device().type)
+def _backend_of(arguments: Sequence[Tensor], nearby: Sequence[Tensor]) -> Backend:
+    """The first backend that is not the CPU's, whose arrays are recorded in any case."""
+    default, host = for_device_type(get_default_device().type), for_device_type("cpu")
+    of_arguments, others = ([tensor._key.backend for tensor in tensors] for tensors in (arguments, nearby))
+    found = [*of_arguments, default, *others]
+    return next((backend for backend in found if backend.recordable and backend is not host), found[0])
 
 
 def _plain(result: Any) -> Any:
@@ -251,6 +257,8 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     effects = Effects.of(recording, sources, arguments)
     if recorder.spoiled:
         raise NotCapturable(recorder.spoiled)
+    if recording.device != recorder.current_device():
+        raise NotCapturable("another device has become the current one")
     if recording.spoiled_numbers():
         raise NotCapturable("a number that was to be followed, such as a learning rate, was replaced")
     outputs = list(results.outputs)
@@ -280,7 +288,7 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     captured.argument_gradients = gradients_of_arguments(recording, arguments, used, effects)
     if effects.arrays or _writes_to(recorder, captured.forward.calls, inputs):
         captured.aliasing = Aliasing(arguments, captured.outside)
-    captured.generators = recording.generators
+    captured.generators, captured.device = recording.generators, recording.device
     recorder.forget_dictionaries()
     if not captured.forward.checks_before_effects:
         raise NotCapturable("it compares values after it has changed others")

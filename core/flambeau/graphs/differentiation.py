@@ -67,7 +67,7 @@ def _record(recording: Recording, outputs: Sequence[Tensor], backward: RecordedB
     roots = []
     for position in backward.outputs:
         output = outputs[position]
-        gradient = recorder.lift(recording.backend.xp.ones(output._array.shape, dtype=output._key.raw_dtype))
+        gradient = recorder.lift(ones_like(output))
         backward.gradients.append(gradient._reference)
         roots.append((edge_of(output), wrap(gradient, output._key.materialized)))
     try:
@@ -76,6 +76,12 @@ def _record(recording: Recording, outputs: Sequence[Tensor], backward: RecordedB
         raise NotCapturable(f"a backward from its results fails: {error}") from error
     backward.results = [None if gradient is None else recording.reference_of(gradient) for gradient in captured]
     return backward
+
+
+def ones_like(tensor: Tensor) -> Any:
+    """An array of ones in the shape and dtype of a tensor, where the tensor is; it is not recorded."""
+    key = tensor._key
+    return key.backend.itself.on(key.device.index).ones(tensor._array.shape, dtype=key.raw_dtype)
 
 
 class _Reached:

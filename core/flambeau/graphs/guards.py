@@ -115,12 +115,8 @@ def _memory(tensor: Tensor) -> Any:
     """The object that the tensor's memory belongs to."""
     if not tensor._key.backend.mutable:
         return memory_root(tensor)
-    owner = tensor._array
-    if type(owner) is RecordedArray:
-        owner = owner._value
-    while (base := getattr(owner, "base", None)) is not None:
-        owner = base
-    return owner
+    array = tensor._array
+    return tensor._key.backend.itself.allocation(array._value if type(array) is RecordedArray else array)
 
 
 def _way(tensor: Tensor) -> list[Any]:

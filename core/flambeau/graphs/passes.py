@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from ..runtime.hookspecs import ArrayKind
 from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
 
-__all__ = ["checks_first", "decided", "merged", "needed_calls", "substituted", "without_copies"]
+__all__ = ["checks_first", "decided", "merged", "needed_calls", "placed", "substituted", "without_copies"]
 
 
 def needed_calls(
@@ -69,7 +70,7 @@ def merged(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Referenc
             fresh = {group(reference) for reference in references_in(call.results)} - of_arguments
             if not fresh & exposed:
                 versions = tuple([written.get(group(reference), 0) for reference in arguments])
-                key = call.name, call.function, call.expected, _key(call.args), _key(call.kwargs), versions
+                key = call.name, call.function, call.device, call.expected, _key(call.args), _key(call.kwargs), versions
                 earlier = first.setdefault(key, call)
                 if earlier is not call:
                     pairs = zip(references_in(call.results), references_in(earlier.results), strict=True)
@@ -232,6 +233,15 @@ def _decided(recorder: Recorder, call: Call) -> Call:
 def _kind_of(recorder: Recorder, argument: Any) -> Any:
     kind = recorder.kinds[argument.index] if type(argument) is Reference else None
     return argument if kind is None else ArrayKind(*kind)
+
+
+def placed(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], int | None]:
+    """The calls, each on the device that was current when it was recorded; if that is one for all, it is returned beside them."""
+    devices = {call.device for call in calls if call.device is not None}
+    if len(devices) < 2:
+        return list(calls), next(iter(devices), None)
+    bind = cache(recorder.backend.bind)
+    return [call if call.device is None else replace(call, function=bind(call.function, call.device)) for call in calls], None
 
 
 def without_copies(

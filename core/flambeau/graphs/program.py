@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .fusion import fused
-from .passes import checks_first, decided, merged, needed_calls, without_copies
+from .passes import checks_first, decided, merged, needed_calls, placed, without_copies
 from .recorder import CHECK, EFFECT, Call, Recorder, Reference
 from .source import Source
 from .whole import as_one
@@ -51,8 +51,12 @@ class Program:
         self._write(fused(recorder, calls, self.outputs, recorder.backend.fusion))
 
     def _write(self, calls: Sequence[Call]) -> None:
-        self._source = Source(self.recorder, decided(self.recorder, calls), self.inputs, self.outputs, self.name)
-        self.calls, self.run = self._source.calls, self.recorder.backend.program(self._source.run)
+        backend = self.recorder.backend
+        calls, device = placed(self.recorder, decided(self.recorder, calls))
+        self._source = Source(self.recorder, calls, self.inputs, self.outputs, self.name)
+        self.calls, self.run = self._source.calls, backend.program(self._source.run)
+        if device is not None:
+            self.run = backend.bind(self.run, device)
         self.code = self._source.code if self.body is None else f"{self.body.code}\n\n{self._source.code}"
 
     @property

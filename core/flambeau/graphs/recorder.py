@@ -55,6 +55,7 @@ class Call:
     scalars: tuple[Reference, ...] = ()  # results that are scalars of the library, and have to become arrays
     constant: Any = None  # the result, where it is computed from constants alone
     owned: bool = False  # of a copy: whether nobody else held what was copied
+    device: int | None = None  # the current one, where a library has several and computes on the current one
 
 
 def references_in(value: Any) -> Iterator[Reference]:
@@ -89,6 +90,7 @@ class Recorder:
     constants: set[Reference] = field(default_factory=set)  # values that are computed from constants alone
     host: Backend | None = None  # another backend whose arrays are recorded: optimizers count steps there
     on_host: set[Reference] = field(default_factory=set)  # the values that are the host's arrays
+    missed: Backend | None = None  # one that the program uses, too, and that could have been recorded
 
     # --- values ---
 
@@ -98,6 +100,10 @@ class Recorder:
             if backend is not None and isinstance(value, (backend.array_type, *backend.scalar_types)):
                 return backend
         return None
+
+    def current_device(self) -> int | None:
+        """The device that work goes to; None where a library finds it by the arrays."""
+        return self.backend.current_device() if self.backend.guarded else None
 
     def new_reference(self) -> Reference:
         """A reference to a new value, in memory of its own as far as is known."""
@@ -193,7 +199,7 @@ class Recorder:
             if self.watch is not None:
                 sys.setprofile(self.watch)
         written = [args[position] for position in (writes(args) if callable(writes) else writes)]
-        call = Call(name, function, template, keywords, None, kind, expected=expected)
+        call = Call(name, function, template, keywords, None, kind, expected=expected, device=self.current_device())
         call.writes = tuple(target._reference for target in written if isinstance(target, RecordedArray))
         result = self.put_together(value, arrays, call)
         call.results = self.references_of(result)

@@ -54,7 +54,7 @@ _SHAPE_FROM_VALUES = frozenset({
     "argwhere", "bincount", "compress", "extract", "flatnonzero", "histogram", "masked_select", "nonzero", "repeat",
     "repeat_interleave", "unique", "unique_all", "unique_consecutive", "unique_counts", "unique_inverse", "unique_values",
 })  # fmt: skip
-_LOOKS = frozenset({"item", "truth", "tolist", "to_host", "to_host_later", "to_dlpack", "copied_to"})
+_LOOKS = frozenset({"item", "truth", "tolist", "to_host", "to_host_later", "to_dlpack"})
 _WRITES = {"write": (0,), "add_to": (0,)}
 _AS_IT_IS = frozenset({"computed", "undisturbed", "bind", "guard", "prepare", "synchronize"})
 
@@ -112,6 +112,15 @@ class RecordingBackend:
             return method(array, *args, **kwargs)
 
         return look
+
+    def copied_to(self, other: Any, array: Any, index: int = 0) -> Any:
+        """A copy of the array as one of another backend: between two that are recorded, a step of the program."""
+        real = other.itself
+        if real is other:
+            self._recorder.missed = real if real.recordable else None
+            self._recorder.spoil(f"it copies to the {real.name} backend, which was not recorded")
+            return self._real.copied_to(real, array._value if isinstance(array, RecordedArray) else array, index)
+        return self._recorder.call("copied_to", self._real.copied_to, (real, array, index), {})
 
     def is_own(self, array: Any) -> bool:
         """False: a copy is recorded, and left out of the program where it turns out not to be needed."""
@@ -268,6 +277,7 @@ class Recording:
         self.states: dict[int, TensorState] = {}  # of the tensors that were there, by id
         self.generators: list[tuple[Generator, Any]] = []
         self.first_seq = 0.0
+        self.device: int | None = None  # which one is current, where a library has several
         self._tensors: list[Tensor] = []  # all that were there
         self._keys: dict[DispatchKey, _KeyState] = {}
         self._batched = ExitStack()
@@ -300,7 +310,7 @@ class Recording:
             container[key] = number
         watch = sys.getprofile()
         self.recorder.watch = watch if isinstance(watch, MethodType) else None  # a profiler's own cannot be set again
-        self.first_seq = next_seq()
+        self.first_seq, self.device = next_seq(), self.recorder.current_device()
         open_recorders.append(self.recorder)
         return self
 
@@ -425,7 +435,8 @@ class Recording:
 def _register_folders(backend: Backend) -> None:
     """Count the code of a backend, and of its array library, as the library's own: it is no part of the program."""
     packs = {getattr(kernel, "__module__", None) or "" for kernel in backend.all_kernels.values()}
-    for name in {type(backend).__module__, getattr(backend.xp, "__name__", backend.array_type.__module__), *packs}:
+    own = {type(backend).__module__, backend.array_type.__module__, getattr(backend.xp, "__name__", "")}
+    for name in own | packs:
         file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
         if file is not None:
             register_own_folder(f"{Path(file).parent}{os.sep}")

@@ -238,8 +238,10 @@ class _Plan:
 
     def _reference(self, tensor: Tensor) -> Reference:
         reference = self.recording.reference_of(tensor)
-        if reference is None or type(tensor) is not Tensor:
+        if type(tensor) is not Tensor:
             raise NotCapturable(f"it returns a {type(tensor).__name__}")
+        if reference is None:
+            raise NotCapturable(f"it returns a tensor on {tensor.device}, where nothing was recorded")
         return reference
 
     def _new(self, tensor: Tensor) -> int:

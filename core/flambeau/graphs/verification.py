@@ -14,6 +14,7 @@ from ..tape.node import RELEASED
 from ..tensors.tensor import Tensor
 from ..values.trees import flatten
 from .capture import Captured
+from .recorder import Recorder
 
 __all__ = ["verified"]
 
@@ -66,7 +67,7 @@ class _Snapshot:
     @staticmethod
     def _write_back(tensor: Tensor, array: Any) -> None:
         backend = tensor._key.backend
-        if not _equal(backend, tensor._array, array):  # memory that was not changed may be read-only
+        if not backend.equal(tensor._array, array):  # memory that was not changed may be read-only
             backend.write(tensor._array, array)
 
     def arrays_now(self) -> list[Any]:
@@ -93,19 +94,19 @@ def verified(captured: Captured, call: Callable[[], Any], arguments: Sequence[Te
     snapshot.restore()
     result = call()
     leaves = flatten(result)[0]
-    backend = captured.forward.recorder.backend
+    recorder = captured.forward.recorder
     values, state_now = [_value(leaf) for leaf in leaves], snapshot.arrays_now()
     equal = _equal if captured.exact else _Close([*values, *state_now])
-    if not all(equal(backend, *pair) for pair in zip(replayed_values, values, strict=True)):
+    if not all(equal(recorder, *pair) for pair in zip(replayed_values, values, strict=True)):
         return result, "its result"
     if wanting != [_wants_gradient(leaf) for leaf in leaves]:
         return result, "which results require gradients"
-    if not all(equal(backend, *pair) for pair in zip(state, state_now, strict=True)):
+    if not all(equal(recorder, *pair) for pair in zip(state, state_now, strict=True)):
         return result, "what it did to tensors or random generators"
     if replayed_gradients is not None:
         with no_grad():
             gradients = captured.gradients_of_ones(leaves, positions, arguments) or []
-        if not all(equal(backend, *pair) for pair in zip(replayed_gradients, gradients, strict=True)):
+        if not all(equal(recorder, *pair) for pair in zip(replayed_gradients, gradients, strict=True)):
             return result, "its gradients"
     return result, None
 
@@ -123,14 +124,11 @@ def _value(leaf: Any) -> Any:
     return leaf._key.backend.copy(leaf._array) if isinstance(leaf, Tensor) else leaf
 
 
-def _equal(backend: Any, one: Any, other: Any) -> bool:
-    if not hasattr(one, "dtype") or not hasattr(other, "dtype"):
+def _equal(recorder: Recorder, one: Any, other: Any) -> bool:
+    backend = recorder.backend_of(one)
+    if backend is None or recorder.backend_of(other) is not backend:
         return one is other or bool(one == other)
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    xp = backend.xp
-    same = (one == other) | ((one != one) & (other != other)) if one.shape or one.dtype is not None else one == other
-    return bool(xp.all(same))
+    return one.shape == other.shape and one.dtype == other.dtype and backend.equal(one, other)
 
 
 class _Close:
@@ -143,8 +141,8 @@ class _Close:
     def __init__(self, values: Sequence[Any]) -> None:
         self.least = max((_largest(value) for value in values), default=0.0) / 1000
 
-    def __call__(self, backend: Any, one: Any, other: Any) -> bool:
-        if _equal(backend, one, other):
+    def __call__(self, recorder: Recorder, one: Any, other: Any) -> bool:
+        if _equal(recorder, one, other):
             return True
         if not _is_floating(one) or not _is_floating(other) or one.shape != other.shape or one.dtype != other.dtype:
             return False

@@ -80,8 +80,8 @@ def _transferred(array: Any, source: DispatchKey, key: DispatchKey, non_blocking
     index = key.device.index or 0
     if source.backend is key.backend:
         moved = key.backend.to_device(array, index)
-    elif not non_blocking or source.dtype is not key.dtype:
-        moved = key.backend.from_host(source.backend.to_host(array), index)
+    elif not non_blocking or source.dtype is not key.dtype or key.backend.itself is not key.backend:  # it is being recorded
+        moved = source.backend.copied_to(key.backend, array, index)
     elif key.device.type == "cpu":
         moved = key.backend.wrap(source.backend.to_host_later(array))
     else:

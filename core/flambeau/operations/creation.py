@@ -111,10 +111,10 @@ def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., A
     def create(*args: Any, **kwargs: Any) -> Any:
         if not FAST and overriding.wanted((), name=name):
             return overriding.handle_torch_function(create, (), *args, **kwargs)
-        if "size" in kwargs:
+        if kwargs and "size" in kwargs:
             args = (*args, kwargs.pop("size"))
         try:
-            return factory(*args, **kwargs)
+            return factory(*args, **kwargs) if kwargs else factory(*args)
         except Exception:
             if overriding.may_override([*args, *kwargs.values()]):
                 return overriding.handle_torch_function(create, overriding.relevant([*args, *kwargs.values()]), *args, **kwargs)
@@ -314,7 +314,8 @@ def arange(
     elif start is None:
         start = 0
     default = _range_dtype(start, end, step)
-    start, end, step = map(_plain, (start, end, step))
+    if not type(start) is type(end) is type(step) is int:
+        start, end, step = map(_plain, (start, end, step))
     key = _key(dtype, device, _dtype_of(out) or default)
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -389,7 +390,8 @@ def _progression(
         else:
             wide = backend.dtypes.get(dtypes.float64, key.raw_dtype)
             array = backend.on(index).arange(length, dtype=wide) * step + start
-        result = wrap(array if array.dtype == key.raw_dtype else backend.astype(array, key.raw_dtype), key)
+        dtype = array.dtype
+        result = wrap(array if dtype is key.raw_dtype or dtype == key.raw_dtype else backend.astype(array, key.raw_dtype), key)
     return _finish_1d(result, requires_grad, out, pin_memory)
 
 

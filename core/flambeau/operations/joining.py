@@ -104,6 +104,13 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     tensor([[0., 1.],
             [0., 1.]])
     """
+    if have_one_key(tensors):
+        shape = tensors[0]._array.shape
+        for tensor in tensors:
+            if tensor._array.shape != shape:
+                break
+        else:
+            return _stack(tensors, dim=wrap_dim(dim, len(shape) + 1))
     inputs = _sequence("stack", tensors, RuntimeError("stack expects a non-empty TensorList"))
     shapes = [tensor._array.shape for tensor in inputs]
     if shapes.count(shapes[0]) != len(shapes):

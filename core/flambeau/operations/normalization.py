@@ -160,10 +160,7 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
     else:
         return
     other_dtypes = [parameter.dtype for parameter in parameters if parameter is not None and parameter._key is not input._key]
-    if (
-        wanted((input, *parameters))
-        or (input.dtype in dtypes.HALF and {*other_dtypes} <= {input.dtype, dtypes.float32})
-    ):
+    if wanted((input, *parameters)) or (input.dtype in dtypes.HALF and {*other_dtypes} <= {input.dtype, dtypes.float32}):
         return
     if all(dtype is input.dtype for dtype in other_dtypes):  # on another device
         return

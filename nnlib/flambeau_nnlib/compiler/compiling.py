@@ -77,6 +77,7 @@ class CompiledFunction:
         self._attempts = 0
         self._warm = False  # whether a call has changed no Python state
         self._calls = 0
+        self._backend: Any = None  # whose arrays are recorded, once a call has shown that it is not that of the arguments
         self._generation = settings.generation()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -154,11 +155,22 @@ class CompiledFunction:
         reason, captured = None, None
         try:
             with settings.compiling(), Watch() as watch:
-                result, captured = capture(self.function, args, kwargs, numbers=dependencies.numbers, strict=self.fullgraph)
+                result, captured = capture(
+                    self.function,
+                    args,
+                    kwargs,
+                    backend=self._backend,
+                    nearby=dependencies.tensors,
+                    numbers=dependencies.numbers,
+                    strict=self.fullgraph,
+                )
         except LookedAtValue as error:
             raise Unsupported(f"torch.compile: {self.name}: {error}") from None
         except Refused as refused:
             result, reason = refused.result, str(refused)
+            if refused.missed is not None and self._backend is None:
+                self._backend = refused.missed
+                return result
         except NotCapturable as error:  # it has not been called
             self._give_up(str(error))
             return self.function(*args, **kwargs)

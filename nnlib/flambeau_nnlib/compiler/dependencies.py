@@ -37,9 +37,11 @@ class Dependencies:
     Attributes:
         numbers: the places of learning rates, which may change from call to call.
         codes: the code of the program's own functions that was found.
+        tensors: the tensors that were found.
     """
 
     def __init__(self, function: Any) -> None:
+        self.tensors: list[Tensor] = []
         self.numbers: list[tuple[dict[Any, Any], Any]] = []
         self.codes: set[CodeType] = set()
         self._containers: list[Any] = []
@@ -85,6 +87,8 @@ class Dependencies:
     def _walk(self) -> None:
         while self._waiting:
             value = self._waiting.pop()
+            if isinstance(value, Tensor):
+                self.tensors.append(value)
             if isinstance(value, (*_PLAIN, *_LEAVES)) or id(value) in self._seen:
                 continue
             self._seen[id(value)] = value
@@ -208,5 +212,6 @@ def environment() -> tuple[Any, ...]:
     """The modes and defaults that what is computed depends on."""
     return (
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_anomaly_enabled(),
-        torch.are_deterministic_algorithms_enabled(), is_autocast_enabled("cpu") and get_autocast_dtype("cpu"),
+        torch.are_deterministic_algorithms_enabled(),
+        *(is_autocast_enabled(device_type) and get_autocast_dtype(device_type) for device_type in ("cpu", "cuda")),
     )  # fmt: skip

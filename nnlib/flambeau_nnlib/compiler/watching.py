@@ -28,6 +28,7 @@ class Watch:
     def __init__(self) -> None:
         self.codes: dict[CodeType, dict[str, Any]] = {}
         self._own: dict[CodeType, bool] = {}
+        self._of_queues = _functions_of_queues()
 
     def __enter__(self) -> Watch:
         self._previous, self._collects = sys.getprofile(), gc.isenabled()
@@ -49,6 +50,8 @@ class Watch:
     def _see(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
             code = frame.f_code
+            if code in self._of_queues:
+                refuse(f"{code.co_qualname}() would not be called again")
             if code not in self.codes and not self._is_own(code) and not _is_standard(code.co_filename):
                 self.codes[code] = frame.f_globals
         elif event == "c_call" and not self._is_own(frame.f_code):
@@ -57,6 +60,16 @@ class Watch:
             matters = (arg.__module__, name) in _NOT_REPEATED or arg.__module__ in _MODULES or type(owner).__module__ in _MODULES
             if matters and not self._is_own(_caller(frame).f_code):
                 refuse(f"{name}() would not be called again")
+
+
+def _functions_of_queues() -> set[CodeType]:
+    """The code of functions that say in which queue a device does its work, mark places there, and wait for them."""
+    cuda = sys.modules.get("flambeau.cuda")
+    if cuda is None:
+        return set()
+    functions = [cuda.Event.record, cuda.set_stream, cuda.StreamContext.__enter__, cuda.synchronize]
+    functions += [cls.synchronize for cls in (cuda.Event, cuda.Stream)]
+    return {function.__code__ for function in functions}
 
 
 def _caller(frame: FrameType) -> FrameType:

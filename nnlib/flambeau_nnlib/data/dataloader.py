@@ -19,8 +19,9 @@ from .iterators import LoaderIterator, LocalIterator, WorkerIterator
 from .sampler import BatchSampler, EndlessSampler, RandomSampler, Sampler, SequentialSampler
 from .worker import get_worker_info
 
-# What lightning, accelerate and torch-geometric ask the iterators of loaders to be.
+# What lightning, accelerate and torch-geometric ask the iterators of loaders to be, and what ignite asks of a sampler.
 _BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter = LoaderIterator, LocalIterator, WorkerIterator
+_InfiniteConstantSampler = EndlessSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 

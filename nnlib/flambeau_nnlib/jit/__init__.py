@@ -32,6 +32,9 @@ from ._marks import (
     strict_fusion,
     unused,
 )
+from ._saving import _content_of as _content_of  # for the modules below it
+from ._saving import _graph_of as _graph_of
+from ._saving import _text_of as _text_of
 from ._saving import save
 from ._script import (
     CompilationUnit,

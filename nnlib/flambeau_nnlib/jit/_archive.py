@@ -12,7 +12,7 @@ from typing import Any
 import flambeau as torch
 from flambeau import nn
 
-from ._dialect import ScriptObject, compile_function
+from ._dialect import ScriptObject, compile_function, is_property
 from ._script import RecursiveScriptModule
 
 __all__ = ["Archive"]
@@ -118,7 +118,7 @@ class Archive:
         lists: dict[str, Any] = {"__parameters__": [], "__buffers__": []}
         for statement in definition.body:
             if isinstance(statement, ast.FunctionDef):
-                if statement.name.startswith("__") and statement.name not in _METHODS:
+                if statement.name.startswith("__") and statement.name not in _METHODS and not is_property(statement.name):
                     raise RuntimeError(f"{path}: the code of the archive defines {statement.name!r}: refused")
                 body[statement.name] = _LateFunction(self, f"{path}.{statement.name}", statement)
                 body["_code"][statement.name] = ast.unparse(statement)

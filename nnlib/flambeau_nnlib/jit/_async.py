@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import GenericAlias
 from typing import Any
 
 __all__ = ["Future", "fork", "wait"]
@@ -16,6 +17,8 @@ class Future:
     >>> future.then(lambda done: done.wait() + 1).value()
     4
     """
+
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __init__(self) -> None:
         self._done = False

@@ -20,11 +20,12 @@ from flambeau import nn
 from ._expressions import Expressions, NotScriptable, Static, is_container, is_plain
 from ._layers import layer_method
 from ._printing import attribute_path
+from ._types import is_script_class, type_of_annotation
 
 if TYPE_CHECKING:
     from ._program import Program
 
-__all__ = ["compile_function", "compile_method", "exported_methods"]
+__all__ = ["compile_class", "compile_function", "compile_method", "exported_methods"]
 
 
 def exported_methods(module: nn.Module) -> list[str]:
@@ -50,6 +51,9 @@ def compile_method(program: Program, module: nn.Module, name: str, self_type: st
                 if child is not module and not is_container(child) and type(child).forward is not nn.Module.forward:
                     program.method(child, "forward")
             return lines
+    if name.startswith("__") and name.endswith("_getter"):
+        getter = inspect.getattr_static(type(module), name.removeprefix("__").removesuffix("_getter")).fget
+        return _Compiler(program, getter, module, self_type).lines(name)
     function = inspect.unwrap(getattr(type(module), name))
     if isinstance(module, nn.Sequential) and name == "forward" and function is nn.Sequential.forward:
         lines = [f"def forward(self: {self_type}, input):"]
@@ -104,11 +108,77 @@ def compile_function(program: Program, function: Any, name: str, first: str | No
     return _Compiler(program, inspect.unwrap(function), None, "").lines(name, first)
 
 
+def compile_class(program: Program, cls: type, path: str) -> tuple[list[str], dict[str, str]]:
+    """The lines of a class of the program's own, and the types of its attributes.
+
+    Raises:
+        RuntimeError: it cannot be written as TorchScript.
+    """
+    methods: list[str] = []
+    declared: dict[str, str] = {}
+    for name, annotation in typing.get_type_hints(cls).items():
+        declared[name] = type_of_annotation(annotation, program.named_class)
+    for name, member in vars(cls).items():
+        function = member.fget if isinstance(member, property) else member
+        if not inspect.isfunction(function) or str(getattr(function, "_torchscript_modifier", "")).startswith(("un", "ig")):
+            continue
+        written = f"__{name}_getter" if isinstance(member, property) else name
+        lines = _Compiler(program, function, None, path, cls).lines(written)
+        if name == "__init__":
+            declared = {**_assigned_in("\n".join(lines)), **declared}
+            lines[0] = lines[0].replace("):", ") -> NoneType:")
+        methods += lines
+    return [*(f"{name} : {kind}" for name, kind in declared.items()), *methods], declared
+
+
+def _assigned_in(text: str) -> dict[str, str]:
+    """The types of the attributes that an `__init__` sets."""
+    definition: Any = ast.parse(text).body[0]
+    me, *parameters = definition.args.args
+    kinds = {parameter.arg: ast.unparse(parameter.annotation) for parameter in parameters}
+    found: dict[str, str] = {}
+    for statement in ast.walk(definition):
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if isinstance(statement, ast.Assign) and isinstance(target, ast.Name):
+            kinds[target.id] = _kind_of(statement.value, kinds)
+        elif isinstance(statement, ast.Assign) and isinstance(target, ast.Attribute) and ast.unparse(target.value) == me.arg:
+            found.setdefault(target.attr, _kind_of(statement.value, kinds))
+    return found
+
+
+def _kind_of(value: ast.expr, names: dict[str, str]) -> str:
+    """The type of an expression, as far as it shows; a tensor else."""
+    if isinstance(value, ast.Name):
+        return names.get(value.id, "Tensor")
+    if isinstance(value, ast.Constant):
+        return type(value.value).__name__
+    if isinstance(value, ast.UnaryOp):
+        return _kind_of(value.operand, names)
+    if isinstance(value, ast.BinOp):
+        kinds = {_kind_of(value.left, names), _kind_of(value.right, names)}
+        return kinds.pop() if len(kinds) == 1 else "float" if kinds == {"int", "float"} else "Tensor"
+    if isinstance(value, ast.List) and value.elts:
+        return f"List[{_kind_of(value.elts[0], names)}]"
+    if isinstance(value, ast.Tuple):
+        return f"Tuple[{', '.join(_kind_of(part, names) for part in value.elts)}]"
+    if isinstance(value, ast.Dict) and value.keys and value.keys[0] is not None:
+        return f"Dict[{_kind_of(value.keys[0], names)}, {_kind_of(value.values[0], names)}]"
+    if isinstance(value, ast.Call):
+        function = ast.unparse(value.func)
+        if function == "annotate":
+            return ast.unparse(value.args[0])
+        known = {"int": "int", "float": "float", "bool": "bool", "str": "str", "len": "int", "torch.len": "int"}
+        return known.get(function, function if function.startswith("__torch__.") else "Tensor")
+    return "Tensor"
+
+
 class _Compiler(Expressions):
     """Translates one function."""
 
-    def __init__(self, program: Program, function: Any, module: nn.Module | None, self_type: str) -> None:
-        self.program, self.function, self.module, self.self_type = program, function, module, self_type
+    def __init__(
+        self, program: Program, function: Any, module: nn.Module | None, self_type: str, cls: type | None = None
+    ) -> None:
+        self.program, self.function, self.module, self.self_type, self.cls = program, function, module, self_type, cls
         try:
             source, self.first_line = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
@@ -124,6 +194,8 @@ class _Compiler(Expressions):
         self.names = {**function.__globals__, **closure.nonlocals}
         self.static: dict[str, Static] = {}
         self.locals: set[str] = set()
+        self.instances: dict[str, type] = {}
+        self.before: list[ast.stmt] = []
         self.number = 0
 
     def lines(self, name: str, first: str | None = None) -> list[str]:
@@ -145,6 +217,12 @@ class _Compiler(Expressions):
                 parameters.append(f"self: {self.self_type}")
                 continue
             self.locals.add(argument.arg)
+            if place == 0 and self.cls is not None:
+                self.instances[argument.arg] = self.cls
+                parameters.append(f"{argument.arg}: {self.self_type}")
+                continue
+            if is_script_class(hints.get(argument.arg)):
+                self.instances[argument.arg] = hints[argument.arg]
             typed = f"{argument.arg}: {self.annotation(hints[argument.arg], argument) if argument.arg in hints else 'Tensor'}"
             default = defaults[argument.arg].default
             parameters.append(typed if default is inspect.Parameter.empty else f"{typed}={self.literal(default, argument)}")
@@ -191,8 +269,10 @@ class _Compiler(Expressions):
             translate: Callable[[Any], list[ast.stmt]] | None = getattr(self, f"statement_{type(statement).__name__}", None)
             if translate is None:
                 self.refuse(statement, f"{type(statement).__name__} statements aren't supported")
+            former, self.before = self.before, []
             translated = translate(statement)
-            out += translated
+            out += [*self.before, *translated]
+            self.before = former
             if isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
                 break
         return out
@@ -314,13 +394,26 @@ class _Compiler(Expressions):
             self.static[target.id] = value
             self.locals.discard(target.id)
             return []
-        return [ast.Assign([self.target(target)], self.code_of(value, node))]
+        code = self.code_of(value, node)
+        made = self.target(target)
+        if isinstance(target, ast.Name):
+            self.note_class(target.id, self.class_of(code))
+        return [ast.Assign([made], code)]
+
+    def note_class(self, name: str, cls: type | None) -> None:
+        if cls is None:
+            self.instances.pop(name, None)
+        else:
+            self.instances[name] = cls
 
     def statement_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
         if node.value is None:
             return []
-        kind = self.annotation(self.evaluated(ast.unparse(node.annotation)), node)
+        annotation = self.evaluated(ast.unparse(node.annotation))
+        kind = self.annotation(annotation, node)
         target = self.target(node.target)
+        if isinstance(node.target, ast.Name):
+            self.note_class(node.target.id, annotation if is_script_class(annotation) else None)
         return [ast.Assign([target], self.annotated(kind, self.dynamic(node.value)))]
 
     def statement_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:

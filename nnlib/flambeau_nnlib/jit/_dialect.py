@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ._async import fork
 from ._operators import operator_named
 
 __all__ = ["compile_function"]
@@ -19,7 +20,7 @@ __all__ = ["compile_function"]
 Resolve = Callable[[str], Any]
 
 _STATEMENTS = (ast.Assign, ast.AnnAssign, ast.Expr, ast.If, ast.While, ast.For, ast.Return, ast.Pass, ast.Break, ast.Continue,
-               ast.AugAssign, ast.Assert, ast.Raise)  # fmt: skip
+               ast.AugAssign, ast.Assert, ast.Raise, ast.FunctionDef)  # fmt: skip
 _BUILTINS: dict[str, Any] = {
     "range": range, "int": int, "float": float, "bool": bool, "str": str, "len": len, "complex": complex, "enumerate": enumerate,
     "zip": zip, "list": list, "dict": dict, "min": min, "max": max, "abs": abs, "round": round, "sorted": sorted, "sum": sum,
@@ -127,11 +128,27 @@ class _Translator:
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _RAISED):
                 self.refuse(node, "a raise of something else than an exception")
             new = self.raised(_RAISED[call.func.id], [self.expression(argument) for argument in call.args])
+        elif isinstance(node, ast.FunctionDef):
+            new = self.closure(node)
         elif isinstance(node, ast.Return):
             new = ast.Return(None if node.value is None else self.expression(node.value))
         else:
             new = type(node)()
         return ast.copy_location(new, node)
+
+    def closure(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """What is forked: a function without parameters."""
+        given = node.args
+        if given.args or given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or node.decorator_list:
+            self.refuse(node, "a function in a function that has parameters")
+        empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        return ast.FunctionDef(name=self.forked(node.name), args=empty, body=self.body(node.body), decorator_list=[])
+
+    def forked(self, name: str) -> str:
+        """The name of a function that is forked, which no other name can be."""
+        if not name.startswith("__forked_function"):
+            self.refuse(self.function, f"the function {name!r}")
+        return name.removeprefix("__")
 
     def raised(self, kind: type[Exception], arguments: list[ast.expr]) -> ast.Raise:
         return ast.Raise(ast.Call(self.constant(kind), arguments, []))
@@ -196,6 +213,13 @@ class _Translator:
             self.expression(node.elt), [ast.comprehension(self.target(loop.target), self.expression(loop.iter), [], 0)]
         )
 
+    def expression_DictComp(self, node: ast.DictComp) -> ast.expr:
+        if len(node.generators) > 1 or node.generators[0].ifs or node.generators[0].is_async:
+            self.refuse(node, "a dictionary of several loops or conditions")
+        loop = node.generators[0]
+        generator = ast.comprehension(self.target(loop.target), self.expression(loop.iter), [], 0)
+        return ast.DictComp(self.expression(node.key), self.expression(node.value), [generator])
+
     def expression_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self.locals:
             return ast.Name(self.local(node.id), ast.Load())
@@ -225,12 +249,14 @@ class _Translator:
         path = self.path(node)
         if path is None:
             return self.attribute(node.value, node.attr, node)
+        if path.startswith("__torch__.") and path.endswith(".__new__"):
+            return self.constant(_without_init)
         if path.startswith("CONSTANTS.c"):
             return self.constant(self.constants[int(path.removeprefix("CONSTANTS.c"))])
         return self.constant(self.resolve(path) if path.startswith("__torch__.") else operator_named(path))
 
     def attribute(self, owner: ast.expr, name: str, node: ast.AST) -> ast.expr:
-        if name.startswith("__"):
+        if name.startswith("__") and name != "__init__" and not is_property(name):
             self.refuse(node, f"the attribute {name!r}")
         return ast.Call(ast.Name("_attribute", ast.Load()), [self.expression(owner), ast.Constant(name)], [])
 
@@ -256,6 +282,8 @@ class _Translator:
 
     def form(self, node: ast.Call, name: str) -> ast.expr:
         """A call of one of the names that are always there."""
+        if name == "fork" and len(node.args) == 1 and isinstance(node.args[0], ast.Name):
+            return ast.Call(self.constant(fork), [ast.Name(self.forked(node.args[0].id), ast.Load())], [])
         if name in ("annotate", "unchecked_cast") and len(node.args) == 2:
             return self.expression(node.args[1])
         if name == "uninitialized" and len(node.args) == 1:
@@ -270,6 +298,18 @@ class _Translator:
         return self.refuse(node, f"a call of {name!r}")
 
 
+def is_property(name: str) -> bool:
+    """Whether a method is that of a property."""
+    return name.startswith("__") and name.endswith(("_getter", "_setter"))
+
+
+def _without_init(cls: Any) -> Any:
+    """An object of a class of the archive before its `__init__`."""
+    if not (isinstance(cls, type) and issubclass(cls, ScriptObject)):
+        raise RuntimeError("the code of the archive makes an object of a class that is not its own: refused")
+    return object.__new__(cls)
+
+
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 
 
@@ -279,7 +319,7 @@ class ScriptObject:
     def knows(self, name: str) -> bool:
         """Whether the archive declares an attribute or method of this name; others are out of reach for its code."""
         members = (vars(type(self)), self.__dict__, *(self.__dict__.get(kind, {}) for kind in _MEMBERS))
-        return not name.startswith("__") and any(name in table for table in members)
+        return (not name.startswith("__") or is_property(name) or name == "__init__") and any(name in table for table in members)
 
 
 def attribute_of(owner: Any, name: str) -> Any:

@@ -17,7 +17,7 @@ from flambeau import nn
 from ..nn import functional as F
 from ._functional import functional_call
 from ._printing import attribute_path
-from ._types import NoType, literal, quoted, type_of_annotation, type_of_value
+from ._types import NoType, is_named_tuple, is_script_class, literal, quoted, type_of_annotation, type_of_value
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -94,15 +94,21 @@ class Expressions:
         names: the names outside of the function.
         static: the local names that stand for something that is known before the code runs.
         locals: the other local names.
+        instances: the classes of local names that are objects of the program's classes.
+        before: statements that come before the one that is translated.
     """
 
     program: Program
+    module: nn.Module | None
+    number: int
     source: list[str]
     file: str
     first_line: int
     names: dict[str, Any]
     static: dict[str, Static]
     locals: set[str]
+    instances: dict[str, type]
+    before: list[ast.stmt]
 
     def refuse(self, node: ast.AST, what: str) -> NoReturn:
         line = getattr(node, "lineno", 1)
@@ -120,7 +126,7 @@ class Expressions:
 
     def annotation(self, annotation: Any, node: ast.AST) -> str:
         try:
-            return type_of_annotation(annotation)
+            return type_of_annotation(annotation, self.program.named_class)
         except NoType as error:
             return self.refuse(node, f"Unknown type in an annotation, {error}")
 
@@ -191,6 +197,8 @@ class Expressions:
             return ast.Tuple([self.target(element) for element in node.elts], ast.Store())
         if isinstance(node, ast.Attribute):
             owner = self.value(node.value)
+            if not isinstance(owner, Static) and self.class_of(owner) is not None:
+                return ast.Attribute(owner, node.attr, ast.Store())
             if isinstance(owner, Static) and isinstance(owner.value, nn.Module):
                 if node.attr in constants_of(type(owner.value)):
                     self.refuse(node, f"'{node.attr}' is a constant, and cannot be assigned to")
@@ -256,7 +264,10 @@ class Expressions:
         owner = self.value(node.value)
         if not isinstance(owner, Static):
             text = _ATTRIBUTES.get(node.attr)
-            if text is None:
+            cls = self.class_of(owner)
+            if cls is not None and isinstance(inspect.getattr_static(cls, node.attr, None), property):
+                return ast.Call(ast.Attribute(owner, f"__{node.attr}_getter", ast.Load()), [], [])
+            if text is None or cls is not None:
                 return ast.Attribute(owner, node.attr, ast.Load())
             return self.parse(text.format(ast.unparse(owner)))
         if isinstance(owner.value, nn.Module):
@@ -278,7 +289,10 @@ class Expressions:
             return self.parse(path)
         own = inspect.getattr_static(module, name, None)
         if isinstance(own, property):
-            self.refuse(node, f"the property '{name}' of a module cannot be written as TorchScript; make it a method")
+            if getattr(own.fget, "_torchscript_modifier", "default").startswith(("unused", "ignore")):
+                self.refuse(node, f"the property '{name}' of a module is not compiled")
+            self.program.method(module, f"__{name}_getter")
+            return self.parse(f"({owner.path}).__{name}_getter()")
         if not hasattr(module, name):
             self.refuse(node, f"Module '{type(module).__name__}' has no attribute '{name}'")
         value = getattr(module, name)
@@ -289,7 +303,8 @@ class Expressions:
                 self.refuse(node, f"'{name}' is a tensor of the class; make it a buffer or an attribute of the module")
             return Static(value, owner.path)
         try:
-            type_of_annotation(declared[name]) if name in declared else type_of_value(value)
+            classes = self.program.named_class
+            type_of_annotation(declared[name], classes) if name in declared else type_of_value(value, classes)
         except NoType as error:
             self.refuse(node, f"Module '{type(module).__name__}' has no attribute '{name}' (This attribute exists on the Python "
                         f"module, but we failed to convert Python type to a TorchScript type: {error})")  # fmt: skip
@@ -409,15 +424,41 @@ class Expressions:
             self.refuse(node, "List comprehensions with several loops or with conditions aren't supported")
         items = self.unrolled(generator.iter)
         if items is None:
+            if not isinstance(generator.target, ast.Name):
+                self.refuse(node, "a comprehension with several names isn't supported in a script that is saved; write a loop")
             iterated = self.dynamic(generator.iter)
             target = self.target(generator.target)
-            return ast.ListComp(self.dynamic(node.elt), [ast.comprehension(target, iterated, [], 0)])
+            before = len(self.before)
+            element = self.dynamic(node.elt)
+            if len(self.before) > before:
+                self.refuse(node, "torch.jit.fork isn't supported in a comprehension; append to a list in a loop")
+            return ast.ListComp(element, [ast.comprehension(target, iterated, [], 0)])
         values = []
         for item in items:
             if self.bind(generator.target, item, node):
                 self.refuse(node, "a comprehension over modules with other values isn't supported")
             values.append(self.dynamic(node.elt))
         return ast.List(values, ast.Load())
+
+    def value_DictComp(self, node: ast.DictComp) -> Any:
+        generator = node.generators[0]
+        if len(node.generators) > 1 or generator.ifs:
+            self.refuse(node, "Dict comprehensions with several loops or with conditions aren't supported")
+        items = self.unrolled(generator.iter)
+        if items is None:
+            if not isinstance(generator.target, ast.Name):
+                self.refuse(node, "a comprehension with several names isn't supported in a script that is saved; write a loop")
+            iterated = self.dynamic(generator.iter)
+            target = self.target(generator.target)
+            comprehension = ast.comprehension(target, iterated, [], 0)
+            return ast.DictComp(self.dynamic(node.key), self.dynamic(node.value), [comprehension])
+        keys, values = [], []
+        for item in items:
+            if self.bind(generator.target, item, node):
+                self.refuse(node, "a comprehension over modules with other values isn't supported")
+            keys.append(self.dynamic(node.key))
+            values.append(self.dynamic(node.value))
+        return ast.Dict([*keys], values)
 
     def value_JoinedStr(self, node: ast.JoinedStr) -> Any:
         text, parts = "", []
@@ -439,6 +480,8 @@ class Expressions:
         if isinstance(node.func, ast.Attribute):
             owner = self.value(node.func.value)
             is_text = isinstance(owner, Static) and isinstance(owner.value, str)
+            if not isinstance(owner, Static) and self.class_of(owner) is not None:
+                return self.call(f"({ast.unparse(owner)}).{node.func.attr}", node)
             if is_text or not isinstance(owner, Static):
                 return self.method(self.code_of(owner, node), node.func.attr, node)
             if isinstance(owner.value, nn.Module):
@@ -547,11 +590,46 @@ class Expressions:
             if plain.__module__.startswith(("flambeau.", "flambeau_nnlib.")):
                 self.refuse(node, f"the function {plain.__module__}.{name} cannot be written as TorchScript")
             return self.call(self.program.function(target if isinstance(target, torch.jit.ScriptFunction) else plain), node)
+        if is_named_tuple(target):
+            return self.named_tuple(target, node)
+        if is_script_class(target):
+            return self.call(self.program.named_class(target), node)
         kind = type(target).__name__ if not isinstance(target, type) else f"class {target.__name__}"
         return self.refuse(node, f"Python {kind} {name!r} cannot be called in a script that is saved")
 
+    def class_of(self, code: ast.expr) -> type | None:
+        """The class of the program's own of whose objects an expression is one, if that is known."""
+        if isinstance(code, ast.Name):
+            return self.instances.get(code.id)
+        if isinstance(code, ast.Attribute) and self.module is not None and ast.unparse(code.value) == "self":
+            value = vars(self.module).get(code.attr)
+            return type(value) if is_script_class(type(value)) else None
+        return self.program.class_at(ast.unparse(code.func)) if isinstance(code, ast.Call) else None
+
+    def named_tuple(self, cls: Any, node: ast.Call) -> Any:
+        args, kwargs = self.arguments(node)
+        bound = inspect.signature(cls).bind(*args, **kwargs).arguments
+        defaults = cls._field_defaults
+        fields = [bound[name] if name in bound else self.literal(defaults[name], node) for name in cls._fields]
+        return self.parse(f"{self.program.named_class(cls)}({', '.join(fields)})")
+
+    def forked(self, node: ast.Call) -> Any:
+        """`fork` of a call: it is a function of its own, which stands before the statement."""
+        function, *arguments = node.args
+        call = ast.copy_location(ast.Call(function, arguments, node.keywords), node)
+        self.number += 1
+        name = f"__forked_function{self.number}"
+        code = self.dynamic(call)
+        empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        self.before.append(ast.FunctionDef(name=name, args=empty, body=[ast.Return(code)], decorator_list=[]))
+        return self.parse(f"fork({name})")
+
     def special_call(self, target: Any, node: ast.Call) -> Any:
         """Calls that are answered here, or written in another way."""
+        if target is torch.jit.fork:
+            return self.forked(node)
+        if target is torch.jit.wait:
+            return self.call("torch.wait", node)
         if target is torch.jit.is_scripting:
             return Static(True)
         if target in (torch.jit.is_tracing, torch._C._get_tracing_state if hasattr(torch._C, "_get_tracing_state") else None):

@@ -50,9 +50,7 @@ class FrozenModule(RecursiveScriptModule):
     @property
     def code(self) -> str:
         """What `torch.jit.save` writes of `forward`."""
-        from ._saving import frozen_program
-
-        return frozen_program(self).text_of_forward()
+        return torch.jit._text_of(self)
 
 
 def freeze(mod: nn.Module, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:

@@ -17,8 +17,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ._graph_building import definitions
-from ._program import Described
-from ._types import NoType, literal
+from ._types import Described, NoType, literal
 
 __all__ = ["FrozenProgram"]
 

@@ -14,7 +14,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ._graph import Block, Graph, Node, Note, Type, Value
-from ._program import Described
+from ._types import Described
 
 __all__ = ["build_graph", "definitions", "type_in_graphs"]
 

@@ -238,8 +238,8 @@ def _cell(name: str) -> Callable[[Any], _Method]:
 def _attention(layer: Any) -> _Method:
     """Attention with weights for all heads; the sequences come before the batch in the computation, as in PyTorch."""
     heads, embed = layer.num_heads, layer.embed_dim
-    if layer.bias_k is not None or layer.add_zero_attn:
-        raise RuntimeError("torch.jit.save: a scripted MultiheadAttention with add_bias_kv or add_zero_attn cannot be written")
+    further = (layer.bias_k is not None) + layer.add_zero_attn  # keys that masks do not know
+    widened = f"torch.pad({{0}}, [0, {further}])" if further else "{0}"
     if layer.in_proj_weight is not None:
         weights = [f"torch.slice(self.in_proj_weight, 0, {i * embed}, {(i + 1) * embed})" for i in range(3)]
     else:
@@ -258,14 +258,21 @@ def _attention(layer: Any) -> _Method:
     ]  # fmt: skip
     for name, source, weight, bias in zip("qkv", ("query", "key", "value"), weights, biases, strict=True):
         steps = "length" if name == "q" else "sources"
+        lines.append(f"  {name} = torch.linear({source}, {weight}, {bias})")
+        if name != "q" and layer.bias_k is not None:
+            lines.append(f"  {name} = torch.cat([{name}, torch.repeat(self.bias_{name}, [1, batch, 1])])")
+        if name != "q" and layer.add_zero_attn:
+            lines.append(f"  {name} = torch.cat([{name}, torch.zeros([1, batch, {embed}], dtype=ops.prim.dtype({name}), "
+                         f"device=ops.prim.device({name}))])")  # fmt: skip
+        if name == "k" and further:
+            lines.append(f"  sources = sources + {further}")
         lines += [
-            f"  {name} = torch.linear({source}, {weight}, {bias})",
             f"  {name} = torch.permute(torch.reshape({name}, [{steps}, batch, {heads}, {embed // heads}]), [1, 2, 0, 3])",
         ]
     lines += [
         f"  scores = torch.matmul(q, torch.transpose(k, -2, -1)) * {(embed // heads) ** -0.5!r}",
         "  if attn_mask is not None:",
-        "    mask = attn_mask",
+        f"    mask = {widened.format('attn_mask')}",
         "    if torch.dim(mask) == 3:",
         f"      mask = torch.reshape(mask, [batch, {heads}, length, sources])",
         "    if ops.prim.dtype(mask) == 11:",
@@ -273,7 +280,7 @@ def _attention(layer: Any) -> _Method:
         "    else:",
         "      scores = scores + mask",
         "  if key_padding_mask is not None:",
-        "    padding = torch.reshape(key_padding_mask, [batch, 1, 1, sources])",
+        f"    padding = torch.reshape({widened.format('key_padding_mask')}, [batch, 1, 1, sources])",
         "    if ops.prim.dtype(padding) == 11:",
         "      scores = torch.masked_fill(scores, padding, -inf)",
         "    else:",
@@ -308,6 +315,48 @@ def _encoder_layer(layer: Any) -> _Method:
         lines += [f"  x = (self.norm1).forward(src + (self.dropout1).forward({attention.format('src')}))",
                   f"  return (self.norm2).forward(x + (self.dropout2).forward({feed.format('x')}))"]  # fmt: skip
     return lines
+
+
+def _decoder_layer(layer: Any) -> _Method:
+    activation = _activation_text(layer.activation)
+    itself = "(self.self_attn).forward({0}, {0}, {0}, tgt_key_padding_mask, False, tgt_mask)[0]"
+    source = "(self.multihead_attn).forward({0}, memory, memory, memory_key_padding_mask, False, memory_mask)[0]"
+    feed = "(self.linear2).forward((self.dropout).forward(" + activation.format("(self.linear1).forward({0})") + "))"
+    lines = ["def forward({self}, tgt: Tensor, memory: Tensor, tgt_mask: Optional[Tensor]=None, "
+             "memory_mask: Optional[Tensor]=None, tgt_key_padding_mask: Optional[Tensor]=None, "
+             "memory_key_padding_mask: Optional[Tensor]=None, tgt_is_causal: bool=False, "
+             "memory_is_causal: bool=False) -> Tensor:", "  x = tgt"]  # fmt: skip
+    for number, part in enumerate((itself, source, feed), 1):
+        norm, dropout = f"(self.norm{number}).forward", f"(self.dropout{number}).forward"
+        if layer.norm_first:
+            lines += [f"  y = {norm}(x)", f"  x = x + {dropout}({part.format('y')})"]
+        else:
+            lines.append(f"  x = {norm}(x + {dropout}({part.format('x')}))")
+    return [*lines, "  return x"]
+
+
+def _decoder(layer: Any) -> _Method:
+    lines = ["def forward({self}, tgt: Tensor, memory: Tensor, tgt_mask: Optional[Tensor]=None, "
+             "memory_mask: Optional[Tensor]=None, tgt_key_padding_mask: Optional[Tensor]=None, "
+             "memory_key_padding_mask: Optional[Tensor]=None, tgt_is_causal: Optional[bool]=None, "
+             "memory_is_causal: bool=False) -> Tensor:", "  output = tgt"]  # fmt: skip
+    for place in range(len(layer.layers)):
+        lines.append(f'  output = (getattr(self.layers, "{place}")).forward(output, memory, tgt_mask, memory_mask, '
+                     "tgt_key_padding_mask, memory_key_padding_mask)")  # fmt: skip
+    if layer.norm is not None:
+        lines.append("  output = (self.norm).forward(output)")
+    return [*lines, "  return output"]
+
+
+def _transformer(layer: Any) -> _Method:
+    masks = ", ".join(f"{name}: Optional[Tensor]=None" for name in ("src_mask", "tgt_mask", "memory_mask", "src_key_padding_mask",
+                      "tgt_key_padding_mask", "memory_key_padding_mask"))  # fmt: skip
+    return [
+        f"def forward({{self}}, src: Tensor, tgt: Tensor, {masks}, src_is_causal: Optional[bool]=None, "
+        "tgt_is_causal: Optional[bool]=None, memory_is_causal: bool=False) -> Tensor:",
+        "  memory = (self.encoder).forward(src, src_mask, src_key_padding_mask)",
+        "  return (self.decoder).forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)",
+    ]
 
 
 def _activation_text(activation: Any) -> str:
@@ -390,6 +439,7 @@ _LAYERS: dict[str, Callable[[Any], _Method]] = {
     "LSTM": _recurrent, "GRU": _recurrent, "RNN": _recurrent,
     "LSTMCell": _cell("lstm_cell"), "GRUCell": _cell("gru_cell"), "RNNCell": _cell("rnn_cell"),
     "MultiheadAttention": _attention, "TransformerEncoderLayer": _encoder_layer, "TransformerEncoder": _encoder,
+    "TransformerDecoderLayer": _decoder_layer, "TransformerDecoder": _decoder, "Transformer": _transformer,
     **dict.fromkeys(_LOSSES, _loss),
 }  # fmt: skip
 

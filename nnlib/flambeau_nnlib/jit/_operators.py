@@ -208,6 +208,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "copy": lambda values: values.copy(),
     "extend": lambda values, more: values.extend(more),
     "format": lambda text, *values: text.format(*values),
+    "wait": lambda future: future.wait(),
     "insert": lambda values, index, value: values.insert(index, value),
     "items": lambda values: list(values.items()),
     "keys": list,
@@ -302,6 +303,11 @@ def operator_named(path: str) -> Callable[..., Any]:
 
     What is none, or none that an archive may use, is refused when it is called: much code is never reached.
     """
+    name = path.rpartition(".")[2]
+    return _of_strings(name, path) if path == f"torch.{name}" and name in _STRINGS else _operator(path)
+
+
+def _operator(path: str) -> Callable[..., Any]:
     space, _, name = path.partition(".")
     if space == "ops":
         space, _, name = name.partition(".")
@@ -328,6 +334,24 @@ def operator_named(path: str) -> Callable[..., Any]:
         raise RuntimeError(f"the archive uses the operator {path!r}, which is not supported")
 
     return refused
+
+
+_STRINGS = frozenset({
+    "capitalize", "center", "count", "endswith", "expandtabs", "find", "isalnum", "isalpha", "isdecimal", "isdigit",
+    "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join", "ljust", "lower", "lstrip",
+    "partition", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith",
+    "strip", "swapcase", "title", "upper", "zfill",
+})  # fmt: skip
+
+
+def _of_strings(name: str, path: str) -> Callable[..., Any]:
+    """A method of strings, and the operator of its name where the first argument is none."""
+    other = _operator(path)
+
+    def compute(value: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(str, name)(value, *args, **kwargs) if isinstance(value, str) else other(value, *args, **kwargs)
+
+    return compute
 
 
 # Functions of Python that only compute with the tensors in their arguments, and families of modules of their own.

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
+import re
+import typing
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, nn
 from flambeau.utils import _pytree as pytree
 
-from ._compiling import compile_function, compile_method, exported_methods
+from ._archive import LoadedModule, LoadedObject
+from ._compiling import compile_class, compile_function, compile_method, exported_methods
 from ._expressions import annotations_of, constants_of
+from ._freeze import FrozenModule
+from ._graph_building import definitions
 from ._printing import attribute_path, input_type, notes_of, printed
 from ._recording import TraceRecording, record
-from ._types import NoType, class_path, literal, type_of_annotation, type_of_value
+from ._types import Described, NoType, class_path, is_named_tuple, literal, type_of_annotation, type_of_value
 
-__all__ = ["Described", "Program"]
+__all__ = ["Program"]
 
 _CLASS = "\x00"  # stands in code for the class in which the code is, which is named last
-
-
-class Described(NamedTuple):
-    """What is written of a module: the path of its class, and its attributes with their types."""
-
-    path: str
-    attributes: dict[str, tuple[Any, str]]
 
 
 class PlaceholderModule(nn.Module):
@@ -51,6 +50,9 @@ class Program:
         self._paths: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
         self._functions: dict[int, str] = {}
+        self._classes: dict[str, type] = {}
+        self._class_attributes: dict[type, dict[str, str]] = {}
+        self._adopted: dict[int, Callable[[str], str]] = {}
         self._kept: list[Any] = []
         self._in_trace: set[int] = set()
         self.notes: dict[tuple[int, str], dict[str, Any]] = {}  # what traces know of their values
@@ -74,6 +76,9 @@ class Program:
 
     def method(self, module: nn.Module, name: str) -> None:
         """See to it that the class of a module has a method."""
+        if isinstance(module, (LoadedModule, FrozenModule)):
+            self._adopt(module)
+            return
         methods = self._methods.setdefault(id(module), {})
         if name in methods:
             return
@@ -120,6 +125,8 @@ class Program:
         return _definition(name, [*([first] if first else []), *parameters], kind, lines)
 
     def _describe(self, module: nn.Module) -> Described:
+        if isinstance(module, (LoadedModule, FrozenModule)):
+            self._adopt(module)
         if id(module) in self.described:
             return self.described[id(module)]
         attributes: dict[str, tuple[Any, str]] = {}
@@ -155,7 +162,10 @@ class Program:
             if name in attributes or name in _OF_MODULES or not name.isidentifier() or isinstance(value, nn.Module):
                 continue
             try:
-                kind = type_of_annotation(declared[name]) if name in declared else type_of_value(value)
+                classes = self.named_class
+                kind = type_of_annotation(declared[name], classes) if name in declared else type_of_value(value, classes)
+                if type(value) in self._class_attributes:
+                    self._describe_object(value)
                 if name in fixed and not isinstance(value, Tensor):
                     constants[name] = (kind, literal(value))
                 else:
@@ -181,7 +191,86 @@ class Program:
         self._taken.add(path)
         return path
 
-    # --- functions and constants ---
+    def _describe_object(self, value: Any) -> None:
+        """Note the attributes of an object of a class of the program's own."""
+        kinds = self._class_attributes[type(value)]
+        attributes = {name: (getattr(value, name), kind) for name, kind in kinds.items()}
+        self.described[id(value)] = Described(self.named_class(type(value)), attributes)
+        for inner, _ in attributes.values():
+            if type(inner) in self._class_attributes:
+                self._describe_object(inner)
+
+    # --- what is in archives already ---
+
+    def _adopt(self, module: nn.Module) -> None:
+        """Take over the classes, functions and constants of a module that has them from an archive, or that is frozen."""
+        if id(module) in self.described:
+            return
+        content = torch.jit._content_of(module)
+        key = id(content.code)
+        if key not in self._adopted:
+            self._adopted[key] = self._renaming(content.code, content.constants)
+            self._kept.append(content)
+        self._describe_adopted(content.root, content.describe, self._adopted[key])
+        self.described[id(module)] = self.described[id(content.root)]
+
+    def _renaming(self, code: dict[str, bytes], constants: list[Any]) -> Callable[[str], str]:
+        """Add code with names of its own, and its constants; gives what renames the paths in a text."""
+        known = definitions(code)
+        new = {path: self._free(path) for path in known}
+        first = len(self.constants)
+        self.constants += constants
+
+        def renamed(match: re.Match[str]) -> str:
+            path, rest = match[0], ""
+            while path not in new and "." in path:
+                path, _, last = path.rpartition(".")
+                rest = f".{last}{rest}"
+            return new.get(path, path) + rest
+
+        def rename(text: str) -> str:
+            text = re.sub(r"CONSTANTS\.c(\d+)", lambda match: f"CONSTANTS.c{int(match[1]) + first}", text)
+            return re.sub(r"__torch__(\.\w+)+", renamed, text)
+
+        for path, definition in known.items():
+            package, _, definition.name = new[path].rpartition(".")  # type: ignore[attr-defined]
+            self.files.setdefault(package, []).append(rename(ast.unparse(definition)) + "\n")
+        return rename
+
+    def _describe_adopted(self, owner: Any, describe: Callable[[Any], Described], rename: Callable[[str], str]) -> None:
+        path, attributes = describe(owner)
+        renamed = {name: (value, rename(kind)) for name, (value, kind) in attributes.items()}
+        self.described[id(owner)] = Described(rename(path), renamed)
+        self._kept.append(owner)
+        for value, _ in attributes.values():
+            if isinstance(value, (nn.Module, LoadedObject)):
+                self._describe_adopted(value, describe, rename)
+
+    # --- classes, functions and constants ---
+
+    def named_class(self, cls: Any) -> str:
+        """The path of a class of the program's own, or of a `NamedTuple`, which is added unless it is there."""
+        if id(cls) in self._functions:
+            return self._functions[id(cls)]
+        path = self._free(class_path(cls))
+        package, _, name = path.rpartition(".")
+        self._functions[id(cls)], self._classes[path] = path, cls
+        self._kept.append(cls)
+        if is_named_tuple(cls):
+            hints = typing.get_type_hints(cls)
+            kinds = {field: type_of_annotation(hints[field], self.named_class) if field in hints else "Tensor"
+                     for field in cls._fields}  # fmt: skip
+            base, lines = "(NamedTuple)", [f"{field} : {kind}" for field, kind in kinds.items()]
+        else:
+            base = ""
+            lines, self._class_attributes[cls] = compile_class(self, cls, path)
+        self.files.setdefault(package, []).append("\n".join([f"class {name}{base}:", *(f"  {line}" for line in lines)]) + "\n")
+        return path
+
+    def class_at(self, path: str) -> type | None:
+        """The class of the program's own with a path, of whose objects attributes are asked."""
+        cls = self._classes.get(path)
+        return None if is_named_tuple(cls) else cls
 
     def function(self, function: Any) -> str:
         """The path of a function, which is added unless it is there: a `ScriptFunction` or one of Python."""

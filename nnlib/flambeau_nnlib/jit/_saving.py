@@ -19,7 +19,8 @@ from ._frozen_program import FrozenProgram
 from ._graph import Graph, Note
 from ._graph_building import build_graph
 from ._operators import DTYPES
-from ._program import Described, Program
+from ._program import Program
+from ._types import Described
 
 __all__ = ["save"]
 
@@ -91,8 +92,10 @@ def _content_of(m: Any) -> _Content:
                     program.notes)  # fmt: skip
 
 
-def text_of(m: Any) -> str:
+def _text_of(m: Any) -> str:
     """The code of `forward` that `save` writes of a module or function."""
+    if isinstance(m, FrozenModule):
+        return frozen_program(m).text_of_forward()
     program = Program(m)
     if isinstance(m, torch.jit.ScriptFunction):
         text = program.method_text(program.root, "forward")
@@ -101,7 +104,7 @@ def text_of(m: Any) -> str:
     return program.method_text(m, "forward")
 
 
-def graph_of(m: Any, inline: bool) -> Graph:
+def _graph_of(m: Any, inline: bool) -> Graph:
     """The graph of `forward` of a module, or of a function.
 
     Args:
@@ -200,10 +203,17 @@ class _Pickler:
             self.write_int(DTYPES.index(value))
         elif isinstance(value, torch.device):
             self.write_call("torch", "device", (str(value),))
-        elif isinstance(value, (torch.nn.Module, LoadedObject)):
+        elif isinstance(value, (torch.nn.Module, LoadedObject)) or self.is_described(value):
             self.write_object(value)
         else:
             raise RuntimeError(f"torch.jit.save: an attribute is a {type(value).__name__}, which archives cannot hold")
+
+    def is_described(self, value: Any) -> bool:
+        """Whether it is an object of a class of the program's own."""
+        try:
+            return bool(self.describe(value))
+        except (AttributeError, KeyError):
+            return False
 
     def write_int(self, value: int) -> None:
         if -(2**31) <= value < 2**31:

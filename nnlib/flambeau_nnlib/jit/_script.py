@@ -92,17 +92,13 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
 
 
 def _graph_of(code: Any, inline: bool) -> Any:
-    from ._saving import graph_of
-
-    return graph_of(code, inline)
+    return torch.jit._graph_of(code, inline)
 
 
 def _code_of(code: Any, function: Any) -> str:
     """What `torch.jit.save` writes of a function or module; its Python source, if that cannot be written."""
-    from ._saving import text_of
-
     try:
-        return text_of(code)
+        return torch.jit._text_of(code)
     except RuntimeError:
         return _source_of(function)
 

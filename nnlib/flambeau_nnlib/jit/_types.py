@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import enum
 import keyword
 import typing
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import flambeau as torch
 
-__all__ = ["NoType", "class_path", "literal", "type_of_annotation", "type_of_value"]
+__all__ = [
+    "Described",
+    "NoType",
+    "class_path",
+    "is_named_tuple",
+    "is_script_class",
+    "literal",
+    "type_of_annotation",
+    "type_of_value",
+]
 
 
 class NoType(Exception):
@@ -25,8 +36,38 @@ def class_path(cls: type) -> str:
     return ".".join(["__torch__", *named, cls.__name__])
 
 
-def type_of_value(value: Any) -> str:
+class Described(NamedTuple):
+    """What is written of a module: the path of its class, and its attributes with their types."""
+
+    path: str
+    attributes: dict[str, tuple[Any, str]]
+
+
+Classes = Callable[[type], str]
+
+
+def no_class(cls: type) -> str:
+    """The answer of those who know no classes of programs."""
+    raise NoType(f"the class {cls.__name__}")
+
+
+def is_named_tuple(cls: Any) -> bool:
+    """Whether something is a class of tuples whose places have names."""
+    return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def is_script_class(cls: Any) -> bool:
+    """Whether something is a class of a program's own whose methods can be compiled."""
+    library = not isinstance(cls, type) or cls.__module__.startswith(("flambeau.", "flambeau_nnlib.", "builtins", "typing"))
+    return not library and not issubclass(cls, (torch.nn.Module, torch.Tensor, BaseException, tuple, enum.Enum))
+
+
+def type_of_value(value: Any, classes: Classes = no_class) -> str:
     """The type of an attribute.
+
+    Args:
+        value: the attribute.
+        classes: gives the path of a class of the program.
 
     Raises:
         NoType: it has none.
@@ -46,6 +87,8 @@ def type_of_value(value: Any) -> str:
         return f"List[{_common(value)}]"
     if type(value) is dict and value:
         return f"Dict[{_common(list(value))}, {_common(list(value.values()))}]"
+    if is_script_class(type(value)):
+        return classes(type(value))
     raise NoType(f"a {type(value).__name__}" + (" that is empty" if type(value) in (list, dict) else ""))
 
 
@@ -64,8 +107,12 @@ _PLAIN = {
 _NAMES = {"number": "number", "Number": "number"}
 
 
-def type_of_annotation(annotation: Any) -> str:
+def type_of_annotation(annotation: Any, classes: Classes = no_class) -> str:
     """The type that an annotation says.
+
+    Args:
+        annotation: the annotation.
+        classes: gives the path of a class of the program.
 
     Raises:
         NoType: it says none.
@@ -77,23 +124,27 @@ def type_of_annotation(annotation: Any) -> str:
         pass
     origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is list:
-        return f"List[{type_of_annotation(inside[0])}]"
+        return f"List[{type_of_annotation(inside[0], classes)}]"
     if origin is dict:
-        return f"Dict[{type_of_annotation(inside[0])}, {type_of_annotation(inside[1])}]"
+        return f"Dict[{type_of_annotation(inside[0], classes)}, {type_of_annotation(inside[1], classes)}]"
     if origin is tuple and (not inside or inside[-1] is not ...):
-        return f"Tuple[{', '.join(map(type_of_annotation, inside))}]" if inside else "Tuple[()]"
+        return f"Tuple[{', '.join(type_of_annotation(kind, classes) for kind in inside)}]" if inside else "Tuple[()]"
+    if origin is torch.jit.Future:
+        return f"Future[{type_of_annotation(inside[0], classes)}]"
     if origin is typing.Union or type(annotation).__name__ == "UnionType":
-        kinds = [type_of_annotation(kind) for kind in inside if kind is not type(None)]
+        kinds = [type_of_annotation(kind, classes) for kind in inside if kind is not type(None)]
         text = kinds[0] if len(kinds) == 1 else f"Union[{', '.join(kinds)}]"
         return f"Optional[{text}]" if type(None) in inside else text
     if origin is typing.Final or annotation is typing.Final:
         if not inside:
             raise NoType("Final without a type")
-        return type_of_annotation(inside[0])
+        return type_of_annotation(inside[0], classes)
     if isinstance(annotation, type) and issubclass(annotation, torch.Tensor):
         return "Tensor"
     if annotation is torch.nn.Parameter:
         return "Tensor"
+    if is_named_tuple(annotation) or is_script_class(annotation):
+        return classes(annotation)
     raise NoType(f"the annotation {annotation!r}")
 
 

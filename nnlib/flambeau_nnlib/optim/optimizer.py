@@ -313,6 +313,9 @@ class Optimizer:
         """Take over the state and the options of a checkpoint, cast to the dtype and device of the
         parameters.
 
+        Tensors that have that dtype and device already are taken as they are: steps write to the checkpoint's own, as in
+        PyTorch. Give a deep copy of the checkpoint where it is used again.
+
         Args:
             state_dict: what `state_dict` returned, here or in PyTorch.
 
@@ -361,14 +364,14 @@ def _unpack_params(group: Group) -> None:
 
 
 def _adapt(value: Any, param: Tensor, group: Group, key: str | None = None) -> Any:
-    """Copy a saved state, with its tensors in the dtype and on the device of the parameter they belong to."""
+    """A saved state with its tensors in the dtype and on the device of their parameter; those that are already are not copied."""
     if isinstance(value, Tensor):
         if key == "step":  # counted on the host, in its own dtype, unless the device has to do the counting
             counted_on_device = group.get("capturable") or group.get("fused")
             device, dtype = (param.device, torch.float32) if counted_on_device else (value.device, value.dtype)
         else:
             device, dtype = param.device, param.dtype if param.is_floating_point() else value.dtype
-        return value.to(device=device, dtype=dtype, copy=True)
+        return value.to(device=device, dtype=dtype)
     if isinstance(value, dict):
         return {k: _adapt(v, param, group, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):

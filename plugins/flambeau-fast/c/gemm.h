@@ -123,7 +123,7 @@ static MicroKernel *const micro_kernels[ROWS][7] = {EACH_ROW(NAMES)};
 
 /* --- panels of matrices --- */
 
-/* With room for LANES more: what is written beyond a line is overwritten by the next, or by the next panel. */
+/* With room for LANES more: what is written beyond a line is overwritten by the next one, beyond the last one by the next panel. */
 static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64_t k, int64_t depth, float *panel) {
     const float *a = (const float *)p->a + row * p->a_row + k * p->a_depth;
     int64_t done = 0;

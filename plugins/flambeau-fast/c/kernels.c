@@ -5,6 +5,7 @@
 #include "convolution.h"
 #include "elementwise.h"
 #include "embedding.h"
+#include "indexing.h"
 #include "matrix.h"
 #include "pooling.h"
 #include "random.h"
@@ -14,5 +15,6 @@
 
 const Kernel TABLE[] = {
     ELEMENTWISE_KERNELS, ROW_KERNELS,       CHANNEL_KERNELS,   POOLING_KERNELS,     RANDOM_KERNELS,   EMBEDDING_KERNELS,
-    MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, {NULL, NULL, NULL, 0},
+    MATRIX_KERNELS,      ATTENTION_KERNELS, RECURRENT_KERNELS, CONVOLUTION_KERNELS, WINOGRAD_KERNELS, INDEXING_KERNELS,
+    {NULL, NULL, NULL, 0},
 };

@@ -137,6 +137,22 @@ static void cross_entropy_backward_rows(const Argument *a, int64_t first, int64_
     parallel(g.strips, cross_entropy_strip, &g);
 }
 
+/* --- variance --- */
+
+/* The sum of squared deviations over `divisor`, or its root, in double precision.  Arguments: out, x, divisor, whether the root. */
+static void variance_rows(const Argument *a, int64_t first, int64_t last) {
+    int64_t length = SIZE(1, 1);
+    for (int64_t i = first; i < last; i++) {
+        const float *row = FLOATS(1) + i * length;
+        double total = 0.0, squares = 0.0;
+        SIMD(reduction(+ : total)) for (int64_t j = 0; j < length; j++) total += row[j];
+        const double mean = total / (double)length;
+        SIMD(reduction(+ : squares)) for (int64_t j = 0; j < length; j++) squares += (row[j] - mean) * (row[j] - mean);
+        const float variance = (float)(squares / a[2].number);
+        FLOATS(0)[i] = INTEGER(3) ? sqrtf(variance) : variance;
+    }
+}
+
 /* --- layer normalization --- */
 
 /* Arguments: out, means, scales, x, weight, bias (both or either empty for none), eps. */
@@ -190,5 +206,5 @@ static void layer_norm_backward_strips(const Argument *a, int64_t first, int64_t
         {"log_softmax_backward", "RRR", log_softmax_backward_rows, ITEMS},                                                         \
         {"cross_entropy", "CRFLii", cross_entropy_rows, WHOLE},                                                                    \
         {"cross_entropy_backward", "RRFLCii", cross_entropy_backward_rows, WHOLE},                                                 \
-        {"layer_norm", "RFFRRRf", layer_norm_rows, ITEMS},                                                                         \
+        {"variance", "CRfi", variance_rows, ITEMS_OF_SECOND}, {"layer_norm", "RFFRRRf", layer_norm_rows, ITEMS},                                                                         \
         {"layer_norm_backward", "FFFFFFFF", layer_norm_backward_strips, ITEMS}

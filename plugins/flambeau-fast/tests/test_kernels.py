@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from flambeau_fast import choice
+from flambeau_fast import choice, normal
 from flambeau_fast.kernels import kernels as compiled
 from flambeau_fast.samples import calls
 
 from flambeau.backend import find
-from flambeau_backends.numpy.packs import Generator
+from flambeau_backends.numpy.packs import Generator, box_muller
 from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
 KERNELS, IN_PLACE = find("numpy").all_kernels, find("numpy").all_inplace_kernels
@@ -246,3 +246,64 @@ def test_small_rows(shape):
         out = numpy_kernels.KERNELS[name](x, -1)
         assert_same(KERNELS[name](x, -1), out)
         assert_same(KERNELS[f"{name}_backward"](x, out, -1), numpy_kernels.KERNELS[f"{name}_backward"](x, out, -1))
+
+
+# --- picking ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_order_of_special_values(largest):
+    x = np.array([[0.0, -0.0, np.nan, np.inf, -np.inf, -np.nan, 1e-45, -0.0, 0.0]], np.float32)
+    for k in range(1, 10):
+        for ours, theirs in zip(KERNELS["topk"](x, k, 1, largest), numpy_kernels.KERNELS["topk"](x, k, 1, largest), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+            np.testing.assert_array_equal(np.signbit(ours), np.signbit(theirs))
+
+
+@pytest.mark.parametrize("index", [[[0, 5]], [[-1, 0]], [[2**40, 0]]])
+def test_an_index_out_of_range_goes_to_numpy(index):
+    with pytest.raises(RuntimeError, match="is out of bounds for dimension 1 with size 5"):
+        KERNELS["gather_along"](np.ones((1, 5), np.float32), np.array(index), 1)
+
+
+def test_variance_far_from_zero_and_without_degrees_of_freedom():
+    x = (1e4 + np.random.default_rng(0).standard_normal((3, 50))).astype(np.float32)
+    np.testing.assert_allclose(KERNELS["var"](x, 1, 1, False), np.var(x.astype(float), 1, ddof=1), rtol=1e-7)
+    assert np.isnan(KERNELS["var"](x[:, :1], 1, 1, False)).all()
+
+
+# --- normal values, in every bit ----------------------------------------------------------------------------------
+
+
+def assert_same_bits(first, count):
+    units = (np.arange(first, first + count) * 2.0**-24).astype(np.float32)
+    pairs = [(normal.radii(units.copy()), normal.plain_radii(units.copy()))]
+    pairs += zip(normal.directions(units.copy()), normal.plain_directions(units.copy()), strict=True)
+    for ours, theirs in pairs:
+        np.testing.assert_array_equal(ours.view(np.int32), theirs.view(np.int32))
+
+
+@pytest.mark.parametrize("first", [0, 2**21 - 1000, 2**23 - 1000, 2**24 - 2000])
+def test_radii_and_directions(first):
+    assert_same_bits(first, 2000)
+
+
+@pytest.mark.slow
+def test_radii_and_directions_of_all_uniform_values():
+    for first in range(0, 2**24, 2**20):
+        assert_same_bits(first, 2**20)
+
+
+@pytest.mark.parametrize("count", [1040, 5000, 40003])
+def test_blocks_of_normal_values(count, monkeypatch):
+    counts = (20, count, 33, count)
+
+    def drawn():
+        generator = Generator(3)
+        values = [generator.normal((n,), np.dtype(np.float32), 0.3, 1.7).view(np.int32) for n in counts]
+        return np.concatenate([*values, generator.get_state()])
+
+    ours = drawn()
+    for name, function in (("radii", normal.plain_radii), ("directions", normal.plain_directions), ("draw", None)):
+        monkeypatch.setattr(box_muller, name, function)
+    np.testing.assert_array_equal(ours, drawn())

@@ -265,6 +265,11 @@ def asarray(data, dtype=None, copy=None, **kwargs):
 array = asarray
 
 
+def may_share_memory(array, other):
+    """Of their addresses, for which no device is asked."""
+    return np.may_share_memory(array._host, other._host)
+
+
 class ElementwiseKernel:
     """Evaluates the operation, which is Python as well, on arrays."""
 

@@ -98,6 +98,40 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
     return grad_input
 
 
+# --- variance -----------------------------------------------------------------------------------------------------
+
+_WHOLE = 1 << 15  # elements up to which a single row is not shared between threads
+
+
+@fast(1)
+def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
+    return _variance(input, dim, correction, keepdim, False)
+
+
+@fast(1)
+def std(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
+    return _variance(input, dim, correction, keepdim, True)
+
+
+def _variance(input: Any, dim: Any, correction: float, keepdim: bool, root: bool) -> Any:
+    shape = input.shape
+    last = len(shape) - 1
+    if dim is None:
+        length, reduced = input.size, (1,) * len(shape) if keepdim else ()
+        if length > _WHOLE or not input.flags.c_contiguous:
+            return None
+        input = input.reshape(1, -1)
+    elif dim in ((last,), last, (-1,), -1):
+        length, reduced = shape[-1], (*shape[:-1], 1) if keepdim else shape[:-1]
+        if length > _WHOLE:
+            return None
+    else:
+        return None
+    result = np.empty(reduced, FLOAT)
+    kernels.variance(result, input, length - correction if length > correction else np.nan, root)
+    return result
+
+
 # --- layer normalization ------------------------------------------------------------------------------------------
 
 

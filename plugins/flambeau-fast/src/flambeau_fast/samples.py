@@ -48,6 +48,7 @@ def calls(seed: int = 0) -> Iterator[Call]:
         _in_place,
         _sums,
         _rows,
+        _picking,
         _channels,
         _pooling,
         _matrices,
@@ -125,6 +126,22 @@ def _rows(draw: _Draw) -> Iterator[Call]:
         _forward("layer_norm", workspace, cube, *parameters, None, None, (2,), 1e-5)
         yield Call("layer_norm", (cube, *parameters, None, None, (2,), 1e-5, {}))
         yield Call("norm_backward", (g_rows[None], cube, *parameters, None, None, (2,), 1e-5, workspace))
+
+
+def _picking(draw: _Draw) -> Iterator[Call]:
+    x = draw.normal(*(int(n) for n in draw.random.integers((2, 3, 20), (9, 9, 90))))
+    x.reshape(-1)[:: int(draw.random.integers(2, 9))] = 0.5  # equal elements keep their order
+    for largest in (True, False):
+        for k in (1, 3, 20):
+            yield Call("topk", (x, k, 2, largest))
+    for dim, length in enumerate(x.shape):
+        shape = [5 if d == dim else n for d, n in enumerate(x.shape)]
+        yield Call("gather_along", (x, draw.random.integers(0, length, shape), dim))
+    for dim, length in enumerate(x[0].shape):
+        yield Call("gather_along", (x[0], draw.random.integers(0, length, (2, 2)), dim))
+    for name in ("var", "std"):
+        for dim, keepdim, correction in ((2, False, 1), ((-1,), True, 0), (None, False, 1.5), (None, True, 0)):
+            yield Call(name, (x, dim, correction, keepdim))
 
 
 def _forward(name: str, workspace: dict[str, Any], *args: Any) -> Any:

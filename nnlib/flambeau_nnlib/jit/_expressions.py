@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import math
+import sys
 import typing
 from collections.abc import Callable
 from types import FunctionType, MethodType
@@ -70,7 +71,7 @@ def annotations_of(cls: type) -> dict[str, Any]:
             continue
         for name, annotation in vars(base).get("__annotations__", {}).items():
             try:
-                names = vars(__import__("sys").modules[base.__module__])
+                names = vars(sys.modules[base.__module__])
                 found[name] = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
             except Exception:  # of a library that is not there: as if it were not annotated
                 continue
@@ -418,43 +419,41 @@ class Expressions:
             return ast.Constant(...)
         return self.dynamic(node)
 
-    def value_ListComp(self, node: ast.ListComp) -> Any:
+    def iterated(self, node: ast.ListComp | ast.DictComp, kind: str) -> list[Any] | ast.comprehension:
+        """What a comprehension goes through: modules one by one, or a loop that stays one."""
         generator = node.generators[0]
         if len(node.generators) > 1 or generator.ifs:
-            self.refuse(node, "List comprehensions with several loops or with conditions aren't supported")
+            self.refuse(node, f"{kind} comprehensions with several loops or with conditions aren't supported")
         items = self.unrolled(generator.iter)
-        if items is None:
-            if not isinstance(generator.target, ast.Name):
-                self.refuse(node, "a comprehension with several names isn't supported in a script that is saved; write a loop")
-            iterated = self.dynamic(generator.iter)
-            target = self.target(generator.target)
+        if items is not None:
+            return items
+        if not isinstance(generator.target, ast.Name):
+            self.refuse(node, "a comprehension with several names isn't supported in a script that is saved; write a loop")
+        values = self.dynamic(generator.iter)
+        return ast.comprehension(self.target(generator.target), values, [], 0)
+
+    def value_ListComp(self, node: ast.ListComp) -> Any:
+        items = self.iterated(node, "List")
+        if isinstance(items, ast.comprehension):
             before = len(self.before)
             element = self.dynamic(node.elt)
             if len(self.before) > before:
                 self.refuse(node, "torch.jit.fork isn't supported in a comprehension; append to a list in a loop")
-            return ast.ListComp(element, [ast.comprehension(target, iterated, [], 0)])
+            return ast.ListComp(element, [items])
         values = []
         for item in items:
-            if self.bind(generator.target, item, node):
+            if self.bind(node.generators[0].target, item, node):
                 self.refuse(node, "a comprehension over modules with other values isn't supported")
             values.append(self.dynamic(node.elt))
         return ast.List(values, ast.Load())
 
     def value_DictComp(self, node: ast.DictComp) -> Any:
-        generator = node.generators[0]
-        if len(node.generators) > 1 or generator.ifs:
-            self.refuse(node, "Dict comprehensions with several loops or with conditions aren't supported")
-        items = self.unrolled(generator.iter)
-        if items is None:
-            if not isinstance(generator.target, ast.Name):
-                self.refuse(node, "a comprehension with several names isn't supported in a script that is saved; write a loop")
-            iterated = self.dynamic(generator.iter)
-            target = self.target(generator.target)
-            comprehension = ast.comprehension(target, iterated, [], 0)
-            return ast.DictComp(self.dynamic(node.key), self.dynamic(node.value), [comprehension])
+        items = self.iterated(node, "Dict")
+        if isinstance(items, ast.comprehension):
+            return ast.DictComp(self.dynamic(node.key), self.dynamic(node.value), [items])
         keys, values = [], []
         for item in items:
-            if self.bind(generator.target, item, node):
+            if self.bind(node.generators[0].target, item, node):
                 self.refuse(node, "a comprehension over modules with other values isn't supported")
             keys.append(self.dynamic(node.key))
             values.append(self.dynamic(node.value))

@@ -557,3 +557,10 @@ def test_descending_order_is_stable(dtype):
             order = wanted if largest else x.argsort(dim, kind="stable")
             np.testing.assert_array_equal(indices, order[:2] if dim == 0 else order[:, :2])
             assert indices.flags.c_contiguous
+
+
+def test_the_gradient_of_relu_of_a_number() -> None:
+    for value, expected in ((2.0, 1.0), (-2.0, 0.0)):
+        x = torch.tensor(value, requires_grad=True)
+        torch.relu(x).backward()
+        assert x.grad is not None and x.grad.shape == () and x.grad.item() == expected

@@ -314,7 +314,7 @@ def relu_(target: Any) -> None:
 
 @kernel
 def relu_backward(g: Any, out: Any) -> Any:
-    passes = np.less_equal(out, _zero(out.dtype))
+    passes = np.less_equal(out, _zero(out.dtype), np.empty(out.shape, bool))  # of one element, too, an array
     np.logical_not(passes, passes)  # rather than `out > 0`, which NaN is not
     return masked(g, passes)
 

@@ -97,7 +97,7 @@ def test_texts_have_a_background():
     drawn = utils.draw_bounding_boxes(
         image, boxes, ["AB"], colors="red", fill_labels=True, label_colors="lime", label_background_colors=[(0, 0, 255)]
     )
-    assert torch.equal(drawn[2] == 255, background) and (drawn[1][~outline] == 255).sum() > 5
+    assert torch.equal(drawn[2] == 255, background) and drawn[1][~outline].max() > 150
 
 
 def test_boxes_on_other_images():

@@ -20,7 +20,7 @@ from flambeau.distributed.fsdp import (
     fully_shard,
     register_fsdp_forward_method,
 )
-from flambeau.distributed.fsdp._fully_shard.group import ParameterGroup
+from flambeau.distributed.fsdp._fully_shard.group import GradientSum, ParameterGroup
 from flambeau.distributed.fsdp.wrap import (
     CustomPolicy,
     ModuleWrapPolicy,
@@ -147,6 +147,35 @@ def ahead_of_need(rank, size):
     net.set_modules_to_forward_prefetch([net[0]])
     net[0].set_modules_to_forward_prefetch([net[1]])
     assert_same_weights(trained(net, rank, size, accumulate=2), trained(network(), None, size, accumulate=2))
+
+
+def sums_go_on_meanwhile(rank, size):
+    """The backward starts to sum gradients module by module, and waits for none of them before its end."""
+    events = []
+    start, wait = ParameterGroup._start_sums, GradientSum.wait
+    ParameterGroup._start_sums = lambda group, gradients: events.append(f"start {names[group]}") or start(group, gradients)
+    GradientSum.wait = lambda gradient_sum: events.append("wait") or wait(gradient_sum)
+    net = sharded()
+    names = {module.__dict__["_fsdp_state"].group: name for module, name in ((net[0], "0"), (net[1], "1"), (net, "net"))}
+    net(torch.ones(2, 6)).sum().backward()
+    ParameterGroup._start_sums, GradientSum.wait = start, wait
+    assert events == ["start 1", "start 0", "start net", "wait", "wait", "wait"]
+    # Hooks of the parts see sums; gradients of a second backward are added, also where a module is used twice.
+    alone, seen = network(), []
+    weight = net[0][0].weight
+    handles = [
+        weight.register_hook(lambda gradient: seen.append(type(gradient))),
+        weight.register_post_accumulate_grad_hook(lambda part: seen.append(part.grad.full_tensor())),
+    ]
+    alone(torch.ones(2, 6)).sum().backward()
+    for model in (alone, net):
+        model[0](model[0](torch.ones(2, 6))).pow(2).sum().backward()
+    for handle in handles:
+        handle.remove()
+    assert seen[0] is DTensor
+    for part, expected in zip(net.parameters(), alone.parameters(), strict=True):
+        torch.testing.assert_close(part.grad.full_tensor(), expected.grad, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(seen[-1], alone[0][0].weight.grad, atol=1e-5, rtol=1e-5)
 
 
 def among_few(rank, size):
@@ -336,7 +365,7 @@ def test_two_processes_train_as_one():
 
 @pytest.mark.slow
 def test_two_processes_and_their_ways():
-    in_job(2, on_two_dimensions, own_ways, around_a_network, data_parallel, ahead_of_need, on_other_devices)
+    in_job(2, on_two_dimensions, own_ways, around_a_network, data_parallel, ahead_of_need, sums_go_on_meanwhile, on_other_devices)
 
 
 @pytest.mark.slow

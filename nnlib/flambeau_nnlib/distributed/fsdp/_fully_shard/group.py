@@ -43,7 +43,10 @@ class Place(NamedTuple):
 
 
 class _Gather(Function):
-    """Whole parameters from the parts of all processes; backward, the parts of gradients summed over all processes."""
+    """Whole parameters from the parts of all processes; backward, the parts of gradients summed over all processes.
+
+    The backward starts the sums, and the parts get their gradients when all of it has run, so that it goes on meanwhile.
+    """
 
     @staticmethod
     def forward(ctx: Any, group: ParameterGroup, *parts: Any) -> Any:
@@ -56,7 +59,8 @@ class _Gather(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         with torch.no_grad():
-            return None, *ctx.group.reduce(gradients)
+            ctx.group.reduce(gradients)
+        return (None,) * (1 + len(gradients))
 
 
 class ParameterGroup:
@@ -198,8 +202,8 @@ class ParameterGroup:
         ]
         return lambda: self._wholes(_exchanges(rows, self.few, count), lengths)
 
-    def reduce(self, gradients: Sequence[Any]) -> list[Any]:
-        """The gradients of the parts from those of the whole parameters: one exchange for each dtype."""
+    def reduce(self, gradients: Sequence[Any]) -> None:
+        """Give the parts their gradients, at the end of the backward, from those of the whole parameters."""
         self.wholes = None
         locals_: dict[int, Tensor] = {}
         for index, gradient in enumerate(gradients):
@@ -214,16 +218,26 @@ class ParameterGroup:
         parts = self.parts or [place.get() for place in self.places]
         if self.kept:
             self.reshard()
-        found: list[Any] = [None] * len(gradients)
         if not self.syncs:
             self.unsynced.update(locals_)
-            return found
-        reduced = self._scatter({index: self._as_sent(local) for index, local in locals_.items()}, parts)
-        for index, local in reduced.items():
+            return
+        sums = self._start_sums({index: self._as_sent(local) for index, local in locals_.items()})
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: self._give(sums, parts))
+
+    @torch.no_grad()
+    def _give(self, sums: Sequence[GradientSum], parts: Sequence[Any]) -> None:
+        """Wait for sums of gradients, and add them to those of the parts, as a backward does, hooks and all."""
+        reduced = {}
+        for gradient_sum in sums:
+            for index, rows in gradient_sum.wait():
+                reduced[index] = rows.movedim(0, self.places[index].dim).contiguous()
+        found = {}
+        for index, local in self._over_replicas(reduced).items():
             part = parts[index]
             gradient = local.to(part._local_tensor.device, part.dtype)
             found[index] = DTensor(gradient, part._spec, requires_grad=False)
-        return found
+        if found:
+            torch.autograd.backward([parts[index] for index in found], list(found.values()))
 
     def _local_gradient(self, gradient: Any, place: Place) -> Tensor:
         if place.inner is None or not isinstance(gradient, DTensor):
@@ -235,25 +249,23 @@ class ParameterGroup:
         dtype = self.policy.reduce_dtype
         return gradient if dtype is None else gradient.to(dtype)
 
-    def _scatter(self, gradients: dict[int, Tensor], parts: Sequence[Any]) -> dict[int, Tensor]:
-        count, rank, reduced = self.shard_mesh.size(), self.shard_mesh.get_local_rank(), {}
-        replicas = 1 if self.replicate_mesh is None else self.replicate_mesh.size()
+    def _start_sums(self, gradients: dict[int, Tensor]) -> list[GradientSum]:
+        """Start to sum gradients over the processes, each of which gets its part: one exchange for each dtype."""
+        count, rank, sums = self.shard_mesh.size(), self.shard_mesh.get_local_rank(), []
+        divisor = self.divide_factor or count * (1 if self.replicate_mesh is None else self.replicate_mesh.size())
         for indices in _by_dtype(gradients).values():
-            rows = {}
+            rows, sizes = [], []
             for index in indices:
                 length = gradients[index].size(self.places[index].dim)
-                rows[index] = self._rows(gradients[index], self.places[index], -(-length // count) * count)
-            sent = torch.cat([rows[index].reshape(count, -1) for index in indices], 1)
+                rows.append(self._rows(gradients[index], self.places[index], -(-length // count) * count))
+                sizes.append(Shard.local_shard_size_and_offset(length, count, rank)[0])
+            sent = torch.cat([row.reshape(count, -1) for row in rows], 1)
             own = sent.new_empty(sent.size(1))
-            collectives.reduce_scatter_tensor(own, sent.reshape(-1), ReduceOp.SUM, self.shard_mesh.get_group())
-            own /= self.divide_factor or count * replicas
-            pieces = own.split([rows[index].numel() // count for index in indices])
-            for index, piece in zip(indices, pieces, strict=True):
-                place, row = self.places[index], rows[index]
-                size, _ = Shard.local_shard_size_and_offset(gradients[index].size(place.dim), count, rank)
-                whole = piece.reshape(row.size(0) // count, *row.shape[1:])
-                reduced[index] = whole[:size].movedim(0, place.dim).contiguous()
-        return self._over_replicas(reduced)
+            group = self.shard_mesh.get_group()
+            work = collectives.reduce_scatter_tensor(own, sent.reshape(-1), ReduceOp.SUM, group, async_op=True)
+            shapes = [(row.size(0) // count, *row.shape[1:]) for row in rows]
+            sums.append(GradientSum(indices, shapes, sizes, divisor, own, work))
+        return sums
 
     def _over_replicas(self, reduced: dict[int, Tensor]) -> dict[int, Tensor]:
         if self.replicate_mesh is None:
@@ -286,6 +298,24 @@ class Exchange(NamedTuple):
         columns = self.gathered.split([math.prod(shape) for shape in self.shapes], 1)
         for index, shape, column in zip(self.indices, self.shapes, columns, strict=True):
             yield index, column.reshape(-1, *shape[1:])
+
+
+class GradientSum(NamedTuple):
+    """Gradients that are summed over the processes together, of which this one gets its part."""
+
+    indices: list[int]  # of the parameters
+    shapes: list[Any]  # of the rows that each process gets of them
+    sizes: list[int]  # how many of these rows there are without padding
+    divisor: float
+    own: Tensor
+    work: Any
+
+    def wait(self) -> Iterator[tuple[int, Tensor]]:
+        """The rows of this process, with the numbers of the parameters."""
+        self.work.wait()
+        pieces = self.own.div_(self.divisor).split([math.prod(shape) for shape in self.shapes])
+        for index, shape, size, piece in zip(self.indices, self.shapes, self.sizes, pieces, strict=True):
+            yield index, piece.reshape(shape)[:size]
 
 
 class Started(NamedTuple):

@@ -143,7 +143,11 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
-    return dask.array.reshape(x, tuple(int(length) for length in shape))
+    lengths = tuple(int(length) for length in shape)
+    try:
+        return dask.array.reshape(x, lengths)
+    except NotImplementedError:  # dimensions that split unevenly: over one row
+        return dask.array.reshape(dask.array.reshape(x, (-1,)), lengths)
 
 
 def permute_dims(x: Any, /, axes: Any) -> Any:

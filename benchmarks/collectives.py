@@ -60,7 +60,7 @@ def work(library: str, backend: str, only: str) -> None:
                 dist.all_reduce(total)
                 found[f"{operation} {name}"], found[f"{operation} {name}, processors"] = seconds, total.item()
         found[f"memory {name}"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    if not only:
+    if only in "DDP step":
         found["DDP step / plain step"], found["DDP step / plain step, processors"] = data_parallel_step(torch)
     if rank == 0:
         print(json.dumps(found), flush=True)
@@ -129,7 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4], help="how many processes")
     parser.add_argument("--rounds", type=int, default=3, help="how often each side takes its turn")
-    parser.add_argument("--only", default="", help="operations with this in their names")
+    parser.add_argument("--only", default="", help="operations with this in their names; `DDP step`")
     parser.add_argument("--hosts", action="store_true", help="also the default engine as between hosts")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

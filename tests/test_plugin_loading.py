@@ -374,6 +374,7 @@ class DType:
 
 class Array(numpy.ndarray):
     dtype = property(lambda self: DTYPES[self.view(numpy.ndarray).dtype.name])
+    def __format__(self, how): return f"Array(data: {self.tolist()}, dtype={self.dtype.raw})"
     def __array_finalize__(self, other): pass
 
 class Namespace:
@@ -449,6 +450,11 @@ try:
 except RuntimeError as error:
     said = str(error)
 assert "the mine backend has no torch.float64" in said and "torch.float32" in said and ".cpu()" in said, said
+try:
+    x.to("mine")[torch.tensor([0, 9], device="mine")]
+except IndexError as error:
+    said = str(error)
+assert said == "index 9 is out of bounds for dimension 0 with size 3", said
 asking = {
     "double": lambda: x.to("mine").double(), "to": lambda: x.to("mine", torch.float64), "sum": lambda: x.to("mine").sum(dtype=torch.double),
     "float_power": lambda: torch.float_power(x.to("mine"), 2), "zeros": lambda: torch.zeros(2, dtype=torch.double, device="mine"),
@@ -467,3 +473,8 @@ print("done")
 
 def test_a_library_without_double_precision_and_other_things(plugin: Callable[..., str]) -> None:
     assert plugin(POOR, "-c", PROGRAM) == "done\n"
+
+
+def test_checks_that_need_a_dtype_which_the_library_lacks_are_skipped(plugin: Callable[..., str]) -> None:
+    found = plugin(POOR, "-W", "ignore", "-m", "flambeau", "conformance", "mine", "conversions", "--quick")
+    assert "skipped: no float64\n" in found and "skipped: no complex128 or float64\n" in found, found

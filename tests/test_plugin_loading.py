@@ -69,7 +69,7 @@ def test_it_is_listed_with_what_it_has_and_lacks(plugin: Callable[..., str]) -> 
 
     assert listed("mine").startswith("mine flambeau_of_mine (flambeau-mine 2.5) library mine: ")
     for said in ("devices mine:0 dtypes bool, uint8, int8,", " lacking uint16, uint32, uint64, ", ", float64, ",
-                 " on the CPU random numbers, bytes as another dtype, linalg_ldl_factor_ex",
+                 " on the CPU random numbers, bytes as another dtype, linalg_eig",
                  " conformance not run yet: python -m flambeau conformance mine "):  # fmt: skip
         assert said in listed("mine"), listed("mine")
     assert "dtypes bool, uint8" in listed("numpy") and "on the CPU nothing" in listed("numpy")
@@ -374,6 +374,7 @@ class DType:
 
 class Array(numpy.ndarray):
     dtype = property(lambda self: DTYPES[self.view(numpy.ndarray).dtype.name])
+    def __format__(self, how): return f"Array(data: {self.tolist()}, dtype={self.dtype.raw})"
     def __array_finalize__(self, other): pass
 
 class Namespace:
@@ -382,6 +383,7 @@ class Namespace:
     def __eq__(self, other): return self is other
     def __getattr__(self, name):
         if name in LACKING or not hasattr(numpy, name): raise AttributeError(name)
+        if name == "linalg": return types.SimpleNamespace(matmul=self.matmul)
         value = DTYPES.get(name) or getattr(numpy, name)
         if isinstance(value, DType) or not callable(value): return value
         def call(*args, **kwargs):
@@ -433,6 +435,8 @@ assert same(torch.complex, x, y) == []
 assert said.startswith("hypot is computed on the CPU, and copied: the library of the mine backend has no hypot"), said
 (said,) = same(torch.special.bessel_j0, x)
 assert said.startswith("special_bessel_j0 is computed on the CPU") and "has no float64" in said, said
+(said,) = same(torch.linalg.inv, torch.tensor([[2.0, 1.0], [1.0, 3.0]]))
+assert "the library of the mine backend has no linalg.inv" in said, said
 same(torch.hash_tensor, x) if torch.uint64 in torch.ones(1, device="mine")._key.backend.dtypes else None
 for make in (torch.hann_window, torch.fft.fftfreq, torch.fft.rfftfreq, lambda n, device: torch.logspace(0, 2, n, device=device)):
     torch.testing.assert_close(make(5, device="mine").cpu(), make(5, device="cpu"), rtol=0, atol=0)
@@ -449,6 +453,11 @@ try:
 except RuntimeError as error:
     said = str(error)
 assert "the mine backend has no torch.float64" in said and "torch.float32" in said and ".cpu()" in said, said
+try:
+    x.to("mine")[torch.tensor([0, 9], device="mine")]
+except IndexError as error:
+    said = str(error)
+assert said == "index 9 is out of bounds for dimension 0 with size 3", said
 asking = {
     "double": lambda: x.to("mine").double(), "to": lambda: x.to("mine", torch.float64), "sum": lambda: x.to("mine").sum(dtype=torch.double),
     "float_power": lambda: torch.float_power(x.to("mine"), 2), "zeros": lambda: torch.zeros(2, dtype=torch.double, device="mine"),
@@ -467,3 +476,8 @@ print("done")
 
 def test_a_library_without_double_precision_and_other_things(plugin: Callable[..., str]) -> None:
     assert plugin(POOR, "-c", PROGRAM) == "done\n"
+
+
+def test_checks_that_need_a_dtype_which_the_library_lacks_are_skipped(plugin: Callable[..., str]) -> None:
+    found = plugin(POOR, "-W", "ignore", "-m", "flambeau", "conformance", "mine", "conversions", "--quick")
+    assert "skipped: no float64\n" in found and "skipped: no complex128 or float64\n" in found, found

@@ -36,6 +36,19 @@ def test_the_templates_backend_is_small():
     assert len(mutable.splitlines()) < 65
 
 
+BACKENDS = [
+    path
+    for path in sorted((ROOT / "plugins").glob("flambeau-*/src/*/__init__.py"))
+    if "flambeau.backends" in (path.parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("path", BACKENDS, ids=[path.parent.name for path in BACKENDS])
+def test_backends_are_small(path):
+    """But for their kernels, and for functions that a library has not as the standard has them."""
+    assert sum(bool(line.strip()) for line in path.read_text(encoding="utf-8").splitlines()) <= 100
+
+
 @pytest.mark.parametrize("name", HOOKS)
 def test_hooks_are_documented_and_typed(name):
     hook = HOOKS[name]

@@ -279,8 +279,8 @@ class Backend:
         return Backend.default_reinterpret(self, array, wanted)
 
     def copy(self, array: Array) -> Array:
-        """A fresh array with the same elements."""
-        return self.xp.asarray(array, copy=True)
+        """An array with the same elements, which writes to the other do not change: the same one where not `mutable`."""
+        return self.xp.asarray(array, copy=True) if self.mutable else array
 
     def is_own(self, array: Array) -> bool:
         """Whether the caller holds the only reference to the array's memory (False when in doubt)."""

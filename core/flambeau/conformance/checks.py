@@ -73,7 +73,12 @@ class Checker:
         return self.backend.mutable  # type: ignore[no-any-return]  # `backend` is Any
 
     def dtypes(self, sample: Sample) -> list[str]:
-        return [dtype for dtype in sample.dtypes if dtype in self.supported]
+        """The dtypes with which to run the sample: the device has them, and those of the results."""
+        return [dtype for dtype in sample.dtypes if needed_dtypes(sample, dtype) <= self.supported]
+
+    def lacking(self, sample: Sample) -> list[str]:
+        """The dtypes that the sample needs and the device has not."""
+        return sorted(set().union(*[needed_dtypes(sample, dtype) for dtype in sample.dtypes]) - self.supported)
 
     # --- the checks ---
 
@@ -319,6 +324,12 @@ def takes_out(function: Callable[..., Any]) -> bool:
         return "out" in inspect.signature(function).parameters
     except ValueError:
         return False
+
+
+def needed_dtypes(sample: Sample, dtype: str) -> set[str]:
+    """This dtype and those of the results of the sample with it."""
+    rules = sample.result if isinstance(sample.result, tuple) else (sample.result,)
+    return {dtype, *(result_dtype(rule, dtype) for rule in rules)}
 
 
 def result_dtype(rule: str, dtype: str) -> str:

@@ -167,7 +167,7 @@ def _checks_of_operations(family: str, checker: Checker, quick: bool) -> Iterato
 def _check(sample_name: str, check: str, sample: Any, checker: Checker) -> Check:
     skipped = ""
     if not checker.dtypes(sample):
-        skipped = f"no {' or '.join(sample.dtypes)}"
+        skipped = f"no {' or '.join(checker.lacking(sample))}"
     elif check in IN_DOUBLE and not checker.wide_dtypes(sample):
         if check == "gradients":
             check = "gradients_as_on_the_cpu"

@@ -9,7 +9,8 @@ Everything else is internal and may change in any version.
   renames the last node; `open_to_overrides` makes the functions of a namespace overridable by `__torch_function__`.
 - Fused optimizer steps: `has_step`, `fused_step`, `step_count`; `evaluate`, after one; `is_mutable`, whether writing to a tensor
   writes to its array.
-- Kernels: `kernel_of`, the kernel of an operation for tensors like a given one; `forward_of`, its array-API forward.
+- Kernels: `Kernels`, a dictionary that registers them; `kernel_of`, the kernel of an operation for tensors like a given one;
+  `forward_of`, its array-API forward.
 - `has_data`: whether a tensor has elements that can be looked at; `array_of`, the array that holds them.
 - `source(name)`: the Python source of the function that is generated for an operation.
 - Losses as operators, which have their reduction as a number: `LOSSES` from functions of `nn.functional` to the operator and the
@@ -31,13 +32,14 @@ from ..tape.node import shown_as
 from . import functions
 from .aten import LOSSES, REDUCTIONS
 from .fused_optimizers import evaluate, fused_step, has_step, is_mutable, step_count
-from .kernels import array_of, forward_of, has_data, kernel_of
+from .kernels import Kernels, array_of, forward_of, has_data, kernel_of
 
 __all__ = [
     "LOSSES",
     "REDUCTIONS",
     "Buffer",
     "Dims",
+    "Kernels",
     "Number",
     "Parameter",
     "array_of",

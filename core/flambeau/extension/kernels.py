@@ -8,7 +8,29 @@ from typing import Any
 from ..calls.tables import OPS
 from ..tensors.tensor import Tensor
 
-__all__ = ["array_of", "forward_of", "has_data", "kernel_of"]
+__all__ = ["Kernels", "array_of", "forward_of", "has_data", "kernel_of"]
+
+
+class Kernels(dict[str, Callable[..., Any]]):
+    """Kernels by operation name, for `Backend.kernels`; called, it registers functions by their own names.
+
+    Args:
+        *args, **kwargs: what it begins with, as for a `dict`.
+
+    Example:
+        >>> from flambeau.extension import Kernels
+        >>> kernels = Kernels()
+        >>> @kernels
+        ... def relu(input):
+        ...     return input.clip(0)
+        >>> list(kernels)
+        ['relu']
+    """
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Register a function as the kernel of the operation that it is named after; returns it."""
+        self[function.__name__] = function
+        return function
 
 
 def array_of(tensor: Tensor) -> Any:

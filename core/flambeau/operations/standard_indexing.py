@@ -178,7 +178,7 @@ def _inside(xp: Any, item: Any, axis: int, length: int) -> Any:
     item = xp.astype(item, xp.int64)
     smallest, largest = extremes(xp, item) if prod(item.shape) else (0, 0)
     if largest >= length or smallest < -length:
-        bad = largest if largest >= length else smallest
+        bad = int(largest if largest >= length else smallest)
         raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
     return xp.where(item < 0, item + length, item)
 

@@ -105,9 +105,25 @@ class StandardNamespace:
             except AttributeError:
                 pass
             else:
+                value = _Extension(self._backend, name, value) if name in ("fft", "linalg") else value
                 setattr(self, name, value)  # found without this method from now on
                 return value
         raise MissingError(f"the library of the {self._backend.name} backend has no {name}")
+
+
+class _Extension:
+    """An extension of the standard, such as `linalg`, of which a library may have some functions only."""
+
+    def __init__(self, backend: Backend, name: str, part: Any) -> None:
+        self._backend, self._name, self._part = backend, name, part
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            value = getattr(self._part, name)
+        except AttributeError:
+            raise MissingError(f"the library of the {self._backend.name} backend has no {self._name}.{name}") from None
+        setattr(self, name, value)
+        return value
 
 
 _DTYPE_NAMES = frozenset(known.name for known in dtypes.ALL)

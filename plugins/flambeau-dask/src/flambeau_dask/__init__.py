@@ -62,9 +62,6 @@ class DaskBackend(Backend):
         real = array.dtype.kind == "c" and numpy.dtype(raw_dtype).kind not in "cb"
         return (array.real if real else array).astype(raw_dtype)
 
-    def copy(self, array: Any) -> Any:
-        return array.copy()
-
     def evaluate(self, arrays: Sequence[Any]) -> None:
         """Compute the parameters after a step of an optimizer, lest graphs grow from step to step."""
         for array, computed in zip(arrays, dask.persist(*arrays), strict=True):

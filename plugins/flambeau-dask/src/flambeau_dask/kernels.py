@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,17 +10,11 @@ import dask
 import dask.array
 import numpy
 
-from flambeau.extension import forward_of
+from flambeau.extension import Kernels, forward_of
 
 __all__ = ["KERNELS"]
 
-KERNELS: dict[str, Callable[..., Any]] = {}
-
-
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a function as the kernel of the operation it is named after."""
-    KERNELS[function.__name__] = function
-    return function
+KERNELS = kernel = Kernels()
 
 
 def _on_each_chunk(name: str, *operands: Any) -> Any:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import dpnp
 
-from flambeau.extension import forward_of
+from flambeau.extension import Kernels, forward_of
 
 __all__ = ["KERNELS"]
 
 Sizes = Sequence[int]
-KERNELS: dict[str, Callable[..., Any]] = {}
-
-
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a function as the kernel of the operation it is named after."""
-    KERNELS[function.__name__] = function
-    return function
+KERNELS = kernel = Kernels()
 
 
 # --- convolution: all windows as one matrix, which one product multiplies ------------------------------------------

@@ -85,9 +85,6 @@ class JaxBackend(Backend):
     def reinterpret(self, array: Any, wanted: Any) -> Any:
         return array.view(self.dtypes[wanted])
 
-    def copy(self, array: Any) -> Any:
-        return array  # immutable
-
     def synchronize(self, index: int | None = None) -> None:
         jax.effects_barrier()
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy
 
-from flambeau.extension import forward_of
+from flambeau.extension import Kernels, forward_of
 
 from .compiled import Compiled
 from .convolution import CONVOLUTIONS
@@ -18,13 +18,7 @@ from .indices import Block, block_of, check_bounds, has_arrays, is_mask, places
 
 __all__ = ["KERNELS", "cast"]
 
-KERNELS: dict[str, Callable[..., Any]] = {**CONVOLUTIONS}
-
-
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a function as the kernel of the operation it is named after."""
-    KERNELS[function.__name__] = function
-    return function
+KERNELS = kernel = Kernels(CONVOLUTIONS)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

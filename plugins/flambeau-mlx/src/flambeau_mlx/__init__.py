@@ -46,9 +46,6 @@ class MLXBackend(Backend):
             return numpy.array(array.astype(mx.float32)).astype(ml_dtypes.bfloat16)
         return numpy.asarray(array)
 
-    def copy(self, array: Any) -> Any:
-        return array  # immutable
-
     def evaluate(self, arrays: Sequence[Any]) -> None:
         mx.async_eval(*arrays)
 

@@ -8,18 +8,12 @@ from typing import Any
 import array_api_compat.torch as xp
 import torch
 
-from flambeau.extension import forward_of
+from flambeau.extension import Kernels, forward_of
 
 __all__ = ["KERNELS"]
 
 Sizes = Sequence[int]
-KERNELS: dict[str, Callable[..., Any]] = {}
-
-
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a function as the kernel of the operation it is named after."""
-    KERNELS[function.__name__] = function
-    return function
+KERNELS = kernel = Kernels()
 
 
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:

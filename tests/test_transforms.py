@@ -793,3 +793,22 @@ def test_transforms_of_ones_own_check_and_show_themselves():
 def test_crops_of_an_image_are_images():
     crops = v2.functional.ten_crop(tv_tensors.Image(torch.rand(3, 8, 8)), 4)
     assert [type(crop) for crop in crops] == 10 * [tv_tensors.Image]
+
+
+def test_types_of_ones_own_say_what_they_keep():
+    class Depth(tv_tensors.TVTensor):
+        @classmethod
+        def wrap(cls, tensor, like, unit=None):
+            wrapped = super().wrap(tensor, like)
+            wrapped.unit = unit or like.unit
+            return wrapped
+
+    depth = torch.ones(1, 2, 3).as_subclass(Depth)
+    depth.unit = "m"
+    assert depth.clone().unit == "m" and tv_tensors.wrap(depth * 100, like=depth, unit="cm").unit == "cm"
+
+
+def test_boxes_are_converted_in_place():
+    boxes = torch.tensor([[1.0, 2.0, 5.0, 8.0]])
+    result = v2.functional.convert_bounding_box_format(boxes, "XYXY", "XYWH", inplace=True)
+    assert boxes.tolist() == result.tolist() == [[1, 2, 4, 6]]

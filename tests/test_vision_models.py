@@ -605,10 +605,10 @@ def test_mask_rcnn_learns_and_finds_masks():
 
 
 def test_masks_are_pasted_where_their_boxes_are():
-    from flambeau_vision.models.detection._masks import paste_masks
+    from flambeau_vision.models.detection._masks import paste_masks_in_image
 
     boxes = torch.tensor([[10.0, 4.0, 29.0, 23.0], [-5.0, 30.0, 4.0, 50.0]])
-    pasted = paste_masks(torch.ones(2, 1, 28, 28), boxes, (40, 32))[:, 0]
+    pasted = paste_masks_in_image(torch.ones(2, 1, 28, 28), boxes, (40, 32))[:, 0]
     inside = torch.zeros(40, 32, dtype=torch.bool)
     inside[5:23, 11:29] = True
     assert (pasted[0][inside] == 1).all() and not pasted[0, :3].any() and not pasted[0, :, :9].any()
@@ -635,20 +635,20 @@ def test_keypoint_rcnn_learns_and_finds_keypoints():
 
 
 def test_keypoints_are_the_peaks_of_their_pictures():
-    from flambeau_vision.models.detection._keypoints import find_keypoints, keypoint_loss
+    from flambeau_vision.models.detection._keypoints import heatmaps_to_keypoints, keypointrcnn_loss
 
     boxes = torch.tensor([[10.0, 20.0, 50.0, 60.0]])
     pictures = torch.zeros(1, 2, 8, 8)
     pictures[0, 0, 2, 5] = pictures[0, 1, 7, 0] = 9.0
-    places, scores = find_keypoints(pictures, boxes)
+    places, scores = heatmaps_to_keypoints(pictures, boxes)
     wanted = torch.tensor([[10 + 40 * 5.5 / 8, 20 + 40 * 2.5 / 8], [10 + 40 * 0.5 / 8, 20 + 40 * 7.5 / 8]])
     assert (places[0, :, :2] - wanted).abs().max() <= 2.5 and (scores > 7).all()
     visible = torch.cat([wanted, torch.ones(2, 1)], dim=1)[None]
     objects = [torch.tensor([0])]
-    certain = keypoint_loss(20 * pictures, [boxes], [visible], objects)
-    assert certain < 1e-6 < keypoint_loss(20 * pictures, [boxes], [visible.flip(1)], objects)
+    certain = keypointrcnn_loss(20 * pictures, [boxes], [visible], objects)
+    assert certain < 1e-6 < keypointrcnn_loss(20 * pictures, [boxes], [visible.flip(1)], objects)
     hidden = visible * torch.tensor([1.0, 1.0, 0.0])
-    assert keypoint_loss(pictures, [boxes], [hidden], objects) == 0
+    assert keypointrcnn_loss(pictures, [boxes], [hidden], objects) == 0
 
 
 def test_video_networks():

@@ -428,16 +428,32 @@ def convert_bounding_box_format(
     inpt: torch.Tensor,
     old_format: tv_tensors.BoundingBoxFormat | str | None = None,
     new_format: tv_tensors.BoundingBoxFormat | str | None = None,
+    inplace: bool = False,
 ) -> torch.Tensor:
-    """Boxes in another format; for plain tensors `old_format` is needed."""
+    """Boxes in another format; for plain tensors `old_format` is needed.
+
+    Args:
+        inpt: the boxes.
+        old_format: that of plain tensors, a `BoundingBoxFormat` or its name.
+        new_format: that of the result.
+        inplace: write the result into `inpt` as well, whose format then has to have as many numbers.
+
+    Raises:
+        TypeError: `new_format` is missing.
+        ValueError: `old_format` is missing for a plain tensor, or only one of the formats is of rotated boxes.
+    """
     if new_format is None:
         raise TypeError("convert_bounding_box_format() missing 1 required argument: 'new_format'")
     if isinstance(inpt, tv_tensors.BoundingBoxes):
-        return convert_boxes(inpt, new_format)
-    if old_format is None:
+        converted = convert_boxes(inpt, new_format)
+    elif old_format is None:
         raise ValueError("For pure tensor inputs, `old_format` has to be passed.")
-    boxes = tv_tensors.BoundingBoxes(inpt, format=old_format, canvas_size=(0, 0))
-    return to_pure_tensor(convert_boxes(boxes, new_format))
+    else:
+        boxes = tv_tensors.BoundingBoxes(inpt, format=old_format, canvas_size=(0, 0))
+        converted = to_pure_tensor(convert_boxes(boxes, new_format))
+    if inplace:
+        to_pure_tensor(inpt).copy_(to_pure_tensor(converted))
+    return converted
 
 
 def clamp_bounding_boxes(

@@ -11,7 +11,7 @@ from PIL import Image
 import flambeau as torch
 from flambeau import nn
 from flambeau_vision import models, ops
-from flambeau_vision.models._features import IntermediateLayerGetter
+from flambeau_vision.models._utils import IntermediateLayerGetter
 
 pytestmark = pytest.mark.slow
 
@@ -729,3 +729,13 @@ def test_arguments_of_detectors_reach_their_transform():
     matcher = models.detection._utils.Matcher(0.7, 0.2)
     assert models.detection.RetinaNet(backbone, 2, proposal_matcher=matcher).matcher is matcher
     assert issubclass(models.detection.FasterRCNN, models.detection.generalized_rcnn.GeneralizedRCNN)
+
+
+def test_parts_that_programs_import():
+    from flambeau_vision.models._utils import _make_divisible
+    from flambeau_vision.models.resnet import BasicBlock, Bottleneck, conv1x1, conv3x3
+
+    assert [_make_divisible(value, 8) for value in (3, 20, 27)] == [8, 24, 32]
+    x = torch.ones(1, 8, 5, 5)
+    assert conv3x3(8, 4)(x).shape == conv1x1(8, 4)(x).shape == (1, 4, 5, 5)
+    assert BasicBlock(8, 8, norm_layer=None)(x).shape == Bottleneck(8, 2)(x).shape == x.shape

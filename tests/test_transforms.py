@@ -812,3 +812,13 @@ def test_boxes_are_converted_in_place():
     boxes = torch.tensor([[1.0, 2.0, 5.0, 8.0]])
     result = v2.functional.convert_bounding_box_format(boxes, "XYXY", "XYWH", inplace=True)
     assert boxes.tolist() == result.tolist() == [[1, 2, 4, 6]]
+
+
+def test_arguments_that_may_be_none():
+    image = torch.ones(1, 2, 2)
+    for padded in (v2.functional.pad(image, [1]), v2.functional.pad(image, 1, fill=None), v2.Pad(1, fill=None)(image)):
+        assert padded.shape == (1, 4, 4) and padded.sum() == 4
+    assert torch.equal(v2.ColorJitter(brightness=None, hue=(0, 0))(image), image)
+    assert repr(v2.ColorJitter(brightness=(1, 2))) == "ColorJitter(brightness=(1, 2), contrast=None, saturation=None, hue=None)"
+    boxes = tv_tensors.BoundingBoxes([[-2, 1, 15, 4]], format="XYXY", canvas_size=(4, 10))
+    assert v2.ClampBoundingBoxes(clamping_mode=None)(boxes).tolist() == [[-2, 1, 15, 4]]

@@ -98,7 +98,6 @@ hflip = horizontal_flip = typed(F.hflip)
 vflip = vertical_flip = typed(F.vflip)
 crop = typed(F.crop)
 center_crop = typed(F.center_crop)
-pad = typed(F.pad)
 affine = typed(F.affine)
 elastic = elastic_transform = typed(F.elastic_transform)
 normalize = typed(F.normalize)
@@ -114,6 +113,17 @@ invert = typed(F.invert)
 solarize = typed(F.solarize)
 rgb_to_grayscale = typed(F.rgb_to_grayscale)
 to_grayscale = typed(F.to_grayscale)
+
+
+@typed
+def pad(
+    inpt: Any,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
+) -> Any:
+    """`flambeau_vision.transforms.functional.pad` of an image, boxes, points or a mask; a `fill` of None is black."""
+    return F.pad(inpt, padding, 0 if fill is None else fill, padding_mode)
 
 
 @typed

@@ -115,7 +115,9 @@ def draw(model, scenes, file, count=8):
         pairs = zip(result["labels"].tolist(), result["scores"].tolist(), strict=True)
         names = [f"{NAMES[label]} {score:.0%}" for label, score in pairs]
         large = v2.functional.resize(picture.as_subclass(torch.Tensor), [4 * SIDE, 4 * SIDE], v2.InterpolationMode.NEAREST)
-        drawn = torchvision.utils.draw_bounding_boxes(large, 4 * result["boxes"], names, colors="yellow", width=2)
+        drawn = torchvision.utils.draw_bounding_boxes(
+            large, 4 * result["boxes"], names, colors="yellow", width=2, fill_labels=True
+        )
         pictures.append(drawn)
     torchvision.utils.save_image(torchvision.utils.make_grid(pictures, nrow=4, padding=4), file)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fractions
 import io
 import os
 import pickle
@@ -216,3 +217,19 @@ def test_the_safetensors_library(tmp_path):
     code = SAFETENSORS.format(path=str(tmp_path / "model.safetensors"))
     result = subprocess.run([sys.executable, "-m", "flambeau", "-c", code], capture_output=True, text=True, timeout=100)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("new_format", [True, False])
+def test_what_is_refused_says_in_which_file(tmp_path, new_format):
+    path = tmp_path / "model.pt"
+    torch.save(fractions.Fraction(1, 3), path, _use_new_zipfile_serialization=new_format)
+    with pytest.raises(pickle.UnpicklingError, match=r"fractions.Fraction was not an allowed global.*\(in .*model.pt'\)"):
+        torch.load(path)
+    torch.save(torch.ones(3), path, _use_new_zipfile_serialization=new_format)
+    path.write_bytes(path.read_bytes().replace(b"X\x03\x00\x00\x00cpu", b"X\x03\x00\x00\x00spu"))
+    torch.serialization.set_crc32_options(False)
+    try:
+        with pytest.raises(RuntimeError, match=r"tagged with spu\) \(.* of .*model.pt', near byte \d+"):
+            torch.load(path)
+    finally:
+        torch.serialization.set_crc32_options(True)

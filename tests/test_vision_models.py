@@ -11,7 +11,7 @@ from PIL import Image
 import flambeau as torch
 from flambeau import nn
 from flambeau_vision import models, ops
-from flambeau_vision.models._features import IntermediateLayerGetter
+from flambeau_vision.models._utils import IntermediateLayerGetter
 
 pytestmark = pytest.mark.slow
 
@@ -605,10 +605,10 @@ def test_mask_rcnn_learns_and_finds_masks():
 
 
 def test_masks_are_pasted_where_their_boxes_are():
-    from flambeau_vision.models.detection._masks import paste_masks
+    from flambeau_vision.models.detection._masks import paste_masks_in_image
 
     boxes = torch.tensor([[10.0, 4.0, 29.0, 23.0], [-5.0, 30.0, 4.0, 50.0]])
-    pasted = paste_masks(torch.ones(2, 1, 28, 28), boxes, (40, 32))[:, 0]
+    pasted = paste_masks_in_image(torch.ones(2, 1, 28, 28), boxes, (40, 32))[:, 0]
     inside = torch.zeros(40, 32, dtype=torch.bool)
     inside[5:23, 11:29] = True
     assert (pasted[0][inside] == 1).all() and not pasted[0, :3].any() and not pasted[0, :, :9].any()
@@ -635,20 +635,20 @@ def test_keypoint_rcnn_learns_and_finds_keypoints():
 
 
 def test_keypoints_are_the_peaks_of_their_pictures():
-    from flambeau_vision.models.detection._keypoints import find_keypoints, keypoint_loss
+    from flambeau_vision.models.detection._keypoints import heatmaps_to_keypoints, keypointrcnn_loss
 
     boxes = torch.tensor([[10.0, 20.0, 50.0, 60.0]])
     pictures = torch.zeros(1, 2, 8, 8)
     pictures[0, 0, 2, 5] = pictures[0, 1, 7, 0] = 9.0
-    places, scores = find_keypoints(pictures, boxes)
+    places, scores = heatmaps_to_keypoints(pictures, boxes)
     wanted = torch.tensor([[10 + 40 * 5.5 / 8, 20 + 40 * 2.5 / 8], [10 + 40 * 0.5 / 8, 20 + 40 * 7.5 / 8]])
     assert (places[0, :, :2] - wanted).abs().max() <= 2.5 and (scores > 7).all()
     visible = torch.cat([wanted, torch.ones(2, 1)], dim=1)[None]
     objects = [torch.tensor([0])]
-    certain = keypoint_loss(20 * pictures, [boxes], [visible], objects)
-    assert certain < 1e-6 < keypoint_loss(20 * pictures, [boxes], [visible.flip(1)], objects)
+    certain = keypointrcnn_loss(20 * pictures, [boxes], [visible], objects)
+    assert certain < 1e-6 < keypointrcnn_loss(20 * pictures, [boxes], [visible.flip(1)], objects)
     hidden = visible * torch.tensor([1.0, 1.0, 0.0])
-    assert keypoint_loss(pictures, [boxes], [hidden], objects) == 0
+    assert keypointrcnn_loss(pictures, [boxes], [hidden], objects) == 0
 
 
 def test_video_networks():
@@ -729,3 +729,13 @@ def test_arguments_of_detectors_reach_their_transform():
     matcher = models.detection._utils.Matcher(0.7, 0.2)
     assert models.detection.RetinaNet(backbone, 2, proposal_matcher=matcher).matcher is matcher
     assert issubclass(models.detection.FasterRCNN, models.detection.generalized_rcnn.GeneralizedRCNN)
+
+
+def test_parts_that_programs_import():
+    from flambeau_vision.models._utils import _make_divisible
+    from flambeau_vision.models.resnet import BasicBlock, Bottleneck, conv1x1, conv3x3
+
+    assert [_make_divisible(value, 8) for value in (3, 20, 27)] == [8, 24, 32]
+    x = torch.ones(1, 8, 5, 5)
+    assert conv3x3(8, 4)(x).shape == conv1x1(8, 4)(x).shape == (1, 4, 5, 5)
+    assert BasicBlock(8, 8, norm_layer=None)(x).shape == Bottleneck(8, 2)(x).shape == x.shape

@@ -202,7 +202,8 @@ def test_refusals_read_the_same(obj):
         with pytest.raises(pickle.UnpicklingError) as error:
             library.load(io.BytesIO(file.getvalue()))
         messages.append(str(error.value))
-    assert messages[0] == messages[1]
+    assert messages[1].count(" (in <BytesIO>)") == 1  # where PyTorch does not name the file
+    assert messages[0] == messages[1].replace(" (in <BytesIO>)", "")
     names = [library.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(file.getvalue())) for library in (torch, flambeau)]
     assert sorted(names[0]) == names[1]
 

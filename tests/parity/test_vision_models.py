@@ -143,3 +143,40 @@ def test_optical_flow(name):
 def test_names_of_nodes(name):
     expected = theirs_of.get_graph_node_names(torchvision_models.get_model(name))
     assert ours_of.get_graph_node_names(models.get_model(name)) == expected
+
+
+def test_losses_of_regions():
+    """The functions that training loops of one's own import."""
+    from torchvision.models.detection import roi_heads as theirs
+
+    from flambeau_vision.models.detection import roi_heads as ours
+
+    random = np.random.default_rng(0)
+    boxes = (random.random((5, 4)) * 20 + [0, 0, 25, 25]).astype("f4")
+    numbers = {
+        "logits": random.normal(size=(5, 3)).astype("f4"),
+        "deltas": random.normal(size=(5, 12)).astype("f4"),
+        "targets": random.normal(size=(5, 4)).astype("f4"),
+        "boxes": boxes,
+        "masks": (random.random((2, 50, 50)) > 0.5).astype("u1"),
+        "pictures": random.normal(size=(5, 3, 14, 14)).astype("f4"),
+        "keypoints": np.concatenate([random.random((2, 3, 2)) * 40, np.ones((2, 3, 1))], axis=2).astype("f4"),
+        "labels": np.array([0, 2, 1, 1, 0]),
+        "classes": np.array([2, 1]),
+        "objects": np.array([0, 1, 1, 0, 1]),
+    }
+
+    def results(library, module):
+        of = {name: library.tensor(value) for name, value in numbers.items()}
+        probabilities = module.maskrcnn_inference(of["pictures"], [of["labels"][:2], of["labels"][2:]])
+        places, scores = module.keypointrcnn_inference(of["pictures"], [of["boxes"][:2], of["boxes"][2:]])
+        return [
+            *module.fastrcnn_loss(of["logits"], of["deltas"], [of["labels"]], [of["targets"]]),
+            module.maskrcnn_loss(of["pictures"], [of["boxes"]], [of["masks"]], [of["classes"]], [of["objects"]]),
+            module.keypointrcnn_loss(of["pictures"], [of["boxes"]], [of["keypoints"]], [of["objects"]]),
+            module.paste_masks_in_image(probabilities[1], of["boxes"][2:], (50, 50)),
+            *(*probabilities, *places, *scores),
+        ]
+
+    for our, their in zip(results(flambeau, ours), results(pytorch, theirs), strict=True):
+        np.testing.assert_allclose(our.numpy(), their.numpy(), rtol=2e-5, atol=1e-5)

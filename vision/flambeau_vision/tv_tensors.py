@@ -116,6 +116,11 @@ class TVTensor(torch.Tensor):
                 return type(result)(typed) if isinstance(result, tuple | list) else typed[0]
         return result
 
+    @classmethod
+    def wrap(cls, tensor: torch.Tensor, like: Any, **kwargs: Any) -> Any:
+        """The tensor as one of this type, with what `like` says of it unless given anew: what `tv_tensors.wrap` calls."""
+        return tensor.as_subclass(cls)
+
     def _plain(self) -> torch.Tensor:
         return self.as_subclass(torch.Tensor)
 
@@ -216,6 +221,15 @@ class BoundingBoxes(TVTensor):
         boxes.clamping_mode = clamping_mode
         return boxes
 
+    @classmethod
+    def wrap(cls, tensor: torch.Tensor, like: BoundingBoxes, **kwargs: Any) -> BoundingBoxes:
+        """Boxes with the format, canvas and clamping mode of `like` unless given anew."""
+        boxes = tensor.as_subclass(cls)
+        boxes.format = kwargs.get("format", like.format)
+        boxes.clamping_mode = kwargs.get("clamping_mode", like.clamping_mode)
+        boxes.canvas_size = tuple(kwargs.get("canvas_size", like.canvas_size))
+        return boxes
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         plain = repr(self._plain()).replace("tensor", "BoundingBoxes", 1)
         return f"{plain[:-1]}, format={self.format}, canvas_size={self.canvas_size}, clamping_mode={self.clamping_mode})"
@@ -252,17 +266,32 @@ class KeyPoints(TVTensor):
         points.canvas_size = tuple(canvas_size)
         return points
 
+    @classmethod
+    def wrap(cls, tensor: torch.Tensor, like: KeyPoints, **kwargs: Any) -> KeyPoints:
+        """Points with the canvas of `like` unless given anew."""
+        points = tensor.as_subclass(cls)
+        points.canvas_size = tuple(kwargs.get("canvas_size", like.canvas_size))
+        return points
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         plain = repr(self._plain()).replace("tensor", "KeyPoints", 1)
         return f"{plain[:-1]}, canvas_size={self.canvas_size})"
 
 
 def wrap(wrappee: torch.Tensor, *, like: TVTensor, **kwargs: Any) -> TVTensor:
-    """Give a plain tensor the type of `like`, and for boxes and points what it says of them unless given anew."""
-    wrapped = wrappee.as_subclass(type(like))
-    if isinstance(like, BoundingBoxes):
-        wrapped.format = kwargs.get("format", like.format)
-        wrapped.clamping_mode = kwargs.get("clamping_mode", like.clamping_mode)
-    if isinstance(like, BoundingBoxes | KeyPoints):
-        wrapped.canvas_size = tuple(kwargs.get("canvas_size", like.canvas_size))
-    return wrapped
+    """Give a plain tensor the type of `like`, and for boxes and points what it says of them unless given anew.
+
+    Types of one's own define the class method `wrap` where they have more to say.
+
+    Args:
+        wrappee: the plain tensor.
+        like: has the type.
+        **kwargs: what is given anew: `canvas_size`, and for boxes `format` and `clamping_mode`.
+
+    Example:
+        >>> from flambeau_vision import tv_tensors
+        >>> boxes = tv_tensors.BoundingBoxes([[1, 2, 5, 4]], format="XYXY", canvas_size=(6, 8))
+        >>> tv_tensors.wrap(boxes + 1, like=boxes, canvas_size=(7, 9))
+        BoundingBoxes([[2, 3, 6, 5]], format=BoundingBoxFormat.XYXY, canvas_size=(7, 9), clamping_mode=soft)
+    """
+    return type(like).wrap(wrappee, like, **kwargs)

@@ -70,6 +70,14 @@ def pickler_class(base: Any) -> Any:
     return Pickler
 
 
+_EMPTY_AND_DONE = pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE  # calls a class, and then a function
+
+
+def _pickled_text(text: str) -> bytes:
+    data = text.encode()
+    return pickle.BINUNICODE + len(data).to_bytes(4, "little") + data
+
+
 @lru_cache(1024)
 def _pickled_int(number: int) -> bytes:
     """A number that is not negative."""
@@ -96,6 +104,11 @@ def standard_pickler() -> Any:
     class Pickler(base):  # type: ignore[misc]  # a base given at run time
         """Writes what state dicts consist of without looking for anything else that such objects could be."""
 
+        def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
+            super().__init__(file, protocol, persistent_id)
+            if self.proto < 4:  # there are no frames in which to collect what is written
+                self.write = file.write
+
         def save(self, obj: Any, save_persistent_id: bool = True) -> None:
             kind = type(obj)
             if kind in plain:
@@ -115,21 +128,23 @@ def standard_pickler() -> Any:
                 self.save_reduce(function, args, obj=obj)
                 return
             storage, offset, size, stride, requires_grad, _ = args
-            self._save_global(function)
+            tag, kind, key, location, numel, *rest = self.persistent_id(storage)
+            self._save_known(function)
             self.write(pickle.MARK + pickle.MARK)
-            for part in self.persistent_id(storage):
-                if type(part) in plain:
-                    self.save(part)
-                else:
-                    self._save_global(part)
+            self._save_known(tag)
+            self._save_known(kind)
+            self.write(_pickled_text(key))
+            self._save_known(location)
+            end = pickle.NONE + pickle.TUPLE if rest else pickle.TUPLE  # the legacy format has a fifth part
             place = _pickled_int(offset) + _pickled_ints(size) + _pickled_ints(stride)
             flag = pickle.NEWTRUE if requires_grad else pickle.NEWFALSE
-            self.write(pickle.TUPLE + pickle.BINPERSID + place + flag)
-            self._save_global(OrderedDict)
-            self.write(pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE)
+            self.write(_pickled_int(numel) + end + pickle.BINPERSID + place + flag)
+            self._save_known(OrderedDict)
+            self.write(_EMPTY_AND_DONE)
             self.memoize(obj)
 
-        def _save_global(self, obj: Any) -> None:
+        def _save_known(self, obj: Any) -> None:
+            """Write what most likely has been written before."""
             known = self.memo.get(id(obj))
             if known is not None:
                 self.write(self.get(known[0]))

@@ -15,8 +15,8 @@ from ..ops.dropping import StochasticDepth
 from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
 from ..transforms import InterpolationMode
 from ._api import WeightsEnum, register_model
-from ._init import make_divisible
 from ._meta import imagenet
+from ._utils import make_divisible
 
 __all__ = [
     "EfficientNet",

@@ -8,8 +8,8 @@ import flambeau as torch
 from flambeau import nn
 
 from ._api import WeightsEnum, register_model
-from ._init import make_divisible
 from ._meta import imagenet
+from ._utils import make_divisible
 
 __all__ = [
     "MNASNet",

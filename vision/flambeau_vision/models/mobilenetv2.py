@@ -10,8 +10,8 @@ from flambeau import nn
 
 from ..ops.misc import Conv2dNormActivation
 from ._api import WeightsEnum, register_model
-from ._init import initialize_conv_net, make_divisible
 from ._meta import imagenet
+from ._utils import initialize_conv_net, make_divisible
 
 __all__ = ["MobileNetV2", "MobileNet_V2_Weights", "mobilenet_v2"]
 

@@ -11,8 +11,8 @@ from flambeau import nn
 
 from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
 from ._api import WeightsEnum, register_model
-from ._init import initialize_conv_net, make_divisible
 from ._meta import imagenet
+from ._utils import initialize_conv_net, make_divisible
 
 __all__ = [
     "MobileNetV3",

@@ -185,7 +185,7 @@ class Pad(Transform):
         super().__init__()
         if not isinstance(padding, int | tuple | list):
             raise TypeError("Got inappropriate padding arg")
-        if not isinstance(fill, int | float | tuple | list | dict):
+        if not isinstance(fill, int | float | tuple | list | dict | None):
             raise TypeError("Got inappropriate fill arg")
         if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
             raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")

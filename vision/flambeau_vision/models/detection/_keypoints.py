@@ -8,7 +8,7 @@ import flambeau.nn.functional as F
 
 import flambeau as torch
 
-__all__ = ["find_keypoints", "keypoint_loss", "resize_keypoints"]
+__all__ = ["heatmaps_to_keypoints", "keypointrcnn_inference", "keypointrcnn_loss", "resize_keypoints"]
 
 Tensor = torch.Tensor
 
@@ -29,7 +29,7 @@ def _cells(keypoints: Tensor, regions: Tensor, side: int) -> tuple[Tensor, Tenso
     return (cells[..., 1] * side + cells[..., 0]) * valid, valid
 
 
-def keypoint_loss(logits: Tensor, regions: list[Tensor], keypoints: list[Tensor], objects: list[Tensor]) -> Tensor:
+def keypointrcnn_loss(logits: Tensor, regions: list[Tensor], keypoints: list[Tensor], objects: list[Tensor]) -> Tensor:
     """The cross-entropy of the cells that visible keypoints are in.
 
     Args:
@@ -52,7 +52,7 @@ def keypoint_loss(logits: Tensor, regions: list[Tensor], keypoints: list[Tensor]
     return F.cross_entropy(logits.reshape(count * kinds, height * width)[valid], cells[valid])
 
 
-def find_keypoints(pictures: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
+def heatmaps_to_keypoints(pictures: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
     """The likeliest place of each keypoint, and its score.
 
     Args:
@@ -71,3 +71,10 @@ def find_keypoints(pictures: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
         cell = torch.stack([cells % width, cells // width], dim=1)
         places[index, :, :2] = (cell + 0.5) * (side / side.ceil()) + box[:2]
     return places, scores
+
+
+def keypointrcnn_inference(pictures: Tensor, boxes: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    """`heatmaps_to_keypoints` for each image: the places for all, and the scores for all; `pictures` are those of all boxes."""
+    parts = zip(pictures.split([len(part) for part in boxes]), boxes, strict=True)
+    places, scores = zip(*(heatmaps_to_keypoints(maps, image_boxes) for maps, image_boxes in parts), strict=True)
+    return list(places), list(scores)

@@ -10,12 +10,14 @@ import flambeau as torch
 
 from ...ops.roi import roi_align
 
-__all__ = ["mask_loss", "mask_probabilities", "paste_masks"]
+__all__ = ["maskrcnn_inference", "maskrcnn_loss", "paste_masks_in_image"]
 
 Tensor = torch.Tensor
 
 
-def mask_loss(logits: Tensor, regions: list[Tensor], masks: list[Tensor], labels: list[Tensor], objects: list[Tensor]) -> Tensor:
+def maskrcnn_loss(
+    logits: Tensor, regions: list[Tensor], masks: list[Tensor], labels: list[Tensor], objects: list[Tensor]
+) -> Tensor:
     """The binary cross-entropy of the predicted pictures.
 
     Args:
@@ -38,7 +40,7 @@ def mask_loss(logits: Tensor, regions: list[Tensor], masks: list[Tensor], labels
     return F.binary_cross_entropy_with_logits(logits[places, classes], targets)
 
 
-def mask_probabilities(logits: Tensor, labels: list[Tensor]) -> list[Tensor]:
+def maskrcnn_inference(logits: Tensor, labels: list[Tensor]) -> list[Tensor]:
     """For each image, the pictures of the predicted classes: `(detections, 1, M, M)`, from 0 to 1."""
     classes = torch.cat(labels)
     chosen = logits.sigmoid()[torch.arange(len(logits), device=logits.device), classes][:, None]
@@ -59,7 +61,7 @@ def _paste(picture: Tensor, box: Sequence[int], height: int, width: int) -> Tens
     return image
 
 
-def paste_masks(pictures: Tensor, boxes: Tensor, image_size: Sequence[int], padding: int = 1) -> Tensor:
+def paste_masks_in_image(pictures: Tensor, boxes: Tensor, image_size: Sequence[int], padding: int = 1) -> Tensor:
     """Put the pictures of boxes where these are in their image.
 
     Args:

@@ -11,7 +11,7 @@ from flambeau import nn
 from ...ops.feature_pyramid_network import ExtraFPNBlock, FeaturePyramidNetwork, LastLevelMaxPool
 from ...ops.misc import FrozenBatchNorm2d
 from .. import mobilenetv3, resnet
-from .._features import IntermediateLayerGetter
+from .._utils import IntermediateLayerGetter
 from ..segmentation._base import mobilenet_stages
 
 __all__ = ["BackboneWithFPN", "mobilenet_backbone", "resnet_fpn_backbone"]

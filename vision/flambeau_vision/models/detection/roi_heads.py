@@ -10,13 +10,40 @@ import flambeau as torch
 from flambeau import nn
 
 from ...ops import boxes as box_ops
-from ._keypoints import find_keypoints, keypoint_loss
-from ._masks import mask_loss, mask_probabilities
+from ._keypoints import heatmaps_to_keypoints, keypointrcnn_inference, keypointrcnn_loss
+from ._masks import maskrcnn_inference, maskrcnn_loss, paste_masks_in_image
 from ._utils import BETWEEN, BoxCoder, Matcher, draw_balanced
 
-__all__ = ["RoIHeads"]
+__all__ = [
+    "RoIHeads",
+    "fastrcnn_loss",
+    "heatmaps_to_keypoints",
+    "keypointrcnn_inference",
+    "keypointrcnn_loss",
+    "maskrcnn_inference",
+    "maskrcnn_loss",
+    "paste_masks_in_image",
+]
 
 Tensor = torch.Tensor
+
+
+def fastrcnn_loss(
+    class_logits: Tensor, box_regression: Tensor, labels: list[Tensor], regression_targets: list[Tensor]
+) -> tuple[Tensor, Tensor]:
+    """The losses of the classes and of the boxes of regions.
+
+    Args:
+        class_logits: scores of the classes, `(regions, classes)`.
+        box_regression: box deltas for each class, `(regions, classes * 4)`.
+        labels: for each image the classes of its regions.
+        regression_targets: for each image the deltas to learn.
+    """
+    label, target_deltas = torch.cat(labels), torch.cat(regression_targets)
+    positive = torch.where(label > 0)[0]
+    predicted = box_regression.reshape(len(label), -1, 4)[positive, label[positive]]
+    box_loss = F.smooth_l1_loss(predicted, target_deltas[positive], beta=1 / 9, reduction="sum") / label.numel()
+    return F.cross_entropy(class_logits, label), box_loss
 
 
 class RoIHeads(nn.Module):
@@ -96,13 +123,6 @@ class RoIHeads(nn.Module):
         objects = matches[chosen].clamp(min=0)
         return regions, labels, self.box_coder.encode(boxes[objects], regions), objects
 
-    @staticmethod
-    def _losses(logits: Tensor, deltas: Tensor, labels: Tensor, target_deltas: Tensor) -> dict[str, Tensor]:
-        positive = torch.where(labels > 0)[0]
-        predicted = deltas.reshape(len(labels), -1, 4)[positive, labels[positive]]
-        box_loss = F.smooth_l1_loss(predicted, target_deltas[positive], beta=1 / 9, reduction="sum") / labels.numel()
-        return {"loss_classifier": F.cross_entropy(logits, labels), "loss_box_reg": box_loss}
-
     def _results(self, boxes: Tensor, scores: Tensor, image_shape: tuple[int, int]) -> dict[str, Tensor]:
         """The best results for one image, from a box and a score for each region and class."""
         classes = scores.shape[1]
@@ -129,8 +149,9 @@ class RoIHeads(nn.Module):
         vectors = self.box_head(self.box_roi_pool(features, proposals, image_shapes))
         logits, deltas = self.box_predictor(vectors)
         if self.training:
-            labels, target_deltas = (torch.cat([sample[part] for sample in samples]) for part in (1, 2))
-            losses = self._losses(logits, deltas, labels, target_deltas)
+            labels, target_deltas = ([sample[part] for sample in samples] for part in (1, 2))
+            class_loss, box_loss = fastrcnn_loss(logits, deltas, labels, target_deltas)
+            losses = {"loss_classifier": class_loss, "loss_box_reg": box_loss}
             return [], {**losses, **self._losses_of_objects(features, image_shapes, samples, targets)}
         regions = torch.cat(proposals)
         boxes = self.box_coder.decode(deltas.reshape(len(regions), -1, 4), regions[:, None])
@@ -162,11 +183,11 @@ class RoIHeads(nn.Module):
         if self.mask_predictor is not None:
             pictures = self._pictures("mask", features, regions, image_shapes)
             masks, labels = ([target[name] for target in targets] for name in ("masks", "labels"))
-            losses["loss_mask"] = mask_loss(pictures, regions, masks, labels, objects)
+            losses["loss_mask"] = maskrcnn_loss(pictures, regions, masks, labels, objects)
         if self.keypoint_predictor is not None:
             pictures = self._pictures("keypoint", features, regions, image_shapes)
             keypoints = [target["keypoints"] for target in targets]
-            losses["loss_keypoint"] = keypoint_loss(pictures, regions, keypoints, objects)
+            losses["loss_keypoint"] = keypointrcnn_loss(pictures, regions, keypoints, objects)
         return losses
 
     def _add_masks_and_keypoints(
@@ -175,10 +196,10 @@ class RoIHeads(nn.Module):
         boxes = [result["boxes"] for result in results]
         if self.mask_predictor is not None:
             pictures = self._pictures("mask", features, boxes, image_shapes)
-            chosen = mask_probabilities(pictures, [result["labels"] for result in results])
+            chosen = maskrcnn_inference(pictures, [result["labels"] for result in results])
             for result, masks in zip(results, chosen, strict=True):
                 result["masks"] = masks
         if self.keypoint_predictor is not None:
             pictures = self._pictures("keypoint", features, boxes, image_shapes)
-            for result, maps in zip(results, pictures.split([len(part) for part in boxes]), strict=True):
-                result["keypoints"], result["keypoints_scores"] = find_keypoints(maps, result["boxes"])
+            for result, places, scores in zip(results, *keypointrcnn_inference(pictures, boxes), strict=True):
+                result["keypoints"], result["keypoints_scores"] = places, scores

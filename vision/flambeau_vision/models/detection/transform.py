@@ -13,7 +13,7 @@ import flambeau as torch
 from flambeau import nn
 
 from ._keypoints import resize_keypoints
-from ._masks import paste_masks
+from ._masks import paste_masks_in_image
 from .image_list import ImageList
 
 __all__ = ["GeneralizedRCNNTransform", "ImageList", "resize_boxes"]
@@ -118,7 +118,7 @@ class GeneralizedRCNNTransform(nn.Module):
             boxes = resize_boxes(detections["boxes"], image_shape, original_size)
             scaled = {**detections, "boxes": boxes}
             if "masks" in detections:
-                scaled["masks"] = paste_masks(detections["masks"], boxes, original_size)
+                scaled["masks"] = paste_masks_in_image(detections["masks"], boxes, original_size)
             if "keypoints" in detections:
                 scaled["keypoints"] = resize_keypoints(detections["keypoints"], image_shape, original_size)
             processed.append(scaled)

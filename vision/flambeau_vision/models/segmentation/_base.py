@@ -14,8 +14,8 @@ from flambeau import nn
 
 from ...transforms._presets import SemanticSegmentation
 from .._api import SITE, Weights, WeightsEnum, fix_argument
-from .._features import IntermediateLayerGetter
 from .._meta import VOC_CATEGORIES
+from .._utils import IntermediateLayerGetter
 from ..mobilenetv3 import MobileNet_V3_Large_Weights, MobileNetV3, mobilenet_v3_large
 from ..resnet import ResNet50_Weights, ResNet101_Weights, resnet50, resnet101
 

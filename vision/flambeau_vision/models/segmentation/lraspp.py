@@ -11,7 +11,7 @@ import flambeau as torch
 from flambeau import nn
 
 from .._api import WeightsEnum, fix_argument, register_model
-from .._features import IntermediateLayerGetter
+from .._utils import IntermediateLayerGetter
 from ..mobilenetv3 import MobileNet_V3_Large_Weights, mobilenet_v3_large
 from ._base import coco_with_voc_labels, mobilenet_stages
 

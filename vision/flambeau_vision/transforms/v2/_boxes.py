@@ -29,6 +29,12 @@ _BOXES = tv_tensors.BoundingBoxes
 class ClampBoundingBoxes(Transform):
     """Cut boxes off at the border of their canvas.
 
+    Args:
+        clamping_mode: `"soft"` or `"hard"`, None to leave them as they are, or `"auto"` for that of the boxes.
+
+    Raises:
+        ValueError: from calls, if it is something else.
+
     Example:
         >>> from flambeau_vision import tv_tensors
         >>> from flambeau_vision.transforms import v2
@@ -37,8 +43,12 @@ class ClampBoundingBoxes(Transform):
         [[0, 1, 10, 4]]
     """
 
+    def __init__(self, clamping_mode: str | None = "auto") -> None:
+        super().__init__()
+        self.clamping_mode = clamping_mode
+
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.clamp_bounding_boxes(inpt) if isinstance(inpt, _BOXES) else inpt
+        return F.clamp_bounding_boxes(inpt, clamping_mode=self.clamping_mode) if isinstance(inpt, _BOXES) else inpt
 
 
 class ClampKeyPoints(Transform):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .. import transforms
 from ._samples import SampleTransform, WithoutBoxes
 
@@ -303,8 +305,8 @@ class ColorJitter(_ImagesOnly, transforms.ColorJitter):
     """Change brightness, contrast, saturation and hue of images at random, in random order.
 
     Args:
-        brightness: the factor is drawn from `[max(0, 1 - brightness), 1 + brightness]`, or from `(min, max)`; 0 for no
-            change.
+        brightness: the factor is drawn from `[max(0, 1 - brightness), 1 + brightness]`, or from `(min, max)`; 0 or
+            None for no change.
         contrast: the same.
         saturation: the same.
         hue: drawn from `[-hue, hue]`, or from `(min, max)`, as a share of the circle of colours: from -0.5 to 0.5.
@@ -319,6 +321,15 @@ class ColorJitter(_ImagesOnly, transforms.ColorJitter):
         >>> v2.ColorJitter(brightness=0.2, hue=0.1)(torch.rand(3, 8, 8)).shape
         torch.Size([3, 8, 8])
     """
+
+    def __init__(
+        self,
+        brightness: float | Sequence[float] | None = None,
+        contrast: float | Sequence[float] | None = None,
+        saturation: float | Sequence[float] | None = None,
+        hue: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(*(0 if value is None else value for value in (brightness, contrast, saturation, hue)))
 
 
 class GaussianBlur(_ImagesOnly, transforms.GaussianBlur):

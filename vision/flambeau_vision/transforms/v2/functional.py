@@ -98,7 +98,6 @@ hflip = horizontal_flip = typed(F.hflip)
 vflip = vertical_flip = typed(F.vflip)
 crop = typed(F.crop)
 center_crop = typed(F.center_crop)
-pad = typed(F.pad)
 affine = typed(F.affine)
 elastic = elastic_transform = typed(F.elastic_transform)
 normalize = typed(F.normalize)
@@ -114,6 +113,17 @@ invert = typed(F.invert)
 solarize = typed(F.solarize)
 rgb_to_grayscale = typed(F.rgb_to_grayscale)
 to_grayscale = typed(F.to_grayscale)
+
+
+@typed
+def pad(
+    inpt: Any,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
+) -> Any:
+    """`flambeau_vision.transforms.functional.pad` of an image, boxes, points or a mask; a `fill` of None is black."""
+    return F.pad(inpt, padding, 0 if fill is None else fill, padding_mode)
 
 
 @typed
@@ -428,16 +438,32 @@ def convert_bounding_box_format(
     inpt: torch.Tensor,
     old_format: tv_tensors.BoundingBoxFormat | str | None = None,
     new_format: tv_tensors.BoundingBoxFormat | str | None = None,
+    inplace: bool = False,
 ) -> torch.Tensor:
-    """Boxes in another format; for plain tensors `old_format` is needed."""
+    """Boxes in another format; for plain tensors `old_format` is needed.
+
+    Args:
+        inpt: the boxes.
+        old_format: that of plain tensors, a `BoundingBoxFormat` or its name.
+        new_format: that of the result.
+        inplace: write the result into `inpt` as well, whose format then has to have as many numbers.
+
+    Raises:
+        TypeError: `new_format` is missing.
+        ValueError: `old_format` is missing for a plain tensor, or only one of the formats is of rotated boxes.
+    """
     if new_format is None:
         raise TypeError("convert_bounding_box_format() missing 1 required argument: 'new_format'")
     if isinstance(inpt, tv_tensors.BoundingBoxes):
-        return convert_boxes(inpt, new_format)
-    if old_format is None:
+        converted = convert_boxes(inpt, new_format)
+    elif old_format is None:
         raise ValueError("For pure tensor inputs, `old_format` has to be passed.")
-    boxes = tv_tensors.BoundingBoxes(inpt, format=old_format, canvas_size=(0, 0))
-    return to_pure_tensor(convert_boxes(boxes, new_format))
+    else:
+        boxes = tv_tensors.BoundingBoxes(inpt, format=old_format, canvas_size=(0, 0))
+        converted = to_pure_tensor(convert_boxes(boxes, new_format))
+    if inplace:
+        to_pure_tensor(inpt).copy_(to_pure_tensor(converted))
+    return converted
 
 
 def clamp_bounding_boxes(

@@ -1,4 +1,4 @@
-"""Features from the middle of a network."""
+"""What several models share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import flambeau as torch
 from flambeau import nn
 
-__all__ = ["IntermediateLayerGetter"]
+__all__ = ["IntermediateLayerGetter", "initialize_conv_net", "make_divisible"]
 
 
 class IntermediateLayerGetter(nn.ModuleDict):
@@ -39,3 +39,27 @@ class IntermediateLayerGetter(nn.ModuleDict):
             if name in self.return_layers:
                 outputs[self.return_layers[name]] = x
         return outputs
+
+
+def make_divisible(value: float, divisor: int = 8, least: int | None = None) -> int:
+    """The multiple of `divisor` nearest to `value`, but not less than nine tenths of it."""
+    rounded = max(divisor if least is None else least, int(value + divisor / 2) // divisor * divisor)
+    return rounded + divisor if rounded < 0.9 * value else rounded
+
+
+_make_divisible = make_divisible  # the name in torchvision, which programs import
+
+
+def initialize_conv_net(model: nn.Module) -> None:
+    """Kaiming initialization (fan-out) of convolutions, small normal weights for linear layers, zero biases."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.BatchNorm2d | nn.GroupNorm):
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, 0, 0.01)
+            nn.init.zeros_(module.bias)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import ctypes
 import functools
+import os
 import sys
 import types
 
@@ -287,12 +288,12 @@ _FUNCTIONS = {
 
 
 class ElementwiseKernel:
-    """Evaluates the operation, whose expressions are Python as well, on arrays."""
+    """Evaluates the operation, whose expressions are Python as well, on arrays; or as C++, if STANDIN_COMPILES says so."""
 
     def __init__(self, inputs, outputs, operation, name="kernel", preamble=""):
         self.inputs, self.outputs = ([each.split() for each in part.split(",")] for part in (inputs, outputs))
         self.lines = [line.removeprefix("const ") for line in operation.split(";") if line.strip()]
-        self.__name__ = name
+        self.__name__, self.operation, self.preamble = name, operation, preamble
 
     def __call__(self, *args):
         _check(*(each for each in args if isinstance(each, ndarray)))
@@ -304,6 +305,23 @@ class ElementwiseKernel:
         given = args[: len(self.inputs)]
         shape = np.broadcast_shapes(*(each.shape for each in given if isinstance(each, ndarray)))
         assert builtins.all(target.shape == shape for target in args[len(self.inputs) :]), "Out shape is mismatched"
+        if self.preamble and os.environ.get("STANDIN_COMPILES"):
+            self._run_compiled(shape, args)
+        else:
+            self._evaluate(args)
+        return args[-1]
+
+    def _run_compiled(self, shape, args):
+        plain = [
+            np.array(np.broadcast_to(_plain(each), shape), kind, order="C")
+            for each, (kind, _) in zip(args, self.inputs + self.outputs, strict=True)
+        ]
+        _host.elementwise(self.preamble, self.inputs, self.outputs, self.operation)(*plain)
+        for target, values in zip(args[len(self.inputs) :], plain[len(self.inputs) :], strict=True):
+            target._host[...] = values
+
+    def _evaluate(self, args):
+        given = args[: len(self.inputs)]
         scope = {
             name: np.dtype(kind).type(each) if len(kind) > 1 and not isinstance(each, ndarray) else _plain(each)
             for each, (kind, name) in zip(given, self.inputs, strict=True)
@@ -314,7 +332,6 @@ class ElementwiseKernel:
                 scope[name.split()[-1]] = eval(expression, _FUNCTIONS, scope)
         for target, (_, name) in zip(args[len(self.inputs) :], self.outputs, strict=True):
             target._host[...] = scope[name]
-        return args[-1]
 
 
 class RawModule:
@@ -342,4 +359,4 @@ for _name in ("linalg", "fft"):
     globals()[_name] = sys.modules[f"cupy.{_name}"] = _made
 lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=_as_strided))
 _namespace(sys.modules[__name__], np)
-__all__ = [name for name in __all__ if name not in ("annotations", "builtins", "ctypes", "functools", "sys", "types")]  # noqa: F821
+__all__ = [name for name in __all__ if name not in ("annotations", "builtins", "ctypes", "functools", "os", "sys", "types")]  # noqa: F821

@@ -186,6 +186,9 @@ class _Namespace:
             x = x if limit is None else self._symbols.step(name, (x, limit))
         return x
 
+    def asarray(self, value: Any, *, dtype: Any) -> _Symbol:
+        return self._symbols.constant(value, dtype)
+
     def full(self, shape: tuple[int, ...], value: Any, *, dtype: Any) -> _Symbol:
         if shape != ():
             raise _NotElementwise

@@ -21,6 +21,10 @@ class CUDARuntimeError(RuntimeError):
     pass
 
 
+class CompileException(Exception):
+    pass
+
+
 class OutOfMemoryError(MemoryError):
     pass
 
@@ -239,6 +243,7 @@ def make_cuda():
         Stream=Stream,
         ExternalStream=lambda pointer, index: Stream(ptr=pointer),
         runtime=runtime,
+        compiler=types.SimpleNamespace(CompileException=CompileException),
         alloc_pinned_memory=alloc_pinned_memory,
         memory=memory,
         set_allocator=set_allocator,

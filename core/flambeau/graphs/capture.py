@@ -76,6 +76,7 @@ class Captured:
     argument_gradients: list[ArgumentGradient] = field(default_factory=list)
     aliasing: Aliasing | None = None  # where it matters
     device: int | None = None  # which one was current, where that matters
+    fixed: set[Reference] = field(default_factory=set)  # what lies in the same memory in each replay
 
     def holds(self, arguments: Sequence[Any]) -> bool:
         """Whether tensors are still what they were: their shapes and dtypes, which want gradients, and which share memory."""
@@ -124,6 +125,13 @@ class Captured:
         programs = [program for program in (self.forward, self.backward) if program is not None]
         separated = [program.separate() for program in programs]
         return any(separated)
+
+    def use_device_graphs(self) -> list[str]:
+        """Replay as graphs of the device from now on; returns why not, for the programs that cannot be."""
+        reasons = [self.forward.use_device_graph(self.fixed, self.saved_from)]
+        if self.backward is not None:
+            reasons.append(self.backward.use_device_graph(self.fixed))
+        return [reason for reason in reasons if reason is not None]
 
     def touched(self) -> list[Tensor]:
         """The tensors from outside that it reads or changes."""
@@ -289,6 +297,7 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     if effects.arrays or _writes_to(recorder, captured.forward.calls, inputs):
         captured.aliasing = Aliasing(arguments, captured.outside)
     captured.generators, captured.device = recording.generators, recording.device
+    captured.fixed = {reference for reference, source in sources.found.items() if source.tensor is not None}
     recorder.forget_dictionaries()
     if not captured.forward.checks_before_effects:
         raise NotCapturable("it compares values after it has changed others")

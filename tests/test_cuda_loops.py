@@ -234,7 +234,7 @@ def test_each_expression_is_compiled_to_what_cupys_own_kernel_is() -> None:
                         name, "out0 = " + form.format(*(f"in{i}" for i in range(len(letters))), f=floats), letters, result, floats
                     )
     ours_, theirs_ = assembly(own), assembly(theirs)
-    assert len(compared) > 100 and ours_.keys() == theirs_.keys() == set(compared)
+    assert len(compared) > 90 and ours_.keys() == theirs_.keys() == set(compared)
     different = {name: (ours_[name], theirs_[name]) for name in compared if ours_[name] != theirs_[name]}
     assert not different, different
 

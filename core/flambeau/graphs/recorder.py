@@ -26,6 +26,7 @@ __all__ = [
 COMPUTE = "compute"  # gives results, and may write to arguments: done where those are needed
 EFFECT = "effect"  # done always, and in order: a draw of random numbers
 _CONSTANT_BYTES = 1 << 14  # of what is computed once rather than in each replay, at most
+_WRITING_METHODS = frozenset({"fill", "partition", "put", "sort"})  # of arrays
 CHECK = "check"  # compares what it computes with what it was while recording
 
 
@@ -347,7 +348,10 @@ class RecordedArray:
             if not recorder.is_constant(self._reference):
                 recorder.spoil("it looks at a value")
             return attribute
-        return lambda *args, **kwargs: recorder.call(name, operator.methodcaller(name, *args, **kwargs), (self,), {})
+        writes = (0,) if name in _WRITING_METHODS else ()
+        return lambda *args, **kwargs: recorder.call(
+            name, operator.methodcaller(name, *args, **kwargs), (self,), {}, writes=writes
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:

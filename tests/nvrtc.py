@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-__all__ = ["available", "compile_kernels"]
+__all__ = ["available", "compile_kernels", "include_folders"]
 
 
 @cache
@@ -28,8 +28,20 @@ def available() -> bool:
     return _library() is not None
 
 
-def compile_kernels(source: str, architecture: str, names: Sequence[str] = ()) -> bytes:
-    """The machine code of a program, with these instances of its templates.  AssertionError with the compiler's log."""
+def include_folders() -> list[Path]:
+    """The folders of CUDA's headers, as packages install them: `pip install nvidia-cuda-runtime-cu12`."""
+    spec = importlib.util.find_spec("nvidia")
+    folders = [Path(each) for each in (spec.submodule_search_locations or ())] if spec else []
+    return [file.parent for folder in folders for file in sorted(folder.glob("*/include/cuda_fp16.h"))]
+
+
+def compile_kernels(
+    source: str, architecture: str, names: Sequence[str] = (), *, options: Sequence[str] = (), assembly: bool = False
+) -> bytes:
+    """The machine code of a program, or its assembly, with these instances of its templates.
+
+    AssertionError with the compiler's log.
+    """
     library = _library()
     assert library is not None
     program = ctypes.c_void_p()
@@ -37,16 +49,19 @@ def compile_kernels(source: str, architecture: str, names: Sequence[str] = ()) -
     try:
         for name in names:
             assert not library.nvrtcAddNameExpression(program, name.encode())
-        options = [b"-std=c++17", f"-arch={architecture}".encode()]
-        failed = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        given = [b"-std=c++17", f"-arch={architecture}".encode(), *(option.encode() for option in options)]
+        failed = library.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
         assert not failed, _log(library, program)
         for name in names:
             lowered = ctypes.c_char_p()
             assert not library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(lowered)), name
         size = ctypes.c_size_t()
-        assert not library.nvrtcGetCUBINSize(program, ctypes.byref(size))
+        size_of, contents_of = (
+            (library.nvrtcGetPTXSize, library.nvrtcGetPTX) if assembly else (library.nvrtcGetCUBINSize, library.nvrtcGetCUBIN)
+        )
+        assert not size_of(program, ctypes.byref(size))
         code = ctypes.create_string_buffer(size.value)
-        assert not library.nvrtcGetCUBIN(program, code)
+        assert not contents_of(program, code)
         return code.raw
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))

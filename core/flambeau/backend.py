@@ -182,6 +182,10 @@ class Backend:
     def current_device(self) -> int:
         return 0
 
+    def device_of(self, array: Array) -> int:
+        """The index of the device that an array is on."""
+        return 0
+
     def guard(self, index: int) -> AbstractContextManager[Any]:
         """Context in which device `index` is the current one."""
         return _NO_GUARD

@@ -340,6 +340,43 @@ def test_partial_writes_to_what_was_given():
     check_replayed(compiled)
 
 
+def test_overwriting():
+    def f(x, y):
+        z, w = x * 2, x + 1
+        z.view(-1)[1:].zero_()
+        w[0].fill_(3.0)
+        y.zero_()
+        y.copy_(z)
+        return z, w.zero_() + y, (x * 3).fill_(2)
+
+    compiled = torch.compile(f)
+    for _ in range(CALLS):
+        x, y = torch.randn(3, 4), torch.randn(3, 4)
+        other = y.clone()
+        for one, two in zip([*compiled(x, y), y], [*f(x, other), other], strict=True):
+            assert torch.equal(one, two) and one._version == two._version
+    check_replayed(compiled)
+
+
+def test_gradients_that_are_set_to_zero():
+    net = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    @torch.compile
+    def step(x):
+        optimizer.zero_grad(set_to_none=False)
+        loss = net(x).square().sum()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    for _ in range(CALLS):
+        x, weight = torch.randn(3, 2), net.weight.detach().clone()
+        step(x)
+        assert torch.allclose(net.weight, weight - 0.1 * net.weight.grad)
+    check_replayed(step)
+
+
 def test_a_buffer_that_accumulates():
     total = torch.zeros(3)
 

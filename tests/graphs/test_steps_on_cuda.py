@@ -257,3 +257,56 @@ def test_autocast_is_guarded() -> None:
             assert product(torch.eye(3, device="cuda")).dtype == (torch.float16 if enabled else torch.float32)
     assert len(product.compiled.programs) == 2
     """)
+
+
+def test_random_programs() -> None:
+    """Chains that read, view and write the same memory in any order become kernels, and CUDA graphs, with the bits of eager calls."""
+    on_standin("""
+    import random
+
+    np.seterr(all="ignore")
+    UNARY = [torch.neg, torch.abs, torch.square, torch.relu, torch.sin, torch.tanh, torch.exp, F.silu, F.gelu, F.softplus, torch.sigmoid]
+    BINARY = [torch.add, torch.sub, torch.mul, torch.maximum, lambda x, y: torch.where(x > y, x * 0.5, y),
+              lambda x, y: x.masked_fill(y > 0, 0.25)]
+    IN_PLACE = [lambda x, y: x.mul_(y), lambda x, y: x.add_(y, alpha=0.3), lambda x, y: x.clamp_(-3, 3), lambda x, y: x.copy_(y),
+                lambda x, y: x.addcmul_(y, y, value=0.1), lambda x, y: x[0].add_(y[1]), lambda x, y: x.t().mul_(y.t()),
+                lambda x, y: x.lerp_(y, 0.2), lambda x, y: x[1:].copy_(y[:-1]), lambda x, y: x.view(-1).zero_()]
+    OTHER = [lambda x: x.sum(0), lambda x: x.t().contiguous().t(), lambda x: x[:1], lambda x: x.mean(1, keepdim=True), lambda x: x.flip(0)]
+
+    def program(seed):
+        choose = random.Random(seed)
+        steps = [(choose.choice("uubbbiiio"), choose.randrange(1000), choose.randrange(1000)) for _ in range(16)]
+
+        def call(x, w):
+            values = [x * 0.5, x + w, x, w.clone()]
+            for kind, first, second in steps:
+                value, other = values[first % len(values)], values[second % len(values)]
+                if kind == "u":
+                    values.append(UNARY[first % len(UNARY)](value))
+                elif kind == "b":
+                    values.append(BINARY[second % len(BINARY)](value, other))
+                elif kind == "i":
+                    IN_PLACE[first // 7 % len(IN_PLACE)](value, other)
+                else:
+                    values.append(OTHER[second % len(OTHER)](value) + torch.zeros_like(x))
+            return values
+
+        return call
+
+    kernels = 0
+    for seed in range(24):
+        compiled = torch.compile(program(seed), mode=[None, "reduce-overhead"][seed % 2])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*without a CUDA graph: it writes to an argument")
+            for number in range(4):
+                torch.manual_seed(number)
+                given = tensor(4, 5), tensor(4, 5)
+                copies = [one.clone() for one in given]
+                expected, found = program(seed)(*given), compiled(*copies)
+                for one, other in zip([*expected, *given], [*found, *copies], strict=True):
+                    assert torch.equal(one.nan_to_num(7e7), other.nan_to_num(7e7)), seed
+        [[entry]] = compiled.compiled.entries.values()
+        assert entry.verified and compiled.compiled.reason is None
+        kernels += sum(call.name.startswith("fused_") for call in entry.captured.forward.calls)
+    assert kernels > 40
+    """)

@@ -57,6 +57,9 @@ class Devices:
     def current_device(self) -> int:
         return int(runtime.getDevice())
 
+    def device_of(self, array: Any) -> int:
+        return int(array.device.id)
+
     def set_device(self, index: int) -> None:
         if not 0 <= index < self._count:
             raise RuntimeError(f"CUDA error: invalid device ordinal {index}; {self._count} available")

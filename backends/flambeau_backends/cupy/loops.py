@@ -94,6 +94,8 @@ for _name, _ufunc in UFUNCS.items():
 # In place.  CuPy's compiler makes one rounding of `target + alpha * other` in a kernel of its own, so here it is written out.
 _IN_PLACE: dict[str, dict[str, str]] = {
     "write_": {"ff>f": "{1}", "bb>b": "{1}"},
+    "copy_": {"ff>f": "{1}", "bb>b": "{1}"},
+    "zero_": {"f>f": "{f}(0)"},
     "add_to_": {"ff>f": "plus({0}, {1})"},
     "add_": {"ff>f": "plus({0}, {1})", "fff>f": "multiply_add({2}, {1}, {0})"},
     "sub_": {"ff>f": "minus({0}, {1})", "fff>f": "multiply_add(-{2}, {1}, {0})"},

@@ -7,9 +7,11 @@
 - `results`: what a step gave back: new tensors, views, tensors that were there.
 - `guards`: what a replay relies on of tensors.
 - `passes`: which of the calls are needed, and in which order.
+- `elementwise`: what an element-wise call computes, as steps.
 - `fusion`: chains of element-wise calls, as one loop each.
 - `whole`: all calls in one, for array libraries that compile whole programs.
 - `source`: calls as a Python function.
+- `device_graphs`: a program as a graph of the device, launched at once.
 - `program`: what these make of the calls.
 - `differentiation`: the derivative of a recorded function, recorded behind it.
 - `capture`: all of it, for one call of a function.

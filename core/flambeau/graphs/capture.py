@@ -76,6 +76,7 @@ class Captured:
     argument_gradients: list[ArgumentGradient] = field(default_factory=list)
     aliasing: Aliasing | None = None  # where it matters
     device: int | None = None  # which one was current, where that matters
+    fixed: set[Reference] = field(default_factory=set)  # what lies in the same memory in each replay
 
     def holds(self, arguments: Sequence[Any]) -> bool:
         """Whether tensors are still what they were: their shapes and dtypes, which want gradients, and which share memory."""
@@ -124,6 +125,13 @@ class Captured:
         programs = [program for program in (self.forward, self.backward) if program is not None]
         separated = [program.separate() for program in programs]
         return any(separated)
+
+    def use_device_graphs(self) -> list[str]:
+        """Replay as graphs of the device from now on; returns why not, for the programs that cannot be."""
+        reasons = [self.forward.use_device_graph(self.fixed, self.saved_from)]
+        if self.backward is not None:
+            reasons.append(self.backward.use_device_graph(self.fixed))
+        return [reason for reason in reasons if reason is not None]
 
     def touched(self) -> list[Tensor]:
         """The tensors from outside that it reads or changes."""
@@ -248,6 +256,7 @@ def _plain_leaf(leaf: Any) -> Any:
 
 
 def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Captured:
+    """What has been recorded, as programs; the recording must still be open."""
     recorder = recording.recorder
     leaves, spec = flatten(result)
     sources = Sources(recording, arguments)
@@ -255,44 +264,55 @@ def _captured(recording: Recording, result: Any, arguments: list[Tensor]) -> Cap
     backwards = record_backward(recording, results.tensors())
     results.forget()
     effects = Effects.of(recording, sources, arguments)
-    if recorder.spoiled:
-        raise NotCapturable(recorder.spoiled)
-    if recording.device != recorder.current_device():
-        raise NotCapturable("another device has become the current one")
-    if recording.spoiled_numbers():
-        raise NotCapturable("a number that was to be followed, such as a learning rate, was replaced")
+    _check(recording)
     outputs = list(results.outputs)
     effects_from = len(outputs)
     outputs += effects.references()
     saved_from = len(outputs)
     end = next((backward.first for backward in backwards if backward.first is not None), len(recorder.calls))
-    forward_calls = recorder.calls[:end]
     captured = Captured(
         None, None, [], results, effects, recording.places, saved_from, effects_from,  # type: ignore[arg-type]  # set below
     )  # fmt: skip
     for backward in backwards:
         _add_backward(captured, recording, backward, sources, outputs)
     sources.find_shared_memory(recorder.calls)
-    made = {reference for call in forward_calls for reference in references_in(call.results)}
-    needed = needed_calls(recorder, forward_calls, outputs, sources.all_references())
-    inputs = sources.needed_by(needed, outputs, made)
+    needed = needed_calls(recorder, recorder.calls[:end], outputs, sources.all_references())
+    inputs = sources.needed_by(needed, outputs)
     captured.forward = Program(recorder, needed, inputs, outputs, sources.all_references())
     captured.sources = [sources.source_of(reference) for reference in inputs]
+    _add_guards(captured, recording, sources, arguments)
+    recorder.forget_dictionaries()
+    if not captured.forward.checks_before_effects:
+        raise NotCapturable("it compares values after it has changed others")
+    return captured
+
+
+def _check(recording: Recording) -> None:
+    """Raise NotCapturable if something was done that no replay could do again."""
+    recorder = recording.recorder
+    if recorder.spoiled:
+        raise NotCapturable(recorder.spoiled)
+    if recording.device != recorder.current_device():
+        raise NotCapturable("another device has become the current one")
+    if recording.spoiled_numbers():
+        raise NotCapturable("a number that was to be followed, such as a learning rate, was replaced")
+
+
+def _add_guards(captured: Captured, recording: Recording, sources: Sources, arguments: list[Tensor]) -> None:
+    """Add what replays rely on, and which gradients they replace without a look at them."""
+    effects, forward = captured.effects, captured.forward
     changed_gradients = [source for source in effects.places() if source.kind == "gradient"]
     read = {(source.position, id(source.tensor)) for source in captured.sources + changed_gradients if source.kind == "gradient"}
     for gradient in effects.gradients:
         gradient.replaces = (gradient.tensor.position, id(gradient.tensor.tensor)) not in read
     of_histories = [source for history in captured.histories for source in history.inputs]
-    used = captured.sources + of_histories + results.sources() + changed_gradients
+    used = captured.sources + of_histories + captured.results.sources() + changed_gradients
     captured.outside = tensors_from_outside(recording, used, effects)
     captured.argument_gradients = gradients_of_arguments(recording, arguments, used, effects)
-    if effects.arrays or _writes_to(recorder, captured.forward.calls, inputs):
+    if effects.arrays or _writes_to(recording.recorder, forward.calls, forward.inputs):
         captured.aliasing = Aliasing(arguments, captured.outside)
     captured.generators, captured.device = recording.generators, recording.device
-    recorder.forget_dictionaries()
-    if not captured.forward.checks_before_effects:
-        raise NotCapturable("it compares values after it has changed others")
-    return captured
+    captured.fixed = {reference for reference, source in sources.found.items() if source.tensor is not None}
 
 
 def _writes_to(recorder: Recorder, calls: Sequence[Call], inputs: Sequence[Reference]) -> bool:

@@ -41,11 +41,14 @@ def elementwise(recorder: Recorder, call: Call, fusion: Fusion) -> Elementwise |
     """The call as steps of a loop; None if a loop cannot compute it."""
     if call.kind != COMPUTE or call.scalars or call.constant is not None:
         return None
-    name, arguments, target = call.name, list(call.args), None
+    name, arguments = call.name, list(call.args)
+    target: Reference | None = None
+    written: Reference = call.results
     if call.writes:
         if not fusion.general or call.writes != call.args[:1] or call.results is not None:
             return None
         name, target = f"{name}_", call.writes[0]
+        written = target
         arguments += call.kwargs.values()
     elif type(call.results) is not Reference or (call.kwargs and not fusion.general):
         return None
@@ -53,8 +56,7 @@ def elementwise(recorder: Recorder, call: Call, fusion: Fusion) -> Elementwise |
     result = symbols.run(name, arguments, {} if call.writes else call.kwargs)
     if result is None or type(result.value) is not Step:
         return None
-    expected = recorder.kind(target or call.results)
-    return Elementwise(symbols.steps, target) if expected == (result.shape, result.dtype) else None
+    return Elementwise(symbols.steps, target) if recorder.kind(written) == (result.shape, result.dtype) else None
 
 
 class _NotElementwise(Exception):
@@ -185,6 +187,9 @@ class _Namespace:
         for name, limit in (("maximum", min), ("minimum", max)):
             x = x if limit is None else self._symbols.step(name, (x, limit))
         return x
+
+    def asarray(self, value: Any, *, dtype: Any) -> _Symbol:
+        return self._symbols.constant(value, dtype)
 
     def full(self, shape: tuple[int, ...], value: Any, *, dtype: Any) -> _Symbol:
         if shape != ():

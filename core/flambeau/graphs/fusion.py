@@ -17,14 +17,17 @@ __all__ = ["fused"]
 
 _MOST = 48  # calls in one loop
 _MOST_STEPS = 256
-_MOST_ARRAYS = 32  # that a loop reads, or may give: a kernel of CUDA has 4 kB for what describes them
+_MOST_ARRAYS = 32  # that a general loop reads, or may give: a kernel of CUDA has 4 kB for what describes them
 
 
 def fused(recorder: Recorder, calls: Sequence[Call], outputs: Sequence[Reference], fusion: Fusion | None) -> list[Call]:
     """The calls, with one call in place of each chain of element-wise ones, where something compiles loops for the backend."""
     if fusion is None:
         return list(calls)
-    chains = _Chains(recorder, fusion)
+    last_use = {
+        reference: place for place, call in enumerate(calls) for reference in references_in((call.args, call.kwargs))
+    } | dict.fromkeys(outputs, len(calls))
+    chains = _Chains(recorder, fusion, last_use)
     for place, call in enumerate(calls):
         chains.see(place, call)
     replaced: dict[int, Call | None] = {}
@@ -75,8 +78,8 @@ class _Chain:
 class _Chains:
     """The chains found so far; an open one may still grow, because nobody else has used what it gives or writes."""
 
-    def __init__(self, recorder: Recorder, fusion: Fusion) -> None:
-        self.recorder, self.fusion = recorder, fusion
+    def __init__(self, recorder: Recorder, fusion: Fusion, last_use: dict[Reference, int]) -> None:
+        self.recorder, self.fusion, self.last_use = recorder, fusion, last_use
         self.all: list[_Chain] = []
         self.open: dict[_Chain, None] = {}  # in the order of their places
         self.maker: dict[Reference, _Chain] = {}  # of the results of open chains
@@ -151,12 +154,18 @@ class _Chains:
             return False
         if len(before.members) + len(chain.members) > _MOST or before.step_count() + chain.step_count() > _MOST_STEPS:
             return False
-        if self.fusion.general and len(before.accessed) + len(chain.accessed) + len(before.members) > _MOST_ARRAYS:
+        if self.fusion.general and self._array_count(before, chain) > _MOST_ARRAYS:
             return False
         for memory in before.written | chain.written:  # elements are read and written at the same places only
             if len(before.accessed.get(memory, set()) | chain.accessed.get(memory, set())) > 1:
                 return False
         return True
+
+    def _array_count(self, before: _Chain, chain: _Chain) -> int:
+        """How many arrays the two would read, and may give, as one."""
+        results, place = before.results | chain.results, chain.members[-1].place
+        read = set().union(*before.accessed.values(), *chain.accessed.values()) - results
+        return len(read) + sum(self.last_use.get(reference, 0) > place for reference in results)
 
     def _take_in(self, chain: _Chain, before: _Chain) -> None:
         self._close(before)

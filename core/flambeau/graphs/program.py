@@ -6,8 +6,9 @@ keep theirs.  A name is deleted after its last use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
+from .device_graphs import DeviceGraph, obstacle
 from .fusion import fused
 from .passes import checks_first, decided, merged, needed_calls, placed, without_copies
 from .recorder import CHECK, EFFECT, Call, Recorder, Reference
@@ -55,6 +56,7 @@ class Program:
     def _write(self, calls: Sequence[Call]) -> None:
         backend = self.recorder.backend
         calls, device = placed(self.recorder, decided(self.recorder, calls))
+        self._placed = calls
         self._source = Source(self.recorder, calls, self.inputs, self.outputs, self.name)
         self.calls, self.run = self._source.calls, backend.program(self._source.run)
         if device is not None:
@@ -75,6 +77,21 @@ class Program:
             self.body = None
             self._write(plain)
         return self._has_parts
+
+    def use_device_graph(self, fixed: Collection[Reference], apart: int | None = None) -> str | None:
+        """Run as a graph of the device from now on; returns why not, if that cannot be.
+
+        Args:
+            fixed: values that lie in the same memory in each replay: tensors from outside.
+            apart: of how many outputs each must have memory of its own; None for all.
+        """
+        memory = {self.recorder.group(reference) for reference in fixed}
+        moving = [reference for reference in self.inputs if self.recorder.group(reference) not in memory]
+        reason = obstacle(self.recorder, self._placed, moving, self.outputs[:apart])
+        if reason is None:
+            graph = DeviceGraph(self.recorder, self._placed, self.inputs, self.outputs, fixed, self.run)
+            self.run = graph.run
+        return reason
 
     @property
     def checks_before_effects(self) -> bool:

@@ -26,6 +26,7 @@ __all__ = [
 COMPUTE = "compute"  # gives results, and may write to arguments: done where those are needed
 EFFECT = "effect"  # done always, and in order: a draw of random numbers
 _CONSTANT_BYTES = 1 << 14  # of what is computed once rather than in each replay, at most
+_WRITING_METHODS = frozenset({"fill", "partition", "put", "sort"})  # of arrays
 CHECK = "check"  # compares what it computes with what it was while recording
 
 
@@ -83,6 +84,7 @@ class Recorder:
     depth: int = 0  # of recorded calls that are running: what they call in turn is part of them
     group_of: list[int] = field(default_factory=list)  # for each value, the first one known to share its memory
     kinds: list[tuple[tuple[int, ...], Any] | None] = field(default_factory=list)  # for each array: its shape and dtype
+    devices: dict[Reference, int] = field(default_factory=dict)  # of arrays, where a library has several
     dictionaries: dict[int, tuple[Any, Reference]] = field(default_factory=dict)  # those that kernels share, by id
     watch: Any = None  # what watches the program's code: not that inside a recorded call, which may be a compiler's
     past_dictionaries: set[Reference] = field(default_factory=set)  # the references to them, once they have been let go
@@ -135,6 +137,8 @@ class Recorder:
         self.kinds[reference.index] = array.shape, array.dtype
         if self.host is not None and isinstance(array, self.host.array_type):
             self.on_host.add(reference)
+        elif self.backend.guarded:
+            self.devices[reference] = self.backend.device_of(array)
         return RecordedArray(array, reference, self)
 
     def shared_dictionaries(self) -> set[Reference]:
@@ -344,7 +348,10 @@ class RecordedArray:
             if not recorder.is_constant(self._reference):
                 recorder.spoil("it looks at a value")
             return attribute
-        return lambda *args, **kwargs: recorder.call(name, operator.methodcaller(name, *args, **kwargs), (self,), {})
+        writes = (0,) if name in _WRITING_METHODS else ()
+        return lambda *args, **kwargs: recorder.call(
+            name, operator.methodcaller(name, *args, **kwargs), (self,), {}, writes=writes
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -69,6 +69,7 @@ class RecordingBackend:
         self.forward_xp: Final = self.xp
         self.all_kernels: Final = RecordingKernels(real.all_kernels, recorder, self._written_by_step)
         self.all_inplace_kernels = RecordingKernels(real.all_inplace_kernels, recorder, lambda name: (0,))
+        self.inplace_kernels: Final = self.all_inplace_kernels
 
     @property
     def itself(self) -> Backend:

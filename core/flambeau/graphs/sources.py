@@ -75,10 +75,10 @@ class Sources:
         """All values that were there before."""
         return list(self.found)
 
-    def needed_by(self, calls: Sequence[Call], outputs: Sequence[Reference], made: set[Reference]) -> list[Reference]:
+    def needed_by(self, calls: Sequence[Call], outputs: Sequence[Reference]) -> list[Reference]:
         """The values from before that calls use, or that are outputs."""
         used = [reference for call in calls for reference in references_in((call.args, call.kwargs))]
-        return [reference for reference in dict.fromkeys([*used, *outputs]) if reference in self.found and reference not in made]
+        return [reference for reference in dict.fromkeys([*used, *outputs]) if reference in self.found]
 
     def find_shared_memory(self, calls: Sequence[Call]) -> None:
         """Join the groups of those that lie in the same memory, such as a parameter and a view of it."""

@@ -38,6 +38,7 @@ __all__ = ["CompiledFunction", "OptimizedModule", "compile"]
 
 RECOMPILE_LIMIT = 8
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+_MODES_WITH_GRAPHS = ("reduce-overhead", "max-autotune")
 _ATTEMPTS = 4  # calls that change Python state before a function counts as one that always does
 _CHANGES_STATE = "each call changes Python objects, which a replay would not do again"
 
@@ -59,21 +60,30 @@ class CompiledFunction:
         name: what messages call it.
         fullgraph: raise where it cannot be captured, rather than run eagerly.
         recompile_limit: how many captures of it are kept, for arguments of different shapes and the like.
+        device_graphs: launch the kernels of a replay together, where the device has graphs.
 
     Attributes:
         entries: what has been captured, by a description of the arguments.
         reason: why it runs eagerly, if it does.
+        without_graph: why its kernels are launched one by one, if `device_graphs` was asked for.
     """
 
     def __init__(
-        self, function: Callable[..., Any], name: str, fullgraph: bool = False, recompile_limit: int = RECOMPILE_LIMIT
+        self,
+        function: Callable[..., Any],
+        name: str,
+        fullgraph: bool = False,
+        recompile_limit: int = RECOMPILE_LIMIT,
+        device_graphs: bool = False,
     ) -> None:
         self.function, self.name, self.fullgraph, self.recompile_limit = function, name, fullgraph, recompile_limit
+        self.device_graphs = device_graphs
         self._forget()
 
     def _forget(self) -> None:
         self.entries: dict[Any, list[_Entry]] = {}
         self.reason: str | None = None
+        self.without_graph: str | None = None
         self._attempts = 0
         self._warm = False  # whether a call has changed no Python state
         self._calls = 0
@@ -114,9 +124,19 @@ class CompiledFunction:
             result, difference = verified(entry.captured, lambda: self.function(*args, **kwargs), tensors)
         if difference is None:
             entry.verified = True
+            if self.device_graphs:
+                self._use_device_graphs(entry.captured)
         elif not entry.captured.separate():  # without loops over several operations, the next replay is compared again
             self._give_up(f"a replay differed from the function in {difference}; it may depend on what cannot be seen")
         return result
+
+    def _use_device_graphs(self, captured: Captured) -> None:
+        """Launch the kernels of further replays together; where CUDA could, but this cannot, say so once."""
+        reasons = captured.use_device_graphs()
+        if reasons and self.without_graph is None:
+            self.without_graph = reasons[0]
+            if captured.forward.recorder.backend.device_type == "cuda":
+                warnings.warn(f"torch.compile: {self.name} is replayed without a CUDA graph: {reasons[0]}", stacklevel=5)
 
     # --- a call that has not ---
 
@@ -308,7 +328,9 @@ def compile(
         dynamic: accepted; each shape is compiled for itself.
         backend: the name of one of PyTorch's backends, all of which mean the same here but those for debugging (such as
             `"eager"`), which run eagerly; or a function that takes a `fx.GraphModule` and example inputs and returns a function.
-        mode, options: accepted; at most one of them.
+        mode: `"reduce-overhead"` and `"max-autotune"` replay a step on CUDA as a CUDA graph, where it can be one.  The others
+            mean what no mode means.
+        options: of these, `{"triton.cudagraphs": True}` asks for CUDA graphs, too.  At most one of both can be given.
         name: what messages call the function.
         disable: give back what is given.
         recompile_limit: how many captures are kept, 8 by default.
@@ -352,6 +374,7 @@ def compile(
         return model
 
     chosen = settings.get_default_backend() if backend is None else backend
+    with_graphs = mode in _MODES_WITH_GRAPHS or bool((options or {}).get("triton.cudagraphs"))
     shown = str(name or getattr(model, "__name__", type(model).__name__))
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -359,7 +382,7 @@ def compile(
             return _WithBackend(model, chosen)
         if chosen in settings.FOR_DEBUGGING:
             return function
-        return CompiledFunction(function, shown, fullgraph, recompile_limit or RECOMPILE_LIMIT)
+        return CompiledFunction(function, shown, fullgraph, recompile_limit or RECOMPILE_LIMIT, with_graphs)
 
     if isinstance(model, nn.Module):
         return model if isinstance(model, OptimizedModule) else OptimizedModule(model, compiled)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import builtins
 import ctypes
 import functools
+import os
 import sys
 import types
 
 import numpy as np
 
 from . import _host, _runtime
-from ._runtime import LOG, Device, current
+from ._runtime import LOG, Device, current, is_captured, wait
 
 __version__ = "14.0.stand-in"
 
@@ -78,18 +79,18 @@ class ndarray:
 
     def fill(self, value):
         _check(self)
-        self._host.fill(_plain(value))
+        _do(lambda: self._host.fill(_plain(value)))
 
     def item(self, *args):
-        LOG.append("wait")
+        wait()
         return self._host.item(*args)
 
     def tolist(self):
-        LOG.append("wait")
+        wait()
         return self._host.tolist()
 
     def get(self):
-        LOG.append("wait")
+        wait()
         return self._host.copy()
 
     def __array__(self, *args, **kwargs):
@@ -111,13 +112,15 @@ class ndarray:
         if arrays:  # else it is a view, which no device has to make
             _check(self, *arrays)
         if builtins.any(isinstance(each, ndarray) and each.dtype == bool for each in arrays):
-            LOG.append("wait")  # for how many there are
+            wait()  # for how many there are
         found = self._host[_plain(index)]
-        return self._view(found) if isinstance(found, np.ndarray) and found.base is not None else _ours(found)
+        if isinstance(found, np.ndarray) and found.base is not None:
+            return self._view(found)
+        return _again(_ours(found), lambda: self._host[_plain(index)])
 
     def __setitem__(self, index, value):
         _check(self, value)
-        self._host[_plain(index)] = _plain(value)
+        _do(lambda: self._host.__setitem__(_plain(index), _plain(value)))
 
     def __dlpack__(self, **kwargs):
         return self._host.__dlpack__(**kwargs)
@@ -135,14 +138,18 @@ def _method(name):
             _check(self, *args)
         LOG.append(name)
         if name in ("__bool__", "__int__", "__float__", "__complex__", "__index__"):
-            LOG.append("wait")
-        made = original(self._host, *map(_plain, args), **kwargs)
+            wait()
+        work = functools.partial(original, self._host, *map(_plain, args), **kwargs)
+        if name.startswith("__i") and name not in ("__int__", "__invert__", "__index__"):
+            _do(work)
+            return self
+        made = work()
         if made is self._host:
             return self
         shared = isinstance(made, np.ndarray) and np.may_share_memory(made, self._host)
         if not shared:
             _check(self)
-        return self._view(made) if shared else made if made is NotImplemented else _ours(made)
+        return self._view(made) if shared else made if made is NotImplemented else _again(_ours(made), work)
 
     return method
 
@@ -215,6 +222,27 @@ def _ours(value, device=None):
     return value
 
 
+def _do(work):
+    """Do what writes to memory, now or at each launch of the graph that is being captured."""
+    if not is_captured(work):
+        work()
+
+
+def _again(result, work):
+    """The result of work, which a graph that is being captured computes again, into the same memory, at each launch."""
+    arrays = [each for each in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(each, ndarray)]
+
+    def compute():
+        values = work()
+        for each, value in zip(arrays, values if isinstance(result, (tuple, list)) else [values], strict=True):
+            each._host[...] = value
+
+    if arrays and is_captured(compute):
+        for each in arrays:
+            each._host.fill(0)  # a capture computes nothing
+    return result
+
+
 def _function(original, name=None):
     name = name or getattr(original, "__name__", "function")
 
@@ -227,16 +255,17 @@ def _function(original, name=None):
         given = [each for each in (*args, *kwargs.values()) if isinstance(each, ndarray)]
         keywords = {key: _plain(each) for key, each in kwargs.items()}
         if out is not None:
-            original(*map(_plain, args), out=out._host, **keywords)
+            _do(functools.partial(original, *map(_plain, args), out=out._host, **keywords))
             return out
-        made = original(*map(_plain, args), **keywords)
+        work = functools.partial(original, *map(_plain, args), **keywords)
+        made = work()
         for each in given:
             if made is each._host:
                 return each
             if isinstance(made, np.ndarray) and made.base is not None and np.may_share_memory(made, each._host):
                 return each._view(made)
         _check(*given)
-        return _ours(made)
+        return _again(_ours(made), work)
 
     return call
 
@@ -287,12 +316,12 @@ _FUNCTIONS = {
 
 
 class ElementwiseKernel:
-    """Evaluates the operation, whose expressions are Python as well, on arrays."""
+    """Evaluates the operation, whose expressions are Python as well, on arrays; or as C++, if STANDIN_COMPILES says so."""
 
     def __init__(self, inputs, outputs, operation, name="kernel", preamble=""):
         self.inputs, self.outputs = ([each.split() for each in part.split(",")] for part in (inputs, outputs))
         self.lines = [line.removeprefix("const ") for line in operation.split(";") if line.strip()]
-        self.__name__ = name
+        self.__name__, self.operation, self.preamble = name, operation, preamble
 
     def __call__(self, *args):
         _check(*(each for each in args if isinstance(each, ndarray)))
@@ -304,6 +333,21 @@ class ElementwiseKernel:
         given = args[: len(self.inputs)]
         shape = np.broadcast_shapes(*(each.shape for each in given if isinstance(each, ndarray)))
         assert builtins.all(target.shape == shape for target in args[len(self.inputs) :]), "Out shape is mismatched"
+        compiles = self.preamble and os.environ.get("STANDIN_COMPILES")
+        _do(functools.partial(self._run_compiled, shape, args) if compiles else functools.partial(self._evaluate, args))
+        return args[-1]
+
+    def _run_compiled(self, shape, args):
+        plain = [
+            np.array(np.broadcast_to(_plain(each), shape), kind, order="C")
+            for each, (kind, _) in zip(args, self.inputs + self.outputs, strict=True)
+        ]
+        _host.elementwise(self.preamble, self.inputs, self.outputs, self.operation)(*plain)
+        for target, values in zip(args[len(self.inputs) :], plain[len(self.inputs) :], strict=True):
+            target._host[...] = values
+
+    def _evaluate(self, args):
+        given = args[: len(self.inputs)]
         scope = {
             name: np.dtype(kind).type(each) if len(kind) > 1 and not isinstance(each, ndarray) else _plain(each)
             for each, (kind, name) in zip(given, self.inputs, strict=True)
@@ -314,7 +358,6 @@ class ElementwiseKernel:
                 scope[name.split()[-1]] = eval(expression, _FUNCTIONS, scope)
         for target, (_, name) in zip(args[len(self.inputs) :], self.outputs, strict=True):
             target._host[...] = scope[name]
-        return args[-1]
 
 
 class RawModule:
@@ -325,7 +368,8 @@ class RawModule:
         def launch(grid, block, arguments):
             _check(*(each for each in arguments if isinstance(each, ndarray)))
             LOG.append(name)
-            self._library.run(name, grid[0], block[0], [_plain(each) for each in arguments])
+            plain = [_plain(each) for each in arguments]
+            _do(lambda: self._library.run(name, grid[0], block[0], plain))
 
         return launch
 
@@ -342,4 +386,5 @@ for _name in ("linalg", "fft"):
     globals()[_name] = sys.modules[f"cupy.{_name}"] = _made
 lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=_as_strided))
 _namespace(sys.modules[__name__], np)
-__all__ = [name for name in __all__ if name not in ("annotations", "builtins", "ctypes", "functools", "sys", "types")]  # noqa: F821
+_OWN = ("annotations", "builtins", "ctypes", "functools", "is_captured", "os", "sys", "types", "wait")
+__all__ = [name for name in __all__ if name not in _OWN]  # noqa: F821

@@ -42,8 +42,8 @@ template <typename... A> void run(void (*kernel)(A...), void** args, unsigned gr
 class Library:
     """Kernels by name, run one thread after the other."""
 
-    def __init__(self, path, names):
-        self._library, self._names = ctypes.CDLL(str(path)), list(names)
+    def __init__(self, library, names):
+        self._library, self._names = library, list(names)
 
     def run(self, name, grid, block, arguments):
         kept = []
@@ -61,15 +61,57 @@ def compiled(code, names):
         for i, name in enumerate(names)
     )
     source = SHIM + code + LAUNCHER + launchers
+    return Library(_library(source), names)
+
+
+def _library(source, *options):
+    """The shared library of a program, which is kept for later processes."""
     folder = Path(tempfile.gettempdir()) / f"flambeau-kernels-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
     folder.mkdir(exist_ok=True)
     library = folder / "kernels.so"
     if not library.exists():
         (folder / "kernels.cpp").write_text(source)
         made = folder / f"made-{np.random.default_rng().integers(1 << 60)}.so"
-        subprocess.run(["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-o", made, folder / "kernels.cpp"], check=True)
+        command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", *options, "-o", made, folder / "kernels.cpp"]
+        subprocess.run(command, check=True)
         made.rename(library)
-    return Library(library, names)
+    return ctypes.CDLL(str(library))
+
+
+_ARITHMETIC = """
+#include <cmath>
+#include <algorithm>
+#define __device__
+using namespace std;
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __dsub_rn(double a, double b) { return a - b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+"""
+_CPP = {"float32": "float", "float64": "double", "bool": "bool"}
+
+
+def elementwise(preamble, inputs, outputs, operation):
+    """An ElementwiseKernel as a function of contiguous arrays of one size, inputs and then outputs."""
+    declared = [*inputs, *outputs]
+    parameters = ", ".join(f"{_CPP[kind]}* _{name}" for kind, name in declared)
+    reads = " ".join(f"const {_CPP[kind]} {name} = _{name}[_i];" for kind, name in inputs)
+    writes = " ".join(f"{_CPP[kind]} &{name} = _{name}[_i];" for kind, name in outputs)
+    source = (
+        f"{_ARITHMETIC}{preamble}\n"
+        f'extern "C" void kernel(long size, {parameters}) {{ for (long _i = 0; _i < size; ++_i) {{ {reads} {writes}\n{operation} }} }}\n'
+    )
+    run = _library(source, "-ffp-contract=off").kernel
+
+    def call(*arrays):
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        run(ctypes.c_long(arrays[0].size), *pointers)
+
+    return call
 
 
 _TYPES = {0: np.float32, 2: np.float16, 14: ml_dtypes.bfloat16}

@@ -21,6 +21,10 @@ class CUDARuntimeError(RuntimeError):
     pass
 
 
+class CompileException(Exception):
+    pass
+
+
 class OutOfMemoryError(MemoryError):
     pass
 
@@ -81,11 +85,19 @@ class Stream:
         LOG.append(("synchronize", self.ptr))
 
     def begin_capture(self, mode):
-        self.capturing, self.start = True, len(LOG)
+        if self.ptr == 0:
+            raise CUDARuntimeError("cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing")
+        self.capturing, self.tape = True, []
 
     def end_capture(self):
-        self.capturing = False
-        return types.SimpleNamespace(launch=lambda stream=None: LOG.append("graph"))
+        self.capturing, tape = False, self.tape
+
+        def launch(stream=None):
+            LOG.append("graph")
+            for work in tape:
+                work()
+
+        return types.SimpleNamespace(launch=launch)
 
     def is_capturing(self):
         return self.capturing
@@ -96,6 +108,21 @@ Stream.null = Stream(ptr=0)
 
 def current_stream(index=None):
     return getattr(_local, "streams", {}).get(current() if index is None else index, Stream.null)
+
+
+def is_captured(work):
+    """Whether work is for a graph, which does it at each launch, rather than for now."""
+    stream = current_stream()
+    if stream.capturing:
+        stream.tape.append(work)
+    return stream.capturing
+
+
+def wait():
+    """The host waits for the device."""
+    if current_stream().capturing:
+        raise CUDARuntimeError("cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing")
+    LOG.append("wait")
 
 
 # --- memory: only sizes ---
@@ -201,6 +228,10 @@ def make_cuda():
     """The module `cupy.cuda`."""
     from . import _host
 
+    def _gemm(*arguments):
+        if not is_captured(lambda: _host.gemm(*arguments)):
+            _host.gemm(*arguments)
+
     runtime = types.SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError,
         getDevice=current,
@@ -239,12 +270,13 @@ def make_cuda():
         Stream=Stream,
         ExternalStream=lambda pointer, index: Stream(ptr=pointer),
         runtime=runtime,
+        compiler=types.SimpleNamespace(CompileException=CompileException),
         alloc_pinned_memory=alloc_pinned_memory,
         memory=memory,
         set_allocator=set_allocator,
         get_current_stream=current_stream,
         get_elapsed_time=lambda start, end: 1.5,
-        cublas=types.SimpleNamespace(gemmStridedBatchedEx=_host.gemm),
+        cublas=types.SimpleNamespace(gemmStridedBatchedEx=_gemm),
     )
     return module
 

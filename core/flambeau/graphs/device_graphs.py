@@ -1,0 +1,211 @@
+"""A program as a graph of the device, such as a CUDA graph: its kernels are recorded once, and launched together in each replay.
+
+A graph reads and writes the same memory in each launch.  What a step is given is copied into arrays that stay where they are, and
+what it gives is copied out of them; parameters, and other tensors from outside, are read and written where they are.  What is
+computed of numbers alone, such as the array of a learning rate, is computed before each launch.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from typing import Any
+
+from .recorder import CHECK, COMPUTE, EFFECT, Call, Recorder, Reference, references_in
+from .source import Source
+
+__all__ = ["DeviceGraph", "obstacle"]
+
+_MOST_RECORDINGS = 8  # of one program, for other numbers or addresses
+_FROM_HOST = frozenset({"asarray", "array", "from_host", "from_host_later"})
+
+
+def obstacle(recorder: Recorder, calls: Sequence[Call], given: Collection[Reference], outputs: Sequence[Reference]) -> str | None:
+    """Why calls cannot become a graph of the device; None if they can.
+
+    Args:
+        recorder: what the calls belong to.
+        calls: the calls.
+        given: the values that lie elsewhere in each replay.
+        outputs: the values that are wanted.
+    """
+    if not hasattr(recorder.backend, "begin_capture"):
+        return f"the {recorder.backend.name} backend has no graphs"
+    if len(_devices(recorder, calls)) > 1:
+        return "it uses several devices"
+    _, calls = _parted(recorder, calls)
+    exposed = {recorder.group(reference) for call in calls for reference in call.writes} | set(map(recorder.group, outputs))
+    calls = [call for call in calls if call.constant is None or recorder.group(call.results) in exposed]  # others are known
+    memory_given = {recorder.group(reference) for reference in given}
+    for call in calls:
+        values = list(references_in((call.args, call.kwargs, call.results)))
+        if call.kind == EFFECT:
+            return f"it draws random numbers: {call.name}"
+        if call.kind == CHECK:
+            return f"it compares values: {call.name}"
+        if any(reference in recorder.on_host for reference in values):
+            return f"it computes on the CPU: {call.name} (optimizers count steps there, if not told `capturable=True`)"
+        if call.name in _FROM_HOST or any(recorder.kinds[reference.index] is None for reference in references_in(call.results)):
+            return f"values go between the CPU and the device: {call.name}"
+        if any(recorder.group(target) in memory_given for target in call.writes):
+            return f"it writes to an argument: {call.name}"
+    if any(reference in recorder.on_host or recorder.kinds[reference.index] is None for reference in outputs):
+        return "it gives back what is on the CPU"
+    memory = [recorder.group(reference) for reference in dict.fromkeys(outputs)]
+    return "some of its results share memory" if len(set(memory)) < len(memory) else None
+
+
+def _devices(recorder: Recorder, calls: Sequence[Call]) -> set[int]:
+    """The devices of the arrays that calls take and give, where a library has several."""
+    values = (reference for call in calls for reference in references_in((call.args, call.kwargs, call.results)))
+    return {recorder.devices[reference] for reference in values if reference in recorder.devices}
+
+
+def _parted(recorder: Recorder, calls: Sequence[Call]) -> tuple[list[Call], list[Call]]:
+    """The calls that compute of numbers alone, and the others."""
+    numbers: list[Call] = []
+    others: list[Call] = []
+    known: set[Reference] = set()  # what the first ones give
+    for call in calls:
+        given = list(references_in((call.args, call.kwargs)))
+        of_numbers = all(reference in known or recorder.kinds[reference.index] is None for reference in given)
+        if (
+            call.kind == COMPUTE
+            and not call.writes
+            and of_numbers
+            and (given or call.name in _FROM_HOST)
+            and call.constant is None
+        ):
+            numbers.append(call)
+            known.update(references_in(call.results))
+        else:
+            others.append(call)
+    return numbers, others
+
+
+class DeviceGraph:
+    """Runs calls as a graph of the device.
+
+    Args:
+        recorder: what the calls belong to.
+        calls: the calls, in which `obstacle` has found none.
+        inputs: the values that are given.
+        outputs: the values that are wanted.
+        fixed: those of the values that stay where they are.
+        run: what runs the calls one by one, should the library refuse to record them.
+
+    Attributes:
+        reason: why they run one by one, if they do.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        calls: Sequence[Call],
+        inputs: Sequence[Reference],
+        outputs: Sequence[Reference],
+        fixed: Collection[Reference],
+        run: Callable[[Sequence[Any]], tuple[Any, ...]],
+    ) -> None:
+        self.backend: Any = recorder.backend
+        self.run_calls, self.recordings = run, 0
+        self.device = next(iter(_devices(recorder, calls)), None)
+        self.reason: str | None = None
+        before, body = _parted(recorder, calls)
+        made = {reference for call in body for reference in references_in(call.results)}
+        used = dict.fromkeys(reference for call in body for reference in references_in((call.args, call.kwargs)))
+        needed = [reference for reference in [*used, *outputs] if reference not in made]
+        inside = recorder.shared_dictionaries().difference(inputs)  # that only these calls share
+        needed = [reference for reference in dict.fromkeys(needed) if reference not in inside]
+        self.before = Source(recorder, before, inputs, needed, "before_the_graph")
+        self.body = Source(recorder, body, needed, outputs, "graph")
+        memory_fixed = {recorder.group(reference) for reference in fixed}
+        self.numbers: list[int] = []  # the places of numbers, of arrays that stay where they are, and of what is copied
+        self.still: list[int] = []
+        self.moving: list[int] = []
+        for place, reference in enumerate(needed):
+            if recorder.kinds[reference.index] is None and reference not in recorder.shared_dictionaries():
+                self.numbers.append(place)
+            elif recorder.group(reference) in memory_fixed:
+                self.still.append(place)
+            else:
+                self.moving.append(place)
+        places = {reference: place for place, reference in enumerate(needed)}
+        # Of each output: the place of the input that it is, or whether it is memory from outside, which is not copied.
+        self.outputs = [(places.get(reference), recorder.group(reference) in memory_fixed) for reference in outputs]
+        self.graph: Any = None
+        self.results: Any = None  # the arrays that a launch leaves its results in
+        self.known: Any = None  # numbers and addresses, as they were recorded
+        self.stream: Any = None  # of the latest launch
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """What the calls give for these values of the inputs."""
+        backend = self.backend
+        if self.reason is not None or backend.is_capturing():
+            return self.run_calls(values)
+        index = backend.current_device() if self.device is None else self.device
+        with backend.guard(index):
+            given = self.before.run(values)
+            known = [given[place] for place in self.numbers], [backend.data_ptr(given[place]) for place in self.still]
+            if self.graph is None or known != self.known:
+                self._record(given, index)
+                if self.reason is not None:
+                    warnings.warn(f"torch.compile: a step is replayed without a CUDA graph: {self.reason}", stacklevel=2)
+                    return self.run_calls(values)
+                self.known = known
+            stream = backend.current_stream(index)
+            if self.stream is not None and stream is not self.stream:  # which may still be at work on the same memory
+                stream.wait_event(self.stream.record())
+            self.stream = stream
+            for static, place in zip(self.static, self.moving, strict=True):
+                self._write(static, given[place])
+            self.graph.launch(stream)
+            return tuple([
+                given[place] if place is not None else result if is_outside else self._copy(result)
+                for (place, is_outside), result in zip(self.outputs, self.results, strict=True)
+            ])  # fmt: skip
+
+    def _copy(self, value: Any) -> Any:
+        """A copy of an array, or of a dictionary in which kernels keep arrays."""
+        if type(value) is dict:
+            return {key: self._copy(item) for key, item in value.items()}
+        return self.backend.copy(value) if isinstance(value, self.backend.array_type) else value
+
+    def _write(self, static: Any, value: Any) -> None:
+        """Write to what `_copy` has made."""
+        if type(static) is dict:
+            for key, item in static.items():
+                self._write(item, value[key])
+        elif isinstance(static, self.backend.array_type):
+            self.backend.write(static, value)
+
+    def _record(self, given: Sequence[Any], index: int) -> None:
+        """Record the kernels that the calls launch, which does not run them."""
+        self.graph = self.results = None
+        if self.recordings == _MOST_RECORDINGS:
+            self.reason = f"it was recorded {self.recordings} times, for other numbers or addresses"
+            return
+        self.recordings += 1
+        backend = self.backend
+        values = list(given)
+        self.static = [self._copy(values[place]) for place in self.moving]
+        for place, static in zip(self.moving, self.static, strict=True):
+            values[place] = static
+        self.pool = backend.create_pool()  # nothing else may use the memory that a launch writes to
+        stream, before = backend.create_stream(index), backend.current_stream(index)
+        backend.use_stream(stream, index)
+        try:
+            backend.begin_capture("relaxed")
+            try:
+                with backend.using_pool(self.pool):
+                    self.results = self.body.run(values)
+            except Exception:
+                with suppress(Exception):  # what has been recorded so far may not be a graph
+                    backend.end_capture()
+                raise
+            self.graph = backend.end_capture()
+        except Exception as error:  # whatever the library refuses, the calls can still be made
+            self.reason = f"{type(error).__name__}: {error}"
+        finally:
+            backend.use_stream(before, index)

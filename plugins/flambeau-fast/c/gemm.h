@@ -206,8 +206,9 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
 static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs * LANES) * LANES; /* whole cache lines */
     const int64_t height = pieces(rows, larger(1, pieces(rows, ROWS))); /* of panels of A: of about the same number of rows */
-    float *copy_of_a = scratch(0, (ROWS * longest + LANES * WIDTH + pieces(columns, WIDTH) * panel_step(longest)) * sizeof(float));
-    float *b_panels = copy_of_a + ROWS * longest + LANES * WIDTH;
+    const int64_t slack = LANES * WIDTH; /* for what is written beyond the last line */
+    float *copy_of_a = scratch(0, (ROWS * longest + pieces(columns, WIDTH) * panel_step(longest) + 2 * slack) * sizeof(float));
+    float *b_panels = copy_of_a + ROWS * longest + slack;
     const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses to copy B */
     const int64_t whole = direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
     for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* without any depth C is zeros, plus the bias */

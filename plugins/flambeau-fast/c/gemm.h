@@ -184,8 +184,9 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
                      .column_bias = first && p->column_bias ? p->column_bias + column : NULL};
     const bool wide = columns > LANES;
     MicroKernel *const micro_kernel = micro_kernels[rows - 1][in_place(p) ? (wide ? BY_ROWS : ROWS_NARROW) : wide ? WIDE : NARROW];
-    if (columns % LANES == 0 && p->out_column == 1 && column % p->run + columns <= p->run) {
-        panels.out += place_of(p, column);
+    const bool one_run = p->run == p->columns; /* of all matrices: no divisions */
+    if (columns % LANES == 0 && p->out_column == 1 && (one_run || column % p->run + columns <= p->run)) {
+        panels.out += one_run ? column : place_of(p, column);
         micro_kernel(&panels);
         return;
     }

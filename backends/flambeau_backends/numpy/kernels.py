@@ -284,6 +284,7 @@ def masked(input: Any, mask: Any, of: Any = None) -> Any:
 _zero = cache(lambda dtype: np.zeros((), dtype))  # ufuncs take arrays faster than Python numbers
 
 
+_FEW = 1 << 10  # elements up to which `np.where` is faster than several passes
 _SHORT = 1 << 12  # elements up to which `np.maximum` is faster than `np.clip`, which has more overhead
 
 
@@ -314,6 +315,9 @@ def relu_(target: Any) -> None:
 
 @kernel
 def relu_backward(g: Any, out: Any) -> Any:
+    if g.size <= _FEW and g.flags.c_contiguous and g.shape == out.shape:
+        zero = _zero(g.dtype)
+        return np.where(np.less_equal(out, zero), zero, g)
     passes = np.less_equal(out, _zero(out.dtype), np.empty(out.shape, bool))  # of one element, too, an array
     np.logical_not(passes, passes)  # rather than `out > 0`, which NaN is not
     return masked(g, passes)

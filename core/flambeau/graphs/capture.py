@@ -94,7 +94,10 @@ class Captured:
 
     def replay(self, arguments: Sequence[Any]) -> Any:
         """Do it again, with these tensors in place of the arguments' (in the order of `tensors_in`)."""
-        arrays = [self._array(source, arguments) for source in self.sources]
+        arrays = [  # without a call for those from outside, which are most
+            source.tensor._array if source.kind == "tensor" else self._array(source, arguments)  # type: ignore[union-attr]
+            for source in self.sources
+        ]
         self.effects.clear_gradients(arguments)
         values = self.forward.run(arrays)
         arrays = []

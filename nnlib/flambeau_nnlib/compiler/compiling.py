@@ -218,6 +218,8 @@ class CompiledFunction:
 
 def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
     """The tensors in the arguments, and what decides which captured call fits them."""
+    if not args and not kwargs:
+        return [], None
     if not kwargs and all(isinstance(argument, Tensor) for argument in args):
         tensors: list[Tensor] = list(args)
         return tensors, (tuple(map(describe, tensors)), _pattern(tensors))

@@ -72,7 +72,8 @@ class Dependencies:
             if found is not value and not _same(found, value):
                 return False
         for cell, value in self._cells:
-            if not _same(_contents(cell), value):
+            found = _contents(cell)
+            if found is not value and not _same(found, value):
                 return False
         return self._environment == environment()
 

@@ -63,11 +63,11 @@ static void products_with_queries(float *scores, Rows rows, int64_t count, int64
 /* Products of scores with rows of `width` numbers: one for each key, over all queries, or `across`, one for each query, over all keys. */
 static void products_of_scores(Rows out, const float *scores, bool across, int64_t rows, int64_t depth, Rows b, int64_t width, bool add) {
     const int64_t panels = pieces(rows, ROWS);
-    const int wide = across ? COLUMNS_OF_PIECE : ROWS_OF_PIECE, narrow = across ? COLUMNS_NARROW : ROWS_NARROW;
+    const int wide = across ? COLUMNS_OF_PIECE : BY_ROWS, narrow = across ? COLUMNS_NARROW : ROWS_NARROW;
     for (int64_t panel = 0; panel < panels; panel++) {
         const int64_t start = panel * rows / panels, count = (panel + 1) * rows / panels - start;
         for (int64_t j = 0; j < width; j += WIDTH) {
-            Panels p = {.depth = depth, .a = scores + start * (across ? 1 : QUERIES), .b = b.at + j, .b_step = b.step,
+            Panels p = {.depth = depth, .a = scores + start * (across ? 1 : QUERIES), .a_row = QUERIES, .b = b.at + j, .b_step = b.step,
                         .out = out.at + start * out.step + j, .out_row = out.step, .add = add};
             micro_kernels[count - 1][width - j > LANES ? wide : narrow](&p);
         }

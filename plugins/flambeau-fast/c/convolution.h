@@ -304,6 +304,72 @@ static void convolution_weight(const Argument *a, int64_t first, int64_t last) {
     with_windows(a, false);
 }
 
+/* --- few channels ---
+
+The gradient of the input, tap by tap: what meets a tap is a product with the gradient of the result, which is added where the tap lies.
+The gradient's lines are as long as those of the sums, so that all positions move by the same offset. */
+
+typedef struct {
+    Padding grads;        /* `to`: with zeros after each line and each plane */
+    const float *weights; /* panels `(tap, output, channel)`, of up to ROWS channels */
+    const float *bias;
+    float *out;
+    int64_t outputs, channels, height, width; /* of the input */
+    int64_t tall, wide;
+    Steps steps;
+} TapByTap;
+
+static void sum_of_taps(void *context, int64_t n) {
+    const TapByTap *t = context;
+    const int64_t line = t->grads.padded_width, grad_plane = t->grads.padded_height * line, taps = t->tall * t->wide;
+    const int64_t positions = (t->grads.height - 1) * line + t->grads.width;
+    const int64_t plane = (t->grads.height + (t->tall - 1) * t->steps.row_dilation) * line + WIDTH;
+    float *sums = scratch(0, t->channels * plane * sizeof(float));
+    memset(sums, 0, t->channels * plane * sizeof(float));
+    for (int64_t at = 0; at < positions; at += WIDTH)
+        for (int64_t c = 0; c < t->channels; c += ROWS) {
+            const int64_t rows = smaller(ROWS, t->channels - c);
+            Panels panels = {.depth = t->outputs, .b = t->grads.to + n * t->outputs * grad_plane + at, .b_step = grad_plane, .out_row = plane,
+                             .add = true};
+            for (int64_t tap = 0; tap < taps; tap++) {
+                panels.a = t->weights + (c * taps + tap * rows) * t->outputs;
+                panels.out = sums + c * plane + tap / t->wide * t->steps.row_dilation * line + tap % t->wide * t->steps.column_dilation + at;
+                micro_kernels[rows - 1][WIDE](&panels);
+            }
+        }
+    for (int64_t c = 0; c < t->channels; c++)
+        for (int64_t y = 0; y < t->height; y++) {
+            float *to = t->out + ((n * t->channels + c) * t->height + y) * t->width, bias = t->bias ? t->bias[c] : 0.0f;
+            const float *from = sums + c * plane + (y + t->steps.top) * line + t->steps.left;
+            for (int64_t x = 0; x < t->width; x++) to[x] = from[x] + bias;
+        }
+}
+
+/* Compute the gradient so, with arguments as `convolution_input` has them, if that is less work; `positions` is what it has otherwise. */
+static bool computed_tap_by_tap(const Argument *a, Steps s, int64_t positions) {
+    const int64_t batch = SIZE(0, 0), channels = SIZE(0, 1), height = SIZE(0, 2), width = SIZE(0, 3), outputs = SIZE(1, 1);
+    const int64_t rows = SIZE(1, 2), columns = SIZE(1, 3), tall = SIZE(2, 2), wide = SIZE(2, 3), taps = tall * wide;
+    const int64_t lines = rows + (tall - 1) * s.row_dilation, line = columns + (wide - 1) * s.column_dilation;
+    if (s.down > 1 || s.right > 1 || channels > 2 * ROWS || s.top + height > lines || s.left + width > line) return false;
+    if (3 * rows * line > 2 * positions) return false;
+    float *weights = scratch(3, outputs * channels * taps * sizeof(float)), *to = weights;
+    for (int64_t c = 0; c < channels; c += ROWS)
+        for (int64_t tap = 0; tap < taps; tap++)
+            for (int64_t o = 0; o < outputs; o++)
+                for (int64_t i = c; i < smaller(c + ROWS, channels); i++) *to++ = FLOATS(2)[(o * channels + i) * taps + tap];
+    TapByTap t = {{NULL, NULL, rows, columns, 0, 0, rows + pieces(WIDTH, line), line}, weights, SIZE(3, 0) ? FLOATS(3) : NULL, NULL, outputs,
+                  channels, height, width, tall, wide, s};
+    const int64_t at_a_time = images_at_a_time(batch, outputs * t.grads.padded_height * line);
+    for (int64_t n = 0; n < batch; n += at_a_time) {
+        const int64_t count = smaller(at_a_time, batch - n);
+        t.grads.from = FLOATS(1) + n * outputs * rows * columns;
+        t.grads.to = (float *)padded(t.grads, count * outputs, true);
+        t.out = FLOATS(0) + n * channels * height * width;
+        parallel(count, sum_of_taps, &t);
+    }
+    return true;
+}
+
 INLINE int64_t divided(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); } /* rounded down */
 
 /* Arguments: the gradient of the input, the gradient of the result, weight, bias to add (empty for none), steps. */
@@ -317,6 +383,7 @@ static void convolution_input(const Argument *a, int64_t first, int64_t last) {
     top = larger(top, 0), left = larger(left, 0);
     int64_t bottom = larger(divided(height - 1 + s.top, s.down) + 1, rows), right = larger(divided(width - 1 + s.left, s.right) + 1, columns);
     Padding padding = {NULL, NULL, rows, columns, top, left, top + bottom, left + right};
+    if (computed_tap_by_tap(a, s, (height - 1) * padding.padded_width + width)) return;
     int64_t plane = padding.padded_height * padding.padded_width;
     int64_t *offsets = malloc(2 * outputs * taps * sizeof(int64_t)), *a_offsets = offsets + outputs * taps;
     int64_t at_a_time = images_at_a_time(batch, outputs * plane), size = outputs * channels * taps;

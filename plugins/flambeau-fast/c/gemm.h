@@ -48,7 +48,7 @@ struct Product {
 typedef struct {
     int64_t depth;
     const float *a, *b;
-    int64_t b_step;
+    int64_t a_row, b_step; /* `a_row` of an A that is not copied */
     const int64_t *b_offsets;
     float *out;
     int64_t out_row;
@@ -102,20 +102,20 @@ INLINE void multiply_panels(const Panels *p, const int rows, const bool wide, co
 
 typedef void MicroKernel(const Panels *);
 
-#define PIECE 64 /* of an A that is not copied: the distance of its rows, or of its columns */
+#define PIECE 64 /* of an A that is not copied, but lies by columns: their distance */
 
 #define KERNELS_OF_ROWS(i)                                                                                                         \
     static void multiply_wide_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, i + 1); }                           \
     static void multiply_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, i + 1); }                        \
     static void multiply_offsets_##i(const Panels *p) { multiply_panels(p, i + 1, true, true, 1, i + 1); }                         \
-    static void multiply_rows_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, PIECE, 1); }                            \
+    static void multiply_rows_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, p->a_row, 1); }                         \
     static void multiply_columns_##i(const Panels *p) { multiply_panels(p, i + 1, true, false, 1, PIECE); }                         \
-    static void multiply_rows_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, PIECE, 1); }                    \
+    static void multiply_rows_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, p->a_row, 1); }                 \
     static void multiply_columns_narrow_##i(const Panels *p) { multiply_panels(p, i + 1, false, false, 1, PIECE); }
 #define NAMES(i)                                                                                                                   \
     {multiply_wide_##i, multiply_narrow_##i,      multiply_offsets_##i,       multiply_rows_##i, multiply_columns_##i,              \
      multiply_rows_narrow_##i, multiply_columns_narrow_##i},
-enum { WIDE, NARROW, BY_OFFSETS, ROWS_OF_PIECE, COLUMNS_OF_PIECE, ROWS_NARROW, COLUMNS_NARROW };
+enum { WIDE, NARROW, BY_OFFSETS, BY_ROWS, COLUMNS_OF_PIECE, ROWS_NARROW, COLUMNS_NARROW };
 EACH_ROW(KERNELS_OF_ROWS)
 static MicroKernel *const micro_kernels[ROWS][7] = {EACH_ROW(NAMES)};
 #undef KERNELS_OF_ROWS
@@ -141,6 +141,9 @@ static void matrix_panel_of_a(const Product *p, int64_t row, int64_t rows, int64
     for (; done < depth; done++)
         for (int64_t i = 0; i < rows; i++) panel[done * rows + i] = a[i * p->a_row + done * p->a_depth];
 }
+
+/* Whether the rows of A can be read where they are.  At multiples of 4096 bytes they would share a few places in the cache. */
+INLINE bool in_place(const Product *p) { return p->panel_of_a == matrix_panel_of_a && p->a_depth == 1 && p->a_row % 1024 != 0; }
 
 /* From one panel of B to the next; with room for what is written beyond its last line. */
 INLINE int64_t panel_step(int64_t depth) { return depth * WIDTH + LANES; }
@@ -176,12 +179,14 @@ INLINE int64_t place_of(const Product *p, int64_t column) {
 /* A panel of C; through a buffer where it is narrower than its vectors, or in several runs. */
 static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth,
                            const float *a, const float *b, int64_t b_step, bool first) {
-    Panels panels = {.depth = depth, .a = a, .b = b, .b_step = b_step, .out = p->out + row * p->out_row, .out_row = p->out_row,
-                     .add = p->add || !first, .row_bias = first && p->row_bias ? p->row_bias + row : NULL,
+    Panels panels = {.depth = depth, .a = a, .a_row = p->a_row, .b = b, .b_step = b_step, .out = p->out + row * p->out_row,
+                     .out_row = p->out_row, .add = p->add || !first, .row_bias = first && p->row_bias ? p->row_bias + row : NULL,
                      .column_bias = first && p->column_bias ? p->column_bias + column : NULL};
-    MicroKernel *const micro_kernel = micro_kernels[rows - 1][columns > LANES ? WIDE : NARROW];
-    if (columns % LANES == 0 && p->out_column == 1 && column % p->run + columns <= p->run) {
-        panels.out += place_of(p, column);
+    const bool wide = columns > LANES;
+    MicroKernel *const micro_kernel = micro_kernels[rows - 1][in_place(p) ? (wide ? BY_ROWS : ROWS_NARROW) : wide ? WIDE : NARROW];
+    const bool one_run = p->run == p->columns; /* of all matrices: no divisions */
+    if (columns % LANES == 0 && p->out_column == 1 && (one_run || column % p->run + columns <= p->run)) {
+        panels.out += one_run ? column : place_of(p, column);
         micro_kernel(&panels);
         return;
     }
@@ -200,23 +205,26 @@ static void multiply_panel(const Product *p, int64_t row, int64_t rows, int64_t 
 }
 
 static void multiply_block(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-    const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs), slack = LANES * WIDTH;
+    const int64_t runs = larger(1, pieces(p->depth, DEPTH)), longest = pieces(p->depth, runs * LANES) * LANES; /* whole cache lines */
     const int64_t height = pieces(rows, larger(1, pieces(rows, ROWS))); /* of panels of A: of about the same number of rows */
-    float *b_panels = scratch(0, (pieces(columns, WIDTH) * panel_step(longest) + rows * longest + 2 * slack) * sizeof(float));
-    float *a_panels = b_panels + pieces(columns, WIDTH) * panel_step(longest) + slack;
+    const int64_t slack = LANES * WIDTH; /* for what is written beyond the last line */
+    float *copy_of_a = scratch(0, (ROWS * longest + pieces(columns, WIDTH) * panel_step(longest) + 2 * slack) * sizeof(float));
+    float *b_panels = copy_of_a + ROWS * longest + slack;
     const bool direct = p->panels_of_b == matrix_panels_of_b && p->b_column == 1 && rows <= 3 * ROWS; /* too few uses to copy B */
     const int64_t whole = direct ? (columns % LANES ? columns / WIDTH * WIDTH : columns) : 0;
     for (int64_t k = 0; k < p->depth || k == 0; k += longest) { /* without any depth C is zeros, plus the bias */
-        int64_t depth = smaller(longest, p->depth - k);
-        for (int64_t i = 0; i < rows; i += height) p->panel_of_a(p, row + i, smaller(height, rows - i), k, depth, a_panels + i * depth);
+        const int64_t depth = smaller(longest, p->depth - k);
         float *panels = b_panels + whole / WIDTH * panel_step(depth);
         if (whole < columns) p->panels_of_b(p, column + whole, columns - whole, k, depth, panels);
-        for (int64_t i = 0; i < rows; i += height)
+        for (int64_t i = 0, some; i < rows; i += some) {
+            some = smaller(height, rows - i);
+            const float *a = in_place(p) ? (const float *)p->a + (row + i) * p->a_row + k : copy_of_a;
+            if (a == copy_of_a) p->panel_of_a(p, row + i, some, k, depth, copy_of_a);
             for (int64_t j = 0; j < columns; j += WIDTH) {
                 const float *b = j < whole ? (const float *)p->b + k * p->b_depth + column + j : b_panels + j / WIDTH * panel_step(depth);
-                multiply_panel(p, row + i, smaller(height, rows - i), column + j, smaller(WIDTH, columns - j), depth, a_panels + i * depth,
-                               b, j < whole ? p->b_depth : WIDTH, k == 0);
+                multiply_panel(p, row + i, some, column + j, smaller(WIDTH, columns - j), depth, a, b, j < whole ? p->b_depth : WIDTH, k == 0);
             }
+        }
         if (p->depth == 0) break;
     }
 }

@@ -11,10 +11,24 @@ INLINE int64_t shared_blocks(int64_t multiplications) {
     return multiplications < LEAST_SHARED || thread_count() == 1 ? 1 : 2 * thread_count();
 }
 
+/* Whether to compute the transpose of C, of transposes of A and B: where B lies by columns, as the weight of a linear layer does, one of
+the two has to be transposed while it is copied, and A is the smaller one.  Its rows then are what vectors are of. */
+INLINE bool better_transposed(const Argument *a, int64_t rows, int64_t columns) {
+    return STEP(1, 1) == 1 && STEP(2, 0) == 1 && 2 * rows <= columns && 8 * pieces(rows, LANES) * LANES <= 9 * rows;
+}
+
 /* Arguments: out, of contiguous rows, a, b, bias, which may be empty. */
 static void matrix_product(const Argument *a, int64_t first, int64_t last) {
     (void)first, (void)last;
     int64_t rows = SIZE(1, 0), depth = SIZE(1, 1), columns = SIZE(2, 1);
+    if (better_transposed(a, rows, columns)) {
+        float *out = scratch(4, rows * columns * sizeof(float));
+        Product p = product(columns, rows, depth, FLOATS(2), STEP(2, 1), 1, FLOATS(1), 1, STEP(1, 0), out, rows, false);
+        p.row_bias = SIZE(3, 0) ? FLOATS(3) : NULL;
+        compute(&p, shared_blocks(rows * columns * depth));
+        transpose(FLOATS(0), STEP(0, 0), out, rows, columns, rows);
+        return;
+    }
     Product p = product(rows, columns, depth, FLOATS(1), STEP(1, 0), STEP(1, 1), FLOATS(2), STEP(2, 0), STEP(2, 1), FLOATS(0), STEP(0, 0), false);
     p.column_bias = SIZE(3, 0) ? FLOATS(3) : NULL;
     compute(&p, shared_blocks(rows * columns * depth));

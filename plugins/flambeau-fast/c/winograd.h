@@ -377,9 +377,9 @@ static void convolve_block(void *context, int64_t number) {
             const float *b = weights + (w->by_2 ? weight_of(place) : place) * WEIGHT_STEP;
             for (int64_t panel = 0; panel < panels; panel++) {
                 const int64_t start = panel * tiles / panels, count = (panel + 1) * tiles / panels - start;
-                Panels p = {.depth = depth, .a = tile_at(w->tiles, channel, place, first * right + start), .b = b,
+                Panels p = {.depth = depth, .a = tile_at(w->tiles, channel, place, first * right + start), .a_row = PIECE, .b = b,
                             .b_step = WIDTH, .out = sums + place * sum_step + start * WIDTH, .out_row = WIDTH, .add = channel > 0};
-                micro_kernels[count - 1][ROWS_OF_PIECE](&p);
+                micro_kernels[count - 1][BY_ROWS](&p);
             }
         }
     }

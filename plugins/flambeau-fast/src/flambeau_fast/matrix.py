@@ -12,11 +12,14 @@ from .kernels import alone, kernels, optional
 
 LEAST = 1 << 10  # elements of a matrix below which NumPy's kernel is faster
 LEAST_PRODUCTS = 1 << 17  # multiplications below which NumPy's kernel is faster
+FEW_ROWS = 2  # for which NumPy reads a matrix by columns where it is, and these kernels would copy it first
 
 
 def _suit(a: Any, b: Any) -> bool:
     """Whether the product is one for these kernels: else NumPy is as fast, or has to raise the error."""
     if b.dtype is not FLOAT or a.ndim != b.ndim or a.shape[-1] != b.shape[-2] or a.size * b.shape[-1] < LEAST_PRODUCTS:
+        return False
+    if a.shape[-2] <= FEW_ROWS and b.strides[-1] > b.strides[-2]:
         return False
     return alone()
 

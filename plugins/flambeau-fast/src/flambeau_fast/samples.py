@@ -190,6 +190,8 @@ def _matrices(draw: _Draw) -> Iterator[Call]:
             yield Call("mm", (a, b))
     yield Call("bmm", (draw.normal(batch, n, m), draw.normal(batch, p, m).swapaxes(1, 2)))
     yield Call("linear", (draw.normal(p), draw.normal(3, n, m), draw.normal(p, m)))
+    yield Call("linear", (draw.normal(2 * p), draw.normal(32, 8 * m), draw.normal(2 * p, 8 * m)))  # more columns than rows
+    yield Call("mm", (draw.normal(n, 1024), draw.normal(1024, p)))  # rows at multiples of 4096 bytes
     yield Call("addmm", (draw.normal(p), draw.normal(n, m), draw.normal(m, p)))
 
 
@@ -252,3 +254,7 @@ def _convolutions(draw: _Draw) -> Iterator[Call]:
         yield Call("convolution", (x, weight, None, *geometry, {}))
         yield Call("convolution_weight", (g, x, weight.shape, *geometry, None))
         yield Call("convolution_transposed", (g, weight, None, space, *geometry))
+    g, weight, bias = draw.normal(3, 7, 6, 5), draw.normal(7, inputs % 20 + 1, 4, 3), draw.normal(inputs % 20 + 1)
+    for padding in (0, 1):  # few channels, whose taps are apart
+        space = 6 - 1 + 3 * 2 + 1 - 2 * padding, 5 - 1 + 2 * 2 + 1 - 2 * padding
+        yield Call("convolution_transposed", (g, weight, bias, space, (1, 1), (padding, padding), (2, 2), 1))
